@@ -14,6 +14,8 @@ WITH_TESTS := PYTHONPATH=tests $(VENV_PYTHON)
 INSTALLED := .venv/installed
 # What the local control plane consists of, in the order in which a build is fastest.
 BINARIES := kube-apiserver kube-controller-manager kubectl etcd kwok
+# Controllers of jobs that are tested beside it, in the order in which a build is fastest.
+CONTROLLERS := mpi-operator jobset lws training-operator kuberay
 # What `make bench` runs, where it writes the figures, and where `make report` draws them.
 BENCH ?= whole
 RESULTS ?= build/bench-$(BENCH).json
@@ -51,7 +53,7 @@ down: setup ## End what `make up` started
 	@$(WITH_TESTS) -m tools.demo down
 
 .PHONY: test
-test: BINARIES += helm kube-scheduler
+test: BINARIES += helm kube-scheduler jobset
 test: binaries ## Run all tests: unit, property, cases, conformance, integration, differential, end to end
 	@echo "==> unit, property, cases, conformance, beside integration, differential: about four minutes"
 	@$(WITH_TESTS) -m tools.side_by_side \
@@ -61,9 +63,23 @@ test: binaries ## Run all tests: unit, property, cases, conformance, integration
 	@$(WITH_TESTS) -m search --cases 3000
 	@echo "==> end to end, on local control planes, two halves side by side: about ten minutes"
 	@$(WITH_TESTS) -m tools.side_by_side $(foreach half,0 1,\
-		"-m pytest --durations=10 --verbose -m 'not alone' --half=$(half) tests/e2e")
+		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --half=$(half) tests/e2e")
+	@echo "==> beside the real JobSet controller: a minute"
+	@$(VENV_PYTHON) -m pytest --durations=5 --verbose -m jobset tests/integrations
 	@echo "==> end to end, what measures time or needs the whole machine: about five minutes"
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose -m alone tests/e2e
+
+.PHONY: integrations
+integrations: BINARIES += $(CONTROLLERS)
+integrations: binaries ## Test beside the real controllers of jobs; the first build of them: about 25 minutes
+	@$(VENV_PYTHON) -m pytest --durations=10 --verbose tests/integrations
+	@echo "==> the examples for them: a minute"
+	@$(VENV_PYTHON) -m pytest --verbose -m controllers tests/e2e/test_examples.py
+
+.PHONY: monitoring
+monitoring: BINARIES += prometheus promtool
+monitoring: binaries ## Test alerts and dashboards with a real Prometheus; the first build of it: about 8 minutes
+	@$(VENV_PYTHON) -m pytest --durations=5 --verbose tests/monitoring
 
 .PHONY: lint
 lint: setup ## Check style, types, layers, prose, and that generated files are up to date
@@ -81,6 +97,8 @@ lint: setup ## Check style, types, layers, prose, and that generated files are u
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds --check $(CRD_DIRECTORIES)
 	@echo "==> chart"
 	@$(WITH_TESTS) -m tools.chart --check
+	@echo "==> pages of metrics and reasons"
+	@$(WITH_TESTS) -m tools.pages --check
 
 .PHONY: format
 format: setup ## Put the code into shape
@@ -136,8 +154,12 @@ crds: setup ## Write the CRDs again from the models in api/
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds $(CRD_DIRECTORIES)
 
 .PHONY: chart
-chart: setup ## Write the chart's schema, and the tables of its README, again from the settings
+chart: setup ## Write the chart's schema, the tables of its README, and the dashboards again from the code
 	@$(WITH_TESTS) -m tools.chart
+
+.PHONY: pages
+pages: setup ## Write docs/metrics.md and docs/reasons.md again, from the tables in the package
+	@$(WITH_TESTS) -m tools.pages
 
 .PHONY: lock
 lock: ## Write both lock files again: keeps versions where pyproject.toml allows them

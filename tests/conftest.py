@@ -8,10 +8,11 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 # Also what only supports tests says what it found when it fails.
-pytest.register_assert_rewrite("e2e.support", "integration.support")
+pytest.register_assert_rewrite("e2e.support", "integration.support", "integrations")
 
 settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, max_examples=120, print_blob=False
@@ -32,3 +33,11 @@ def event_loop_of_the_thread() -> Iterator[None]:
     yield
     asyncio.set_event_loop(None)
     loop.close()
+
+
+@pytest.fixture(autouse=True)
+def log_as_it_comes() -> Iterator[None]:
+    """Undo what a command has set for its own log."""
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()

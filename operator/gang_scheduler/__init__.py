@@ -18,23 +18,27 @@ One way of data, and the folders are its steps:
 | api             | what users write and read: our CRDs, annotations, kinds and conditions      |
 | loop            | wait, snapshot, decide, apply, report                                       |
 | queue_reports   | hands the figures of queues to statuses and metrics, now and then           |
+| volcano_jobs    | lets Jobs of Volcano have their pods created                                |
 | queue_figures   | the figures of queues, with the gangs that wait in them                     |
+| largest_gangs   | how large a gang could start now, for metrics                              |
 | outcome_handler | takes in what came of bindings and evictions                                |
 | app             | owns the parts, and the one task group that they run in                     |
 | parts           | builds the parts and joins them                                             |
 | settings        | every setting, from flags, environment and chart                            |
-| telemetry       | metrics and log                                                             |
+| telemetry       | metrics and logs                                                            |
 | internal_errors | errors of ours, confined to the gang, pod or object that met them           |
 | policy          | what decisions depend on, made of the settings for `app` and `simulation`   |
 | probes          | /healthz, /readyz and /metrics                                              |
 | beside          | a second thread with an event loop: probes and the Lease must answer always |
 | gc_tuning       | when garbage is collected                                                   |
 | simulation      | the same core with no cluster: manifests in, decisions out                  |
+| inspection      | what is asked of a cluster as it is now: only reads                         |
 | cli             | the command line                                                            |
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > app, simulation > parts > beside, loop, probes, queue_reports
+    cli > inspection > app, simulation > parts
+        > beside, largest_gangs, loop, probes, queue_reports, volcano_jobs
         > outcome_handler, policy, queue_figures > report > apply, watch > state
         > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
         > scheduler, api > model

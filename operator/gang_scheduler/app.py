@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
@@ -17,7 +16,7 @@ import anyio
 import structlog
 import uvloop
 
-from gang_scheduler import __version__, gc_tuning, internal_errors, parts, telemetry
+from gang_scheduler import __version__, gc_tuning, internal_errors, parts
 from gang_scheduler.beside import Beside
 from gang_scheduler.client import connection, leader_election
 from gang_scheduler.client.connection import Connection
@@ -26,8 +25,8 @@ from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.probes import Probes
 from gang_scheduler.settings import Settings
 from gang_scheduler.state import kinds
+from gang_scheduler.telemetry import logs, metrics
 
-NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
 CLOSE_SECONDS = 2
@@ -41,7 +40,9 @@ log = structlog.get_logger()
 
 def run(settings: Settings) -> None:
     """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work."""
-    telemetry.configure(settings)
+    logs.configure(settings)
+    metrics.most_queues(settings.metrics_queues)
+    metrics.BUILD_INFO.labels(__version__, settings.source.value).set(1)
     gc_tuning.collect_rarely()
     uvloop.run(main(settings))
 
@@ -128,7 +129,7 @@ class App:
                 # What a predecessor wrote last may not have been told of yet.
                 await self._parts.source.catch_up()
             await self._parts.quota_controllers.look()
-            telemetry.LEADER.set(1)
+            metrics.lead()
             log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
             for part in self._parts.writers:
                 group.start_soon(part.run)
@@ -161,10 +162,12 @@ class App:
         return not self._settings.leader_elect or self._elector.is_leader()
 
     async def _beat(self) -> None:
-        """Note now and then that this loop goes round."""
+        """Note now and then that this loop goes round, and how late."""
         while True:
             self._beat_at = time.monotonic()
             await asyncio.sleep(BEAT_SECONDS)
+            late = time.monotonic() - self._beat_at - BEAT_SECONDS
+            metrics.LOOP_LAG.observe(max(0, late))
 
     def _not_healthy(self) -> str:
         held_up = time.monotonic() - self._beat_at
@@ -190,9 +193,7 @@ def _elector(settings: Settings, for_lease: Connection) -> LeaderElector:
 
 
 def _namespace(settings: Settings) -> str:
-    if settings.lease_namespace:
-        return settings.lease_namespace
-    return NAMESPACE_FILE.read_text().strip() if NAMESPACE_FILE.exists() else "kube-system"
+    return settings.lease_namespace or connection.namespace_of_pod() or "kube-system"
 
 
 def _identity() -> str:

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import structlog
 
-from gang_scheduler import telemetry
+from gang_scheduler.telemetry import metrics
 
 REMEMBERED_SECONDS: Final = 600.0
 """How long readiness shows an error."""
@@ -60,7 +60,7 @@ class confined:  # noqa: N801 - it reads as a function in `with`, as contextlib'
 
 def note(step: str, about: str, error: Exception) -> None:
     """Count an error, remember it for readiness, and log it with its traceback the first time."""
-    telemetry.INTERNAL_ERRORS.labels(step).inc()
+    metrics.INTERNAL_ERRORS.labels(step).inc()
     key = (step, about, in_short(error))
     if key not in _seen:
         log.error("internal_error", step=step, about=about, exc_info=error)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import structlog
 
-from gang_scheduler import internal_errors, telemetry
+from gang_scheduler import internal_errors
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
@@ -17,10 +17,12 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.measures.measures import Measures
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.telemetry import metrics
 
 RECOVERY_SECONDS = 1.0
 """How long to wait after a cycle that failed with an internal error."""
@@ -43,6 +45,7 @@ class Loop:
         gang_events: GangEvents,
         outcomes: OutcomeHandler,
         *,
+        measures: Measures,
         partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
         profile: Profile,
@@ -58,6 +61,7 @@ class Loop:
         self._lost_nominations = lost_nominations
         self._gang_events = gang_events
         self._outcomes = outcomes
+        self._measures = measures
         self._partial_gangs = partial_gangs
         self._profile = profile
         self._changes = changes
@@ -129,10 +133,11 @@ class Loop:
         self._last_seconds = seconds
         self._changes.queues.set()
         self._gang_events.planned(plan, now)
-        telemetry.CYCLES.observe(seconds)
-        telemetry.BINDINGS_WAITING.set(self._binder.waiting)
+        self._measures.planned(plan)
+        metrics.CYCLES.observe(seconds)
+        metrics.BINDINGS_WAITING.set(self._binder.waiting)
         for reason in Reason:
-            telemetry.GANGS_WAITING.labels(reason.value).set(self._cache.gang_queue.waiting[reason])
+            metrics.GANGS_WAITING.labels(reason.value).set(self._cache.gang_queue.waiting[reason])
         if plan.placed or plan.preemptions or plan.refused:
             log.info(
                 "cycle_done",

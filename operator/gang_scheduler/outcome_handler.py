@@ -17,11 +17,11 @@ from gang_scheduler.apply.outcomes import (
 )
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes import PreemptionGivenUp
+from gang_scheduler.model.causes.preemption import PreemptionGivenUp
 from gang_scheduler.model.plan import Preemption, Refused
 from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.queues.queue_metrics import QueueMetrics
+from gang_scheduler.report.measures.measures import Measures
 from gang_scheduler.state.cache import Cache
 
 
@@ -36,7 +36,7 @@ class OutcomeHandler:
         cache: Cache,
         outcomes: Outcomes,
         gang_events: GangEvents,
-        queue_metrics: QueueMetrics,
+        measures: Measures,
         *,
         partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
@@ -46,7 +46,7 @@ class OutcomeHandler:
         self._cache = cache
         self._outcomes = outcomes
         self._gang_events = gang_events
-        self._queue_metrics = queue_metrics
+        self._measures = measures
         self._partial_gangs = partial_gangs
         self._lost_nominations = lost_nominations
         self._naming = naming
@@ -83,12 +83,16 @@ class OutcomeHandler:
     def _bound(self, binding: GangBinding) -> None:
         with confined("report", str(binding.gang.key)):
             self._gang_events.bound(binding)
-            self._queue_metrics.bound(binding)
+            self._measures.bound(binding)
         now = int(self._clock())
         count_binding(self._cache, binding, now)
         if not binding.failed:
             self._lost_nominations.over(binding.gang.key)
-        elif self._partial_gangs is not None:
+            return
+        if binding.refused:
+            times = self._cache.gang_queue.failed_binds(binding.gang.key)
+            self._lost_nominations.refused(binding.gang, times)
+        if self._partial_gangs is not None:
             self._partial_gangs.consider([binding.refusal()], now)
 
     def _evicting(self, preemption: Preemption) -> None:
@@ -98,7 +102,7 @@ class OutcomeHandler:
             self._cache.gang_queue.preempted(key, by)
         with confined("report", str(preemption.gangs[0].key)):
             self._gang_events.preempted(preemption)
-            self._queue_metrics.preempted(preemption)
+            self._measures.preempted(preemption)
 
     def _given_up(self, preemption: Preemption, why: Cause) -> None:
         """Note why the gangs still wait; they are tried again."""

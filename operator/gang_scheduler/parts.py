@@ -17,14 +17,17 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.largest_gangs import LargestGangs
 from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.queue_reports import QueueReports
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
+from gang_scheduler.report.forbidden_kinds import ForbiddenKinds
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
+from gang_scheduler.report.measures.measures import Measures
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.queues import unknown_names
@@ -41,6 +44,7 @@ from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.volcano_jobs import VolcanoJobs
 from gang_scheduler.watch.quota_controllers import QuotaControllers
 from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.watch.relist import Relist
@@ -95,6 +99,7 @@ class _Reports:
     pod_events: PodEvents
     gang_events: GangEvents
     queue_metrics: QueueMetrics
+    measures: Measures
     queue_notes: QueueNotes
     queue_places: QueuePlaces
 
@@ -128,6 +133,7 @@ def build(
         writers=(
             *(outcomes, binder, evictor, quota_controllers),
             *_writers(shared, reports),
+            *_own_events(shared, reports, source),
             *_queue_writers(shared, reports, queue_writer),
         ),
     )
@@ -187,12 +193,14 @@ def _reports(shared: _Shared, binder: Binder) -> _Reports:
     pod_events = PodEvents(
         *(shared.api, shared.cache, backpressure),
         enabled=shared.settings.pod_events,
+        stands_seconds=shared.settings.pod_event_seconds,
         may_write=shared.may_write,
     )
     gang_events = GangEvents(shared.cache, events, pod_events, shared.naming)
     return _Reports(
         *(backpressure, events, pod_events, gang_events),
-        queue_metrics=QueueMetrics(shared.cache, shared.settings.metrics_queues),
+        queue_metrics=QueueMetrics(shared.cache),
+        measures=Measures(shared.cache),
         queue_notes=QueueNotes(
             *(shared.cache.queues.declared, events),
             checks=shared.cache.kueue_objects.admission_checks.all,
@@ -214,7 +222,9 @@ def _source(
     after_start: Callable[[], None],
 ) -> Source:
     """Return what feeds the cache."""
-    event_handlers = EventHandlers(kinds.sinks(shared.cache), left_out)
+    event_handlers = EventHandlers(
+        kinds.sinks(shared.cache, policy.membership(shared.settings)), left_out
+    )
     if shared.settings.source is PodSource.REFLECTOR:
         return Reflector(open_connection, event_handlers)
     # Here, since nothing else needs Kopf.
@@ -231,7 +241,7 @@ def _source(
 
 def _outcome_handler(shared: _Shared, reports: _Reports) -> OutcomeHandler:
     return OutcomeHandler(
-        *(shared.cache, shared.outcomes, reports.gang_events, reports.queue_metrics),
+        *(shared.cache, shared.outcomes, reports.gang_events, reports.measures),
         partial_gangs=shared.partial_gangs,
         lost_nominations=shared.lost_nominations,
         naming=shared.naming,
@@ -247,6 +257,7 @@ def _loop(
     binder, evictor, outcomes = applied_by
     return Loop(
         *(shared.cache, binder, evictor, reports.gang_events, outcomes),
+        measures=reports.measures,
         partial_gangs=shared.partial_gangs,
         lost_nominations=shared.lost_nominations,
         profile=policy.profile(shared.settings),
@@ -261,6 +272,8 @@ def _writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
     victim_seconds = shared.settings.victim_timeout_seconds
     yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
     yield _status_writer(shared, reports)
+    yield reports.measures
+    yield LargestGangs(shared.cache, policy.profile(shared.settings), shared.settings.gauge_shapes)
     yield TopologyWriter(
         *(shared.api, shared.cache, reports.events),
         changes=shared.changes,
@@ -269,6 +282,21 @@ def _writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
     yield from (reports.gang_events.decision_log, reports.events, reports.pod_events)
     if shared.partial_gangs is not None:
         yield shared.partial_gangs
+    if shared.settings.volcano_jobs:
+        yield VolcanoJobs(shared.api, shared.cache, reports.events, may_write=shared.may_write)
+
+
+def _own_events(shared: _Shared, reports: _Reports, source: Source) -> Iterator[Runs]:
+    """Yield what tells of the scheduler itself, where it is known what it runs as."""
+    settings = shared.settings
+    if settings.lease_namespace:
+        yield ForbiddenKinds(
+            *(shared.api, reports.events),
+            forbidden=lambda: source.forbidden,
+            namespace=settings.lease_namespace,
+            name=settings.lease_name,
+            may_write=shared.may_write,
+        )
 
 
 def _status_writer(shared: _Shared, reports: _Reports) -> StatusWriter:
@@ -282,6 +310,7 @@ def _status_writer(shared: _Shared, reports: _Reports) -> StatusWriter:
         backpressure=reports.backpressure,
         missing_members=MissingMembers(shared.cache, reports.events),
         pod_events=reports.pod_events,
+        follow=reports.measures.gangs.changed,
         places=reports.queue_places,
         evictions=_eviction_texts(shared),
     )

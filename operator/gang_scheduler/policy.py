@@ -4,6 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.queues import Aging, Fairness, Product
 from gang_scheduler.model.resources import amount_of, parse_quantity
@@ -11,6 +13,7 @@ from gang_scheduler.scheduler.policies import FairStrategy, PreemptionRules, Pro
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import (
     CountOtherSchedulers,
+    GangKind,
     Policy,
     QueueNamespaces,
     QuotaOf,
@@ -45,6 +48,7 @@ def cache(policy: Policy, changes: Changes) -> Cache:
             enforce_backfill=policy.enforce_backfill,
             hides_names=policy.hide_foreign_names,
         ),
+        train_jobs=GangKind.TRAIN_JOB in policy.gang_kinds,
     )
 
 
@@ -66,6 +70,11 @@ def profile(policy: Policy) -> Profile:
         hides_names=policy.hide_foreign_names,
     )
     return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)
+
+
+def membership(policy: Policy) -> Membership:
+    """Return what tells the gangs of pods."""
+    return table.membership(policy.gang_kinds)
 
 
 def naming(policy: Policy) -> Naming:

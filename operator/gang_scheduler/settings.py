@@ -71,6 +71,22 @@ class HttpClientName(enum.StrEnum):
     AIOHTTP = "aiohttp"
 
 
+class GangKind(enum.StrEnum):
+    """Kinds of workloads of which the pods of each are a gang without asking for it."""
+
+    PYTORCH_JOB = "PyTorchJob"
+    TF_JOB = "TFJob"
+    XGBOOST_JOB = "XGBoostJob"
+    PADDLE_JOB = "PaddleJob"
+    JAX_JOB = "JAXJob"
+    MPI_JOB = "MPIJob"
+    TRAIN_JOB = "TrainJob"
+    RAY_CLUSTER = "RayCluster"
+    LEADER_WORKER_SET = "LeaderWorkerSet"
+    KUEUE_POD_GROUP = "KueuePodGroup"
+    VOLCANO_POD_GROUP = "VolcanoPodGroup"
+
+
 class LogFormat(enum.StrEnum):
     """How log lines look."""
 
@@ -104,11 +120,24 @@ class TransformationStrategy(enum.StrEnum):
 Name = Annotated[str, Field(min_length=1)]
 
 
+def _shape(text: str) -> str:
+    """Return what a member asks for. Raises ValueError for what is no list of requests."""
+    for each in text.split(","):
+        name, _, amount = each.partition("=")
+        if not name:
+            raise ValueError(f"{each!r} is not RESOURCE=QUANTITY")
+        _positive(amount)
+    return text
+
+
 def _positive(quantity: str | int) -> str | int:
     """Return a quantity above 0. Raises ValueError for any other value."""
     if parse_quantity(quantity, 1000) <= 0:
         raise ValueError(f"{quantity!r} is not above 0")
     return quantity
+
+
+Shape = Annotated[str, AfterValidator(_shape)]
 
 
 Factor = Annotated[str | int, AfterValidator(_positive)]
@@ -157,6 +186,14 @@ class Policy(BaseModel):
     )
     strategy: Strategy = Field(
         default=Strategy.BINPACK, description="Fullest nodes first, or emptiest first."
+    )
+    gang_kinds: tuple[GangKind, ...] = Field(
+        default=tuple(GangKind),
+        description=(
+            "Kinds of workloads of which the pods of each are a gang without a label (a JSON list "
+            "in the environment); those of others are if their label py-gang-scheduler.io/gang is "
+            "true."
+        ),
     )
     schedule_timeout_seconds: int = Field(
         default=600,
@@ -394,6 +431,13 @@ class Settings(Policy, BaseSettings):
         default="kueue-system",
         description="The namespace of the Lease by which Kueue's controller is known to run.",
     )
+    volcano_jobs: bool = Field(
+        default=False,
+        description=(
+            "Let Jobs of Volcano with our schedulerName have their pods created: write the phase "
+            "Inqueue into their PodGroups once their queue would admit them."
+        ),
+    )
     volcano_namespace: Name = Field(
         default="volcano-system",
         description="The namespace of the Lease by which Volcano's scheduler is known to run.",
@@ -420,6 +464,12 @@ class Settings(Policy, BaseSettings):
             "Write Events on the members of gangs, too: why they wait, and where they were bound."
         ),
     )
+    pod_event_seconds: int = Field(
+        default=10,
+        ge=0,
+        le=3600,
+        description="How long a reason must stand before a waiting pod gets an Event of it.",
+    )
     source: PodSource = Field(
         default=PodSource.KOPF,
         description=(
@@ -439,6 +489,14 @@ class Settings(Policy, BaseSettings):
         default=500,
         ge=0,
         description="How many queues have metrics of their own; the others are summed as _other.",
+    )
+    gauge_shapes: tuple[Shape, ...] = Field(
+        default=("nvidia.com/gpu=8",),
+        max_length=4,
+        description=(
+            "Of which members pgs_largest_gang says how many fit: RESOURCE=QUANTITY, several with "
+            "commas between (a JSON list in the environment)."
+        ),
     )
     http_client: HttpClientName = Field(
         default=HttpClientName.BUILTIN,

@@ -7,13 +7,14 @@ A file beside this one is a list of cases:
       strategy: spread        # else binpack
       settled: true           # as with --until-settled; else one cycle
       schedulers: [a, b]      # as with --scheduler-name
+      gangKinds: [TFJob]      # as with --gang-kind; else all
       expect: {...}           # what is not named here is not compared
 
 Manifests are as kubectl takes them, but short: `apiVersion` may be left out; `name` stands for
 `metadata.name`; `copies: 3` makes three, NAME-0 to NAME-2. A Node has `allocatable`, and room for
-110 pods; a Pod has `gang` (the label of its PodGroup), `requests` (of its one container), `claims`
-(names), and `priority` and `nodeName` of its spec; a PodGroup has `minMember`, and with `started`
-the condition of one that was whole.
+110 pods; a Pod has `gang` (the label of its PodGroup), `role` (a label, too), `requests` (of its
+one container), `claims` (names), and `priority` and `nodeName` of its spec; a PodGroup has
+`minMember`, `roles` (the annotation), and with `started` the condition of one that was whole.
 
 `expect` may name (the namespace `default` is left out in all of them):
 
@@ -34,7 +35,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gang_scheduler.settings import Policy
+from gang_scheduler import policy
+from gang_scheduler.settings import GangKind, Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.output import report
@@ -51,6 +53,11 @@ API_VERSIONS = {
     ),
 }
 OURS = ("py-gang-scheduler",)
+KEYS = {
+    "gang": ("labels", "pod-group.scheduling.sigs.k8s.io"),
+    "role": ("labels", "py-gang-scheduler.io/role"),
+    "roles": ("annotations", "py-gang-scheduler.io/roles"),
+}
 WHOLE = ("bound", "nominated")
 WAS_WHOLE = {"type": "Scheduled", "status": "True", "reason": "Scheduled"}
 
@@ -72,12 +79,15 @@ def decided(case: Case) -> Case:
     """Return the decisions in the words of a case."""
     text = yaml.safe_dump_all(expanded(case["manifests"]))
     schedulers = tuple(case.get("schedulers", OURS))
-    options = Options(
-        Policy(scheduler_names=schedulers, strategy=case.get("strategy", "binpack")),
-        case.get("settled", False),
+    settings = Policy(
+        scheduler_names=schedulers,
+        strategy=case.get("strategy", "binpack"),
+        gang_kinds=case.get("gangKinds", tuple(GangKind)),
     )
+    options = Options(settings, case.get("settled", False))
+    membership = policy.membership(settings)
     try:
-        found = objects.load(documents.parse("case", text), schedulers[0])
+        found = objects.load(documents.parse("case", text), schedulers[0], membership=membership)
     except UnreadableInput as error:
         return {"problems": list(error.lines)}
     return in_short(report.document(simulate(found, options)))
@@ -129,15 +139,14 @@ def long(short: Case) -> Case:
     metadata = {**body.get("metadata", {})}
     if "name" in body:
         metadata["name"] = body.pop("name")
-    if "gang" in body:
-        label = {"pod-group.scheduling.sigs.k8s.io": body.pop("gang")}
-        metadata["labels"] = {**label, **metadata.get("labels", {})}
+    for name in KEYS.keys() & body.keys():
+        where, key = KEYS[name]
+        metadata[where] = {key: body.pop(name), **metadata.get(where, {})}
     if "requests" in body:
         container = {"resources": {"requests": body.pop("requests")}}
         body["spec"] = {"containers": [container], **body.get("spec", {})}
     if "claims" in body:
-        sources = [{"claimName": each} for each in body.pop("claims")]
-        volumes = [{"persistentVolumeClaim": each} for each in sources]
+        volumes = [{"persistentVolumeClaim": {"claimName": each}} for each in body.pop("claims")]
         body["spec"] = {"volumes": volumes, **body.get("spec", {})}
     if "allocatable" in body:
         offered = {"pods": 110, **body.pop("allocatable")}

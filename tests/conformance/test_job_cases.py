@@ -8,12 +8,12 @@ from conformance import job_manifests, simulated, trees
 from conformance.job_manifests import Case
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.network import gang_requests
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from support import api_objects, builders
+from support import decoded as pod_decode
 from support.gang_queue_builders import gang_info
 
 ELSEWHERE = {

@@ -1,7 +1,8 @@
 """One control plane and one operator for most tests, and a namespace for each.
 
 Most of the time is waiting: for processes to start, and for what the operator and controllers do
-after a pause. So two halves run side by side, of all tests but those that are marked `alone`.
+after a pause. So two halves run side by side, of all tests but those that are marked `alone` or
+`controllers`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,7 +12,7 @@ import pytest
 
 from e2e.support import operator_health, queues
 from e2e.support.fault_proxy import FaultProxy
-from e2e.support.namespaces import Namespace
+from e2e.support.fixtures import namespace, operator_process, scheduler
 from e2e.support.operator_health import Start
 from e2e.support.queues import Objects
 from tools import controlplane
@@ -32,7 +33,10 @@ SECONDS = {
     "test_missing_members.py": 55,
     "test_volumes.py": 45,
     "test_chart.py": 45,
+    "test_elastic_pace.py": 60,
+    "test_explain.py": 35,
     "test_control_plane.py": 35,
+    "test_list.py": 60,
 }
 """About how long files take that take long. What is wrong here costs time and nothing else."""
 OTHER_SECONDS = 20
@@ -45,8 +49,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have a marker for what takes no part in halves."""
+    """Have markers for what takes no part in halves."""
     config.addinivalue_line("markers", "alone: measures time, or takes all that a machine has")
+    config.addinivalue_line("markers", "controllers: needs real controllers of jobs")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -83,29 +88,6 @@ def plane() -> Iterator[controlplane.ControlPlane]:
         started.kubectl("apply", f"--filename={CRDS}")
         started.nodes(NODES, allocatable=ROOM)
         yield started
-
-
-@pytest.fixture(scope="session")
-def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
-    """Give the one operator of the session."""
-    with controlplane.Scheduler(plane) as started:
-        yield started
-
-
-@pytest.fixture
-def scheduler(operator_process: controlplane.Scheduler) -> Iterator[controlplane.Scheduler]:
-    """Give the operator; afterwards it must be the same process and have logged no traceback."""
-    with operator_health.is_unharmed(operator_process):
-        yield operator_process
-
-
-@pytest.fixture
-def namespace(
-    plane: controlplane.ControlPlane, request: pytest.FixtureRequest
-) -> Iterator[Namespace]:
-    """Give a namespace of the test's own."""
-    with Namespace(plane, request.node.name) as made:
-        yield made
 
 
 @pytest.fixture

@@ -9,13 +9,11 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from e2e.support import operator_health, storage
 from e2e.support.manifests import gang, pod
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
-from gang_scheduler.telemetry import INTERNAL_ERRORS
 from tools import controlplane
 from tools.chart import CHART
 from tools.controlplane import access, audit, binaries, credentials
@@ -188,18 +186,6 @@ def test_a_tenant_may(
 
     # The controller manager adds roles up in its own time.
     eventually(answer, lambda: plane.kubectl(*asked, check=False).strip())
-
-
-def test_its_alerts_are_about_metrics_that_there_are(plane: controlplane.ControlPlane) -> None:
-    shown = "--show-only=templates/prometheusrule.yaml"
-    switched_on = "--set=metrics.prometheusRule.enabled=true"
-
-    rule = yaml.safe_load(helm(plane, "template", RELEASE, str(CHART), IMAGE, shown, switched_on))
-
-    (group,) = rule["spec"]["groups"]
-    metrics = {re.findall(r"pgs_\w+", each["expr"])[0] for each in group["rules"]}
-    known = {f"{metric.name}_total" for metric in INTERNAL_ERRORS.collect()}
-    assert {*known, "pgs_leader"} == metrics
 
 
 def test_its_pods_pass_the_restricted_level(plane: controlplane.ControlPlane) -> None:

@@ -57,6 +57,13 @@ def in_order_of_planes() -> list[Path]:
     return sorted(examples.directories(), key=lambda each: (kind_of(examples.load(each)), each))
 
 
+def marked(directory: Path) -> object:
+    """Return an example as a parameter, marked if it needs real controllers of jobs."""
+    needed = examples.load(directory).needs_controllers
+    marks = [pytest.mark.controllers] if needed else []
+    return pytest.param(directory, id=directory.name, marks=marks)
+
+
 @pytest.fixture(scope="module")
 def planes() -> Iterator[Planes]:
     made = Planes()
@@ -85,7 +92,7 @@ def namespace(plane: controlplane.ControlPlane, directory: Path) -> Iterator[str
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("directory", in_order_of_planes(), ids=lambda path: path.name)
+@pytest.mark.parametrize("directory", [marked(each) for each in in_order_of_planes()])
 def test_an_example_ends_as_it_declares(
     plane: controlplane.ControlPlane, namespace: str, directory: Path
 ) -> None:

@@ -49,7 +49,7 @@ def test_a_team_borrows_what_another_leaves_and_waits_for_what_is_given_back(
 
     namespace.create(*gang("b", 4, "team-b", on=on))
     eventually("WaitingForQuota", lambda: reason(namespace, "b"))
-    message = "cpu: 4 asked for, and 0 left for queue team-b; borrowed by team-a"
+    message = "needs 4 cpu, and queue team-b has 0 left; borrowed by team-a"
     eventually(message, lambda: namespace.condition_of_pod("b-0").get("message"))
     eventually("team-b", lambda: namespace.status("b").get("queue", {}).get("name"))
 

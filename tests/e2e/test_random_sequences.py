@@ -15,7 +15,7 @@ from tools.controlplane import nodes
 
 pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
-SEQUENCES = 200
+SEQUENCES = 100
 STEPS = 12
 SIDE_BY_SIDE = 12
 

@@ -12,8 +12,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.alone, pytest.mark.usefixtures("sched
 EIGHT_NODES_EACH = {"pods": 8, "cpu": 20}
 WITHIN_SECONDS = 2.0
 WHY = (
-    "0 of 8 members fit now; the first one is short of 8 cpu on one node. It would fit the empty "
-    "cluster: it waits for other pods to end. 0/16 nodes are available: 16 Insufficient cpu."
+    "Needs 8 nodes with 20 free cpu, none has them; the nearest node is short of 8 cpu. It would "
+    "fit the empty cluster: it waits for other pods to end. 0/16 nodes are available: 16 "
+    "Insufficient cpu."
 )
 
 

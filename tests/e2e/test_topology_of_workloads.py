@@ -78,7 +78,7 @@ def test_a_job_without_room_in_a_rack_waits_whole(racks: Namespace) -> None:
     eventually({"Unschedulable"}, lambda: waiting_of(racks, "a-", 5))
     offer = f"desiredOfferSlot: 5, topology topologyNode {RACK}/{LAST}: 4"
     note = until(lambda: racks.notes("a", "FailedScheduling"))[0]
-    assert note.startswith(f"4 of 5 members fit now; the best {RACK} has room for 4 of 5: {LAST} 4")
+    assert note.startswith(f"No {RACK} has room for 5 members with 2 cpu each: {LAST} for 4")
     assert offer in note
     assert {} == racks.bound("a-")
 

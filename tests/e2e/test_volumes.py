@@ -1,5 +1,6 @@
 """A gang's claims are bound before its pods: all of them, or no pod starts and the room is free."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,11 +126,9 @@ def test_room_is_free_again_when_a_volume_does_not_come_in_time(
     eventually(SIZE, lambda: len(namespace.bound("b-")))
 
     assert {} == namespace.bound("a-")
-    words = (
-        "given up after 3 s: 1 of 3 claims are not bound yet: "
-        f"{namespace.name}/a-1 (StorageClass {made})"
-    )
-    assert words in namespace.notes("a", "FailedScheduling")
+    # On a slow machine the volumes of the others may have come later than that, too.
+    words = re.compile(rf"given up after 3 s: . of 3 claims are not bound yet: .*{made}")
+    until(lambda: any(words.match(note) for note in namespace.notes("a", "FailedScheduling")))
 
 
 def test_a_claim_that_is_given_back_is_tried_again(
@@ -143,7 +142,7 @@ def test_a_claim_that_is_given_back_is_tried_again(
     eventually(SIZE, lambda: len(namespace.bound("a-")))
 
     assert storage.selected_nodes(namespace) == namespace.bound("a-")
-    (note,) = namespace.notes("a", "FailedScheduling")
+    (note,) = until(lambda: namespace.notes("a", "FailedScheduling"))
     assert f"{namespace.name}/a-1" in note
 
 

@@ -174,7 +174,7 @@ def test_kubectl_describe_pod_shows_why_it_waits_and_then_where_it_went(
     created = namespace.get("pods", "a-1")["metadata"]["creationTimestamp"]
     (told,) = namespace.events("a-1")
     waited = datetime.fromisoformat(told["eventTime"]) - datetime.fromisoformat(created)
-    assert timedelta(seconds=5) <= waited
+    assert timedelta(seconds=10) <= waited
     eventually([why], lambda: namespace.notes("a-2", "FailedScheduling"))
 
     namespace.own_nodes(1, cpu=1)
@@ -184,6 +184,22 @@ def test_kubectl_describe_pod_shows_why_it_waits_and_then_where_it_went(
     assert f"{words} with 2 other members of gang {namespace.name}/a" == where
     shown = namespace.kubectl("describe", "pod", "a-1")
     assert all(f"py-gang-scheduler  {each}" in shown for each in (why, where))
+
+
+def test_kubectl_describe_pod_of_an_incomplete_gang_shows_one_event(namespace: Namespace) -> None:
+    namespace.create(*gang("a", 2, min_member=9))
+
+    eventually(
+        {f"a-{i}": [f"gang {namespace.name}/a: 2 of minMember 9 members exist"] for i in range(2)},
+        lambda: {f"a-{i}": namespace.notes(f"a-{i}", "FailedScheduling") for i in range(2)},
+    )
+    shown = namespace.kubectl("describe", "pod", "a-0")
+    assert "FailedScheduling" in shown
+    assert "2 of minMember 9 members exist" in shown.partition("Events:")[2]
+    namespace.create(*members("a", 1, first=2))
+    eventually(3, lambda: namespace.status("a").get("members"))
+    # A count that changes is no other Event.
+    assert 1 == len(namespace.events("a-0"))
 
 
 def test_the_owner_of_the_pods_is_named(namespace: Namespace) -> None:

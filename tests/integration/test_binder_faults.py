@@ -9,7 +9,7 @@ from gang_scheduler.apply.binder import GIVE_UP_SECONDS, LATE_SECONDS
 from gang_scheduler.apply.gang_binding import Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Call, Fault
-from gang_scheduler.report.cause_texts import text_if_any
+from gang_scheduler.report.texts.cause_texts import text_if_any
 from integration.support.binding_faults import (
     FORBIDDEN,
     LOST_ANSWER,

@@ -11,7 +11,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS
-from gang_scheduler.report.messages import describe
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 from integration.support.waiting_for_claims import held
 from support import api_objects

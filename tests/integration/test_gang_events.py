@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOB_SETS, PODS, QUEUES
+from gang_scheduler.api.kinds import JOB_SETS, JOBS, PODS, QUEUES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
@@ -18,16 +18,17 @@ from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.decode.queues import unreadable
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.causes import ApiAnswer, InvalidInput
+from gang_scheduler.model.causes.binding import ApiAnswer
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Preemption, Refused, Warned
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.refs import GangKey, JobFailures
-from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
+from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -436,7 +437,7 @@ async def test_a_job_that_comes_after_its_pods_were_placed_is_told() -> None:
 
 async def test_a_job_that_was_protected_when_its_pods_were_placed_is_not_told_later() -> None:
     desk = Desk()
-    cache_feeding.upsert_gang_specs(desk.cache, "batch", "uid-x", [])
+    cache_feeding.upsert_gang_specs(desk.cache, JOBS.name, "uid-x", [])
     await desk.told(placed("x"), Plan())
     desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
 
@@ -449,7 +450,7 @@ async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
         desk.cache.evictable_pods.upsert_job(f"uid-{name}", JobFailures(8, 6))
     key = GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, "set/workers")
     spec = replace(builders.gang_spec("a"), key=key, gvr=JOB_SETS)
-    cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.group, spec.uid, [spec])
+    cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.name, spec.uid, [spec])
 
     found = await desk.told(of_job("x", key=key), of_job("y", key=key))
 
@@ -461,7 +462,7 @@ async def test_each_gang_of_a_job_set_has_events_of_its_own() -> None:
     names = ("set/driver", "set/workers")
     keys = [GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, name) for name in names]
     specs = [replace(builders.gang_spec("a"), key=key, gvr=JOB_SETS) for key in keys]
-    cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.group, specs[0].uid, specs)
+    cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.name, specs[0].uid, specs)
     gangs = [replace(builders.gang("a"), key=key) for key in keys]
 
     for gang in gangs:

@@ -89,6 +89,7 @@ async def test_an_error_without_a_status_object_is_told_as_it_is(
 READS: dict[str, Callable[[KubernetesApi], Awaitable[object]]] = {
     "a list": lambda api: api.uids(PODS),
     "a pod": lambda api: api.bound_node(PodRef("default", "a", "1")),
+    "an object": lambda api: api.get(PODS, "default", "a"),
     "a Lease": lambda api: api.get_lease("default", "a"),
     "a written Lease": lambda api: api.put_lease("default", "a", {"metadata": {}}),
 }

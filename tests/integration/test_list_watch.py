@@ -8,15 +8,16 @@ from typing import Any
 import anyio
 import pytest
 
-from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS
+from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS, PYTORCH_JOBS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import decisive_kinds, list_watch
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch.synced import ChangeCount
 from integration.support.scripted_server import CUT, HANG, ScriptedServer, Step, failure, line, page
-from support import cache_feeding
+from support import cache_feeding, metric_values
 from support.api_objects import pod_body
 from support.builders import SCHEDULER
 
@@ -38,11 +39,11 @@ class Watching:
     def __init__(self, server: ScriptedServer, connection: Connection, gvr: GVR) -> None:
         self.server = server
         self.cache = Cache([SCHEDULER], Changes())
-        self.crds_changed = asyncio.Event()
+        self.crds = ChangeCount()
         event_handlers = cache_feeding.event_handlers(self.cache)
         handler = event_handlers.of(gvr)
         known_objects = KnownObjects(handler, event_handlers.versions)
-        self.list_watch = ListWatch(connection, handler.versions, known_objects, self.crds_changed)
+        self.list_watch = ListWatch(connection, handler.versions, known_objects, self.crds)
 
     def names(self) -> str:
         """Return the names of the pods in the cache, in one word."""
@@ -166,7 +167,7 @@ async def test_pods_are_always_served_whatever_is_answered() -> None:
     async with watching([page(A), 404, page(A, B)], [404]) as found:
         await until(lambda: found.names() == "ab")
 
-        assert found.list_watch.served
+        await until(lambda: found.list_watch.served)
 
 
 @pytest.mark.usefixtures("absent")
@@ -175,20 +176,60 @@ async def test_a_kind_whose_crd_goes_is_gone_and_comes_back_with_it() -> None:
         await until(lambda: len(found.server.asked) == 3 and not found.names())
         assert not found.list_watch.served
 
-        found.crds_changed.set()
+        found.crds.changed()
         await until(lambda: found.names() == "b")
 
-        assert found.list_watch.served
+        await until(lambda: found.list_watch.served)
 
 
 @pytest.mark.usefixtures("absent")
 async def test_a_kind_that_is_served_some_time_after_its_crd_changed_is_looked_for_again() -> None:
     async with watching([404, 404, 404, 404, page(A)]) as found:
         await until(lambda: found.server.asked.count("list") == 1)
-        found.crds_changed.set()
-        found.crds_changed.clear()
+        found.crds.changed()
 
         await until(lambda: found.names() == "a")
+
+
+@pytest.mark.usefixtures("absent")
+async def test_later_lists_are_counted_and_a_watch_has_an_age_while_there_is_one() -> None:
+    expired, kind = [failure(410)], PODS.name
+    with metric_values.growing("pgs_relists_total") as grown:
+        async with watching([page(A, B), page(B, version=30), 404], [expired, [HANG]]) as found:
+            await until(lambda: found.names() == "b" and found.server.asked[-1] == "watch 30")
+            assert metric_values.counted("pgs_watch_age_seconds", kind=kind) < 60
+            found.list_watch.list_anew()
+            await until(lambda: not found.names() and not found.list_watch.served)
+            assert metric_values.sample("pgs_watch_age_seconds", kind=kind) is None
+
+    assert {(kind,): 2} == grown
+
+
+def forbidden() -> float:
+    return metric_values.counted("pgs_kind_forbidden", kind=PYTORCH_JOBS.name)
+
+
+@pytest.mark.usefixtures("absent")
+async def test_a_kind_of_workloads_that_may_not_be_read_holds_nothing_up() -> None:
+    async with watching([403, page(version=3), 403], [[HANG]], gvr=PYTORCH_JOBS) as found:
+        await found.list_watch.in_step.wait()
+        assert (False, 1) == (found.list_watch.served, forbidden())
+        assert [PYTORCH_JOBS.name] == found.list_watch.forbidden
+
+        found.crds.changed()
+        await found.asked("list", "list", "watch 3")
+        assert (True, 0) == (found.list_watch.served, forbidden())
+
+        found.list_watch.list_anew()
+        await found.list_watch.in_step.wait()
+        assert (False, 1) == (found.list_watch.served, forbidden())
+
+
+async def test_another_kind_that_may_not_be_read_is_insisted_on() -> None:
+    async with watching([403, 403, page(version=3)], gvr=NATIVE_POD_GROUPS[-1]) as found:
+        await until(lambda: len(found.server.asked) > 2)
+
+        await until(lambda: found.list_watch.served)
 
 
 async def test_the_best_version_that_is_served_is_watched() -> None:

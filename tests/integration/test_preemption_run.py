@@ -10,11 +10,11 @@ from gang_scheduler.apply import preemption_run
 from gang_scheduler.client.errors import BUDGET, ApiError
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Call, Fault
-from gang_scheduler.model.causes import NodeFault, NominationLost
+from gang_scheduler.model.causes.preemption import NodeFault, NominationLost
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import PodRef
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.texts.cause_texts import text_of
 from integration.support.victims_and_preemptor import (
     MEMBERS,
     NAMESPACE,

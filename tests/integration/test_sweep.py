@@ -6,7 +6,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from gang_scheduler.api.kinds import POD_GROUPS, PODS
+from gang_scheduler.api.kinds import POD_GROUPS, PODS, PYTORCH_JOBS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
@@ -160,6 +160,20 @@ async def test_a_kind_with_nothing_but_objects_left_out_is_watched() -> None:
     looking.cancel()
 
 
+async def test_the_first_lists_are_complete_without_workloads_that_may_not_be_read() -> None:
+    watch = Watch()
+    watch.list()
+    refused = Fault(ApiError(403, "forbidden"))
+    watch.api.scripts.append(
+        lambda call: refused if call.arguments.get("resource") == PYTORCH_JOBS else None
+    )
+
+    await watch.sweep.wait_until_complete()
+
+    assert PYTORCH_JOBS.name in watch.sweep.not_served
+    assert [PYTORCH_JOBS.name] == watch.sweep.forbidden
+
+
 async def test_an_answer_that_there_are_no_pods_at_all_is_not_believed() -> None:
     watch = Watch()
     watch.list()
@@ -181,3 +195,20 @@ async def test_kinds_without_a_crd_are_known_by_name_until_they_are_served() -> 
 
     await watch.sweep.sweep(pod_groups)
     assert [] == watch.sweep.not_served
+
+
+async def test_a_kind_that_was_forbidden_is_asked_for_also_once_it_is_watched() -> None:
+    watch = Watch()
+    watch.list()
+    jobs = watch.event_handlers.of(PYTORCH_JOBS)
+    watch.api.fail("uids", Fault(ApiError(403, "forbidden")))
+    await watch.sweep.sweep(jobs)
+    assert [PYTORCH_JOBS.name] == watch.sweep.forbidden
+
+    metadata = {"name": "a", "namespace": "default", "uid": "j", "resourceVersion": "9"}
+    jobs.take({"type": None, "object": {"metadata": metadata, "spec": {}}})
+    looking = asyncio.create_task(watch.sweep.look_for_kinds())
+    await asyncio.sleep(1.5 * LOOK_FOR_KINDS_SECONDS)
+
+    assert [] == watch.sweep.forbidden
+    looking.cancel()

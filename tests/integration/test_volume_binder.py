@@ -12,7 +12,7 @@ from gang_scheduler.apply.volume_binder import HOLD_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.messages import describe
+from gang_scheduler.report.texts.messages import describe
 from integration.support.waiting_for_claims import SIZE, held
 from support.volume_harness import NEVER, VolumeHarness
 

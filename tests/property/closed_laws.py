@@ -38,16 +38,23 @@ class Life:
     links: frozenset[Link] = frozenset()
 
 
-def live(system: System) -> Life:
+def live(system: System, reservations: int = 0) -> Life:
     """Let a system run until it settles, with victims that come back."""
-    return life_of(system.documents(), system.kueue_fairness)
+    return life_of(system.documents(), system.kueue_fairness, reservations)
 
 
-def life_of(documents: Sequence[Manifest], kueue_fairness: str = "Priority") -> Life:
-    """Let the gangs of manifests run until they settle, with victims that come back."""
+def life_of(
+    documents: Sequence[Manifest], kueue_fairness: str = "Priority", reservations: int = 0
+) -> Life:
+    """Let the gangs of manifests run until they settle, with victims that come back.
+
+    By default none is promised a start: rights are used then whatever others wait for.
+    """
     found = [Document("system", n, body) for n, body in enumerate(documents, start=1)]
     fairness = KueueFairness(kueue_fairness)
-    policy = Policy(yield_memory_seconds=YEAR_SECONDS, kueue_fairness=fairness)
+    policy = Policy(
+        yield_memory_seconds=YEAR_SECONDS, kueue_fairness=fairness, reservations=reservations
+    )
     options = run.Options(policy, until_settled=True, recreate_victims=True)
     with patch.object(run, "MOST_CYCLES", MOST_CYCLES), _watched() as cycles:
         outcome = run.simulate(objects.load(found, "py-gang-scheduler"), options)
@@ -63,13 +70,18 @@ def life_of(documents: Sequence[Manifest], kueue_fairness: str = "Priority") -> 
 
 def faults(system: System, life: Life) -> Iterator[str]:
     """Yield what is wrong."""
+    yield from unsettled(life)
+    if life.settled:
+        yield from Judge(system, life).unused_rights()
+
+
+def unsettled(life: Life) -> Iterator[str]:
+    """Yield what is wrong if a life goes on and on."""
     if not life.settled:
         yield f"not settled after {life.cycles} cycles and {life.evictions} evictions"
     if len(set(life.states)) < len(life.states):
         twice = next(state for state in life.states if life.states.count(state) > 1)
         yield f"twice after an eviction: {sorted(twice[0])} with {sorted(twice[1])}"
-    if life.settled:
-        yield from Judge(system, life).unused_rights()
 
 
 @contextmanager

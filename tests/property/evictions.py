@@ -6,7 +6,7 @@ Good for sixteen units: whole gangs that are rigid, and single members of elasti
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.refs import GangKey
@@ -63,19 +63,18 @@ class Judge:
         for gang in dict.fromkeys(each.gang for each in victims):
             gone = [each for each in victims if each.gang == gang]
             yield tuple(each for each in victims if each.gang != gang)
-            for spared in gone if len(gone) <= self._surplus(gang) else ():
+            for spared in gone if not self._breaks(gang, gone) else ():
                 yield tuple(each for each in victims if each is not spared)
 
     def cost(self, victims: Sequence[BoundPod]) -> Cost:
         """Return the cost of victims. A pod that is marked already costs nothing."""
         fresh = [each for each in victims if not each.pod.marked]
-        gone = Counter(each.gang for each in victims)
         touched = {each.gang for each in fresh}
         started = (each.pod.started_at for each in fresh if each.pod.started_at)
         return (
             sum(any(self._is_beyond(each, name, fresh) for name in each.budgets) for each in fresh),
             max((each.pod.priority for each in fresh), default=LOWEST),
-            sum(gone[gang] > self._surplus(gang) for gang in touched),
+            sum(self._breaks(gang, [v for v in victims if v.gang == gang]) for gang in touched),
             len(touched),
             sum(each.unprotected for each in fresh),
             sum(self.now - each for each in started),
@@ -90,15 +89,26 @@ class Judge:
 
     def _losses(self, gang: GangKey) -> Iterator[Loss]:
         """Yield the sets of members that a gang can lose: some of its surplus, or all."""
-        members, surplus = self.members(gang), self._surplus(gang)
+        members = self.members(gang)
         may_go = [each for each in members if each.evictable and each.pod.priority <= self.below]
-        for number in range(min(surplus, len(may_go)) + 1):
-            yield from combinations(may_go, number)
-        if len(may_go) == len(members) > surplus:
+        for some in product((False, True), repeat=len(may_go) if self._has_surplus(gang) else 0):
+            loss = tuple(each for each, goes in zip(may_go, some, strict=False) if goes)
+            if not self._breaks(gang, loss):
+                yield loss
+        if len(may_go) == len(members) and self._breaks(gang, members):
             yield members
 
-    def _surplus(self, gang: GangKey) -> int:
-        return self.bound_pods.surplus.get(gang, 0)
+    def _breaks(self, gang: GangKey, loss: Sequence[BoundPod]) -> bool:
+        """Return whether a gang has too few members left: of any role, if it has roles."""
+        by_role = self.bound_pods.surplus_by_role.get(gang)
+        if by_role is None:
+            return len(loss) > self.bound_pods.surplus.get(gang, 0)
+        gone = Counter(each.pod.role for each in loss)
+        return any(number > by_role.get(role, 0) for role, number in gone.items())
+
+    def _has_surplus(self, gang: GangKey) -> bool:
+        by_role = self.bound_pods.surplus_by_role.get(gang, {})
+        return any((self.bound_pods.surplus.get(gang, 0), *by_role.values()))
 
     def _leaves(self, each: BoundPod) -> bool:
         late = 0 < each.pod.gone_by < self.now - 30

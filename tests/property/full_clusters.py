@@ -10,7 +10,7 @@ from functools import cached_property
 from random import Random
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import Gang, Role
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Node
@@ -42,11 +42,24 @@ class Contest:
     minimum: int
     gathers: bool = False
     least_difference: int = 1
+    roles: tuple[Role, ...] = ()
 
     @property
     def gang(self) -> Gang:
         """The gang that does not fit."""
-        return gang("a", members=self.members, min_member=self.minimum, priority=10)
+        found = gang("a", members=self.members, min_member=self.minimum, priority=10)
+        return replace(found, roles=self.roles)
+
+    @property
+    def quorum(self) -> list[Pod]:
+        """The first members: of each role, if there are roles."""
+        if not self.roles:
+            return [*self.members[: self.minimum]]
+        of_each = [
+            [pod for pod in self.members if pod.role == role.name][: role.min_member]
+            for role in self.roles
+        ]
+        return [pod for some in of_each for pod in some]
 
     def snapshot(self) -> Snapshot:
         """Return the case as the scheduler sees it."""
@@ -92,7 +105,7 @@ class Contest:
         return self._fits_beside([each.pod for each in self.bound_pods.pods])
 
     def _fits_beside(self, others: Sequence[Pod]) -> bool:
-        quorum = [each.pod_class for each in self.members[: self.minimum]]
+        quorum = [each.pod_class for each in self.quorum]
         asks = list(dict.fromkeys(quorum))
         instance = Instance(
             free=tuple((_path(each), _free(each, others)) for each in self.nodes),
@@ -145,8 +158,46 @@ def of_jobs(dice: Random) -> Contest:
     return replace(contest, bound_pods=replace(contest.bound_pods, pods=found))
 
 
+def of_roles(dice: Random) -> Contest:
+    """Return a case in which the gang has roles, and so have most elastic gangs on the nodes.
+
+    Members of one role are alike.
+    """
+    contest = dice.choice([elastic, guarded, mixed, of_jobs])(dice)
+    asks = {role: dice.choice(contest.members).pod_class for role in "mw"}
+    drawn = sorted(dice.choice("mw") for _ in contest.members)
+    members = [
+        replace(each, role=role, pod_class=asks[role])
+        for each, role in zip(contest.members, drawn, strict=True)
+    ]
+    sizes = Counter(each.role for each in members)
+    roles = tuple(Role(name, dice.randint(1, sizes[name])) for name in "mw" if sizes[name])
+    return replace(
+        contest,
+        members=tuple(members),
+        minimum=sum(each.min_member for each in roles),
+        roles=roles,
+        bound_pods=_in_roles(dice, contest.bound_pods),
+    )
+
+
+def _in_roles(dice: Random, bound_pods: BoundPods) -> BoundPods:
+    pods = tuple(
+        replace(each, pod=replace(each.pod, role=dice.choice("mmw"))) for each in bound_pods.pods
+    )
+    among = {gang for gang in bound_pods.surplus if dice.randint(0, 3)}
+    by_role = {}
+    for key in among:
+        sizes = Counter(each.pod.role for each in pods if each.gang == key)
+        spare = {role: dice.randint(0, number) for role, number in sizes.items()}
+        if sum(spare.values()) < sum(sizes.values()):
+            by_role[key] = spare
+    surplus = {key: number for key, number in bound_pods.surplus.items() if key not in by_role}
+    return replace(bound_pods, pods=pods, surplus=surplus, surplus_by_role=by_role)
+
+
 Kind = Callable[[Random], Contest]
-KINDS: tuple[Kind, ...] = (rigid, elastic, guarded, mixed, of_jobs)
+KINDS: tuple[Kind, ...] = (rigid, elastic, guarded, mixed, of_jobs, of_roles)
 
 
 def _contest(dice: Random, *, elastic: bool) -> Contest:

@@ -6,8 +6,8 @@ Nothing here is shared with the scheduler but the model.
 from collections.abc import Sequence
 from functools import cache
 
+from gang_scheduler.model.affinity.pod_affinity import Affinity, AffinityTerm, PodSelector, Spread
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pod_affinity import Affinity, AffinityTerm, PodSelector, Spread
 from gang_scheduler.model.pods import Pod
 
 There = tuple[tuple[Pod, Node], ...]

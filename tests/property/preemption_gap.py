@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gang_scheduler.model.plan import Preemption
-from gang_scheduler.scheduler.preemption import search
+from gang_scheduler.scheduler.preemption.search import cheapest
 from property.full_clusters import KINDS, Contest, Kind
 
 CRITERIA = (
@@ -50,7 +50,7 @@ def _compared(kind: Kind, cases: int) -> Iterator[str]:
     for seed in range(cases):
         contest = kind(Random(seed))  # noqa: S311 - the same cases every time.
         exact = contest.made
-        with patch.object(search, "MOST_LOSSES", 0):
+        with patch.object(cheapest, "MOST_LOSSES", 0):
             greedy = replace(contest).made
         if exact is not None and greedy is not None and exact.victims:
             yield _difference(contest, exact, greedy)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any, Final
 
-from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.bound_pods import BoundPod, Charged
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import Node as ClusterNode
 from gang_scheduler.model.plan import Plan
@@ -133,12 +133,14 @@ class World:
     def _without_queues(self) -> Snapshot:
         held = [pod for pod in self.bound if pod.name in self.held]
         evictable = builders.bound_pods(*(BoundPod(pod, key_of(pod)) for pod in held))
-        queues = {pod.uid: self.queue_of(self.held[pod.name]).ref for pod in held}
+        charged: dict[str, Charged] = {
+            pod.uid: (self.queue_of(self.held[pod.name]).ref, {}) for pod in held
+        }
         return builders.snapshot(
             self.nodes,
             self.groups,
             [pod for pod in self.bound if pod.name not in self.held],
-            bound_pods=replace(evictable, queues=queues) if held else None,
+            bound_pods=builders.in_queues(evictable, charged) if held else None,
             taken_at=NOW,
         )
 

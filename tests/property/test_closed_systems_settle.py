@@ -8,6 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from conformance import queue_manifests
+from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.rights.yielded import Memory
 from property import closed_laws, closed_systems
 from property.closed_laws import Life, State
@@ -15,6 +16,7 @@ from property.closed_systems import Gang, Policy, System, Tree
 from property.naive_queues import NaiveTree, Node
 
 SEEDS = 50
+BORROWS = {"borrowing": {"enabled": True}}
 Rule = bool | str | tuple[str, ...]
 CIRCLE = {
     "use": "q2-q4-rest",
@@ -35,6 +37,13 @@ def test_a_closed_system_settles(seed: int) -> None:
     assert [] == [*closed_laws.faults(system, closed_laws.live(system))]
 
 
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_so_does_one_in_which_gangs_are_promised_starts(seed: int) -> None:
+    life = closed_laws.live(closed_systems.system(seed), reservations=2)
+
+    assert [] == [*closed_laws.unsettled(life)]
+
+
 def circle() -> Life:
     """Let the three gangs of the circle run, which no plan shows by itself."""
     return closed_laws.life_of([*queue_manifests.manifests(CIRCLE)])
@@ -50,6 +59,47 @@ def test_what_is_remembered_ends_a_circle_of_three() -> None:
 def test_without_that_it_goes_round() -> None:
     with patch.object(Memory, "closes_a_circle", return_value=False):
         assert not circle().settled
+
+
+def guests(number: int) -> queue_manifests.Case:
+    """Return a world in which many look for victims in vain, and the last one within its promise.
+
+    Before that one, a gang of its own queue asks for more than that.
+    """
+    vain = [f"vain-{n}" for n in range(number)]
+    declared: list[tuple[str, int, queue_manifests.Case]] = [
+        ("root", 12, {"fairness": "Priority"}),
+        ("owner", 4, BORROWS),
+        ("rest", 8, {}),
+        ("guest", 0, {**BORROWS, "preemption": {"reclaim": "Never"}}),
+        *((name, 0, BORROWS) for name in vain),
+    ]
+    objects = [
+        {"kind": "Queue", "name": name, "spec": {"quota": {"soft": {"cpu": cpu}}, **more}}
+        for name, cpu, more in declared
+    ]
+    return {
+        "objects": objects,
+        "nodes": [{"name": "n1", "allocatable": {"cpu": 20, "memory": "4000Gi", "pods": 500}}],
+        "running": [{"gang": f"r{n}", "queue": "guest", "requests": {"cpu": 4}} for n in range(3)],
+        "pending": [
+            *(
+                {"gang": name, "queue": name, "priority": 1, "requests": {"cpu": 1}}
+                for name in vain
+            ),
+            {"gang": "large", "queue": "owner", "priority": 1, "requests": {"cpu": 6}},
+            {"gang": "mine", "queue": "owner", "requests": {"cpu": 4}},
+        ],
+    }
+
+
+def test_searches_that_were_cut_off_are_made_up_for() -> None:
+    """With looks for one or two of them in a cycle: else the last one would never have any."""
+    with patch.object(effort, "MOST_OF_ALL", 40):
+        life = closed_laws.life_of([*queue_manifests.manifests(guests(6))])
+
+    assert life.settled
+    assert "mine-0" in life.nodes
 
 
 # The laws can be broken.

@@ -22,6 +22,11 @@ def pod(name: str, node: str = "", priority: int = 0, **fields: Any) -> Manifest
     return manifests.pod(name, {"cpu": 1}, spec=spec, labels=labels, **fields)
 
 
+def member(role: str, number: int, node: str = "", priority: int = 0) -> Manifest:
+    """Return a member of gang g with a role."""
+    return pod(f"g-{number}", node, priority, labels={manifests.ROLE: role})
+
+
 def world(*documents: Manifest, cpu: int = 2) -> list[Manifest]:
     """Return two nodes in two spines, and these objects."""
     nodes = [
@@ -113,6 +118,67 @@ WRONG = {
         Cycle(refused={"default/p": "Unschedulable"}),
     ),
 }
+
+
+ROLES = manifests.pod_group("g", 2, annotations={manifests.ROLES: '{"m": 1, "w": 1}'})
+WRONG_BY_ROLE = {
+    "quorums": (
+        world(ROLES, *(member("w", i) for i in range(2)), member("m", 2), cpu=3),
+        Cycle(binds={"default/g-0": "n0", "default/g-1": "n1"}),
+    ),
+    "gangs_go_whole": (
+        world(
+            ROLES,
+            member("m", 0, "n0"),
+            *(member("w", i, "n1") for i in (1, 2, 3)),
+            pod("p", priority=9),
+            cpu=3,
+        ),
+        Cycle(nominations={"default/p": "n0"}, victims={"default/g-0": "default/p"}),
+    ),
+    "plans_are_complete": (
+        world(
+            ROLES,
+            *RUNNING,
+            *(member("w", i, priority=9) for i in range(2)),
+            member("m", 2, priority=9),
+        ),
+        Cycle(
+            nominations={"default/g-0": "n0", "default/g-1": "n0"},
+            victims={"default/low": "default/g", "default/low2": "default/g"},
+        ),
+    ),
+    "no_place_is_left": (
+        world(ROLES, member("w", 0), member("w", 1), member("m", 2), cpu=1),
+        Cycle(refused={f"default/g-{i}": "Unschedulable" for i in range(3)}),
+    ),
+    "victims_are_the_cheapest": (
+        world(
+            ROLES,
+            member("m", 0, "n0"),
+            *(member("w", i, "n1") for i in (1, 2)),
+            pod("p", priority=9),
+        ),
+        Cycle(
+            nominations={"default/p": "n1"},
+            victims={f"default/g-{i}": "default/p" for i in range(3)},
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("law", WRONG_BY_ROLE)
+def test_an_answer_that_is_wrong_by_role_alone_breaks(law: str) -> None:
+    documents, cycle = WRONG_BY_ROLE[law]
+
+    assert [law] == [*complaints(law, documents, cycle)]
+
+
+@pytest.mark.parametrize("law", WRONG_BY_ROLE)
+def test_the_right_answer_by_role_does_not_break(law: str) -> None:
+    documents, _ = WRONG_BY_ROLE[law]
+
+    assert {} == table.broken(Case(World(0, tuple(documents))), [law])
 
 
 @pytest.mark.parametrize("law", WRONG)

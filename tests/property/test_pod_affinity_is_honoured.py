@@ -8,8 +8,8 @@ from random import Random
 
 from hypothesis import given
 
+from gang_scheduler.model.affinity.pod_affinity import PodAffinity
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

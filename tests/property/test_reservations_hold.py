@@ -1,7 +1,7 @@
 """A start that was promised moves later only by a fact, and gangs that were let pass delay nothing.
 
 Closed runs in simulated time: all gangs come within minutes, run as long as they say, and none is
-ahead of the big one in the order of turns.
+ahead of the big one in the order of turns. Gangs of other queues may evict.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Fairness
 from gang_scheduler.settings import Policy
 from support.builders import node
 from support.churn import Churn, Job
@@ -60,6 +61,58 @@ def test_a_start_moves_no_later_and_is_kept(seed: int) -> None:
     assert promised == sorted(promised, reverse=True)
     if promised:
         assert churn.starts["big"] <= promised[-1]
+
+
+RIGHTS: Final = range(24)
+NEVER: Final = EvictionRules(within_queue=EvictionPolicy.NEVER, reclaim=EvictionPolicy.NEVER)
+
+
+def with_rights(dice: Random) -> Churn:
+    """Return a run in which `owner` takes back what `guest` borrows, and the big gang evicts none.
+
+    Guests are there first. Queues are promised more than the nodes have, so the big gang never
+    borrows.
+    """
+    _, big = jobs_of(dice)
+    queues = [
+        our_queue("root", 4 * WHOLE, fairness=Fairness.PRIORITY),
+        our_queue("batch", 2 * WHOLE, evictions=NEVER),
+        our_queue("owner", dice.choice((8, 15, 30)) * 1000),
+        our_queue("guest", 0, borrowing=True, evictions=NEVER),
+    ]
+    given = Policy(reservations=1, reservation_after_seconds=60)
+    churn = Churn(given, [node(f"n{i}", cpu=8) for i in range(5)], queues)
+    for number in range(dice.randint(8, 20)):
+        queue = dice.choice(("guest", "guest", "owner", "owner", "batch"))
+        arrives = dice.randint(0, 20) if queue == "guest" else dice.randint(0, 2000)
+        runs = dice.choice((300, 900, 3600, 7200)) + dice.randint(0, 50)
+        size, cpu, priority = dice.randint(1, 3), dice.randint(1, 4), dice.randint(-1, 0)
+        churn.submit(Job(f"s{number}", arrives, size, cpu, runs, runs, queue, priority))
+    churn.submit(big)
+    return churn
+
+
+@pytest.mark.parametrize("seed", RIGHTS)
+def test_gangs_that_evict_move_no_start(seed: int) -> None:
+    churn = with_rights(Random(seed))  # noqa: S311 - a test that can be repeated.
+
+    promised = [each for each in starts_promised(churn) if each is not None]
+
+    assert promised == sorted(promised, reverse=True)
+    if promised:
+        assert churn.starts["big"] <= promised[-1]
+
+
+def test_there_are_gangs_that_evict_while_a_start_is_promised() -> None:
+    evictions = 0
+    for seed in RIGHTS:
+        churn = with_rights(Random(seed))  # noqa: S311 - a test that can be repeated.
+        before = 0
+        for _ in starts_promised(churn):
+            evictions += churn.evictions - before
+            before = churn.evictions
+
+    assert evictions >= len(RIGHTS)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -82,7 +82,10 @@ PRIORITIES = {True: (0, 0, 0, 5, 5, 10, 20), False: (0, 5, 10, 10, 20, 20)}
 
 @dataclass
 class Drawing:
-    """A world while it is being drawn. `room` is what is left of each node."""
+    """A world while it is being drawn. `room` is what is left of each node.
+
+    `roles` are the dice for the roles of gangs alone.
+    """
 
     dice: Random
     has: frozenset[str]
@@ -91,6 +94,7 @@ class Drawing:
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     room: dict[str, dict[str, int]] = field(default_factory=dict)
     created: int = 0
+    roles: Random = field(default_factory=Random)
 
     def chance(self, probability: float) -> bool:
         """Return whether something rare happens."""

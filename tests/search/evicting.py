@@ -86,7 +86,7 @@ class Losses:
         self.case, self.group = case, group
         self.budgets = Budgets.of(case)
         self.bits: list[tuple[str, tuple[Pod, ...]]] = []
-        self._surplus: dict[str, int] = {}
+        self._spare: dict[str, dict[str, int]] = {}
         self._sizes: dict[str, int] = {}
         on_nodes: dict[str, list[Pod]] = {}
         for pod in case.running:
@@ -94,17 +94,21 @@ class Losses:
                 name = pod.gang if pod.ours else pod.key
                 on_nodes.setdefault(name, []).append(pod)
         lost = {
-            name: sum(p.gang == name for p in case.running if p.key in gone) for name in on_nodes
+            name: [p for p in case.running if p.gang == name and p.key in gone] for name in on_nodes
         }
         for name, pods in on_nodes.items():
             if pods[0].ours:
                 self._take(case.gangs[name], pods, lost[name])
 
-    def _take(self, gang: Gang, pods: Sequence[Pod], lost: int) -> None:
+    def _take(self, gang: Gang, pods: Sequence[Pod], lost: Sequence[Pod]) -> None:
         able = [pod for pod in pods if may_go(pod, gang, self.group)]
-        surplus = max(0, gang.surplus - lost) if len(pods) == len(gang.bound) - lost else 0
-        self._surplus[gang.name], self._sizes[gang.name] = surplus, len(pods)
-        if surplus:
+        known = len(pods) == len(gang.bound) - len(lost)
+        spare = {
+            role: max(0, number - len(gang.of_role(role, lost))) if known else 0
+            for role, number in gang.spare.items()
+        }
+        self._spare[gang.name], self._sizes[gang.name] = spare, len(pods)
+        if any(spare.values()):
             self.bits += [(gang.name, (pod,)) for pod in able]
         elif len(able) == len(pods):
             self.bits.append((gang.name, tuple(able)))
@@ -114,12 +118,23 @@ class Losses:
         number = len(self.bits)
         rows = np.arange(2**number)[:, None] >> np.arange(number)[None, :] & 1
         keep = np.ones(len(rows), dtype=bool)
-        for name, surplus in self._surplus.items():
+        for name, spare in self._spare.items():
             own = [i for i, (gang, _) in enumerate(self.bits) if gang == name]
-            if surplus and own:
+            if any(spare.values()) and own:
                 count = rows[:, own].sum(axis=1)
-                keep &= (count <= surplus) | (count == self._sizes[name])
+                keep &= ~self._is_broken(name, rows) | (count == self._sizes[name])
         return rows[keep].astype(bool)
+
+    def _is_broken(self, name: str, sets: Masks) -> Masks:
+        """Return which sets have more members of a gang, of some role, than it can lose."""
+        gang = self.case.gangs[name]
+        broken = np.zeros(len(sets), dtype=bool)
+        for role, spare in self._spare[name].items():
+            numbers = [
+                len(gang.of_role(role, pods)) if other == name else 0 for other, pods in self.bits
+            ]
+            broken |= sets @ np.array(numbers) > spare
+        return broken
 
     def costs(self, masks: Masks, late: int) -> Masks:
         """Return the cost of each set, where `late` seconds have passed since the usual moment."""
@@ -132,7 +147,7 @@ class Losses:
             sizes = np.array([len(self.bits[i][1]) for i in own])
             count = sets[:, own] @ sizes
             touched += count > 0
-            broken += count > self._surplus[name]
+            broken += self._is_broken(name, sets)
         work = sets @ np.array([sum(map(self._work(late), pods)) for _, pods in self.bits])
         pods = sets @ np.array([len(pods) for _, pods in self.bits])
         return np.stack([self._over(sets), highest, broken, touched, work, pods], axis=1)

@@ -8,7 +8,15 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from search.manifests import KOORDINATOR, KUEUE, OTHER_LABEL, POD_GROUP_LABEL, Manifest
+from search.manifests import (
+    KOORDINATOR,
+    KUEUE,
+    OTHER_LABEL,
+    POD_GROUP_LABEL,
+    ROLE,
+    ROLES,
+    Manifest,
+)
 
 OURS = "py-gang-scheduler"
 SYSTEM_PRIORITY = 2_000_000_000
@@ -33,6 +41,11 @@ class Pod:
         index = self.annotations.get(KOORDINATOR + "network-topology-index")
         ranked = (0, int(index)) if index is not None else (1, 0)
         return (*ranked, natural(self.body["metadata"]["name"]))
+
+    @property
+    def role(self) -> str:
+        """What it is among the members of its gang."""
+        return self.labels.get(ROLE, "")
 
     @property
     def namespace(self) -> str:
@@ -154,15 +167,78 @@ class Gang:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
+    def roles(self) -> Mapping[str, int]:
+        """The minimum of each role in rank order; of a gang without roles, that of any members."""
+        marks = ((self.body or {}).get("metadata") or {}).get("annotations") or {}
+        found: dict[str, int] = json.loads(marks.get(ROLES, "{}")) or {"": self.minimum}
+        return found
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the role by which a member counts."""
+        return "" if "" in self.roles else pod.role
+
+    def of_role(self, role: str, pods: Iterable[Pod]) -> list[Pod]:
+        """Return those of these members that are of a role."""
+        return [pod for pod in pods if self.role_of(pod) == role]
+
+    def is_quorum(self, pods: Sequence[Pod]) -> bool:
+        """Return whether these members are enough: of every role."""
+        return all(len(self.of_role(role, pods)) >= least for role, least in self.roles.items())
+
+    @property
+    def lacking(self) -> Mapping[str, int]:
+        """How many members lack of each role."""
+        return {
+            role: max(0, least - len(self.of_role(role, self.bound)))
+            for role, least in self.roles.items()
+        }
+
+    @property
+    def needs(self) -> Mapping[str, int]:
+        """How many of those that wait must be bound together, of each role."""
+        return dict(self.roles) if self.policy == "only-waiting" else self.lacking
+
+    @property
+    def spare(self) -> Mapping[str, int]:
+        """How many bound members it can lose of each role."""
+        lose_none = self.source == "Pod" or self.body is None
+        mode = ((self.body or {}).get("spec") or {}).get("disruptionMode") or {}
+        return {
+            role: 0
+            if lose_none or "all" in mode
+            else max(0, len(self.of_role(role, self.bound)) - least)
+            for role, least in self.roles.items()
+        }
+
+    def first_of(self, needed: Mapping[str, int]) -> list[Pod]:
+        """Return the first in rank of those that wait, so many of each role."""
+        return [
+            pod for role in self.roles for pod in self.of_role(role, self.waiting)[: needed[role]]
+        ]
+
+    @property
+    def before_surplus(self) -> Mapping[str, int]:
+        """How many of those that wait come before any surplus, of each role."""
+        if self.basic:
+            return {"": len(self.waiting)}
+        if self.places_alone:
+            return self.lacking
+        return {role: max(n, self.quorums[0][role]) for role, n in self.lacking.items()}
+
+    def in_order(self, pods: Iterable[Pod]) -> tuple[Pod, ...]:
+        """Return members in the order of their roles, and then of their ranks."""
+        places = [*self.roles]
+        return tuple(sorted(pods, key=lambda pod: (places.index(self.role_of(pod)), pod.rank)))
+
+    @cached_property
     def bound(self) -> tuple[Pod, ...]:
         """The living members that have a node, in rank order."""
-        return tuple(sorted((p for p in self.members if p.node), key=lambda pod: pod.rank))
+        return self.in_order(pod for pod in self.members if pod.node)
 
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
         """The living members of ours that have none, in rank order."""
-        found = (p for p in self.members if not p.node and p.ours)
-        return tuple(sorted(found, key=lambda pod: pod.rank))
+        return self.in_order(pod for pod in self.members if not pod.node and pod.ours)
 
     @cached_property
     def own_priority(self) -> int | None:
@@ -185,7 +261,7 @@ class Gang:
         conditions = ((self.body or {}).get("status") or {}).get("conditions") or []
         said = ("Scheduled", "PodGroupInitiallyScheduled")
         was = any(c["type"] in said and c["status"] == "True" for c in conditions)
-        return was or len(self.bound) >= self.minimum
+        return was or self.is_quorum(self.bound)
 
     @property
     def basic(self) -> bool:
@@ -196,7 +272,7 @@ class Gang:
     @property
     def lacks(self) -> int:
         """How many members it lacks under its minimum."""
-        return len(self.waiting) if self.basic else max(0, self.minimum - len(self.bound))
+        return len(self.waiting) if self.basic else sum(self.lacking.values())
 
     @property
     def policy(self) -> str:
@@ -210,21 +286,13 @@ class Gang:
         return self.basic or (self.started and (not strict or self.policy == "once-satisfied"))
 
     @property
-    def quorum(self) -> int:
-        """How many of those that wait must be bound together."""
-        if self.places_alone:
-            return 1
-        if self.policy == "only-waiting":
-            return self.minimum
-        return max(1, self.lacks)
-
-    @property
-    def surplus(self) -> int:
-        """How many bound members it can lose."""
-        if self.source == "Pod" or self.body is None:
-            return 0
-        mode = self.body.get("spec", {}).get("disruptionMode") or {}
-        return 0 if "all" in mode else max(0, len(self.bound) - self.minimum)
+    def quorums(self) -> list[Mapping[str, int]]:
+        """How many of those that wait must be bound together, of each role: one way is enough."""
+        if not self.places_alone and any(self.needs.values()):
+            return [self.needs]
+        # One of those that lack, else one of any role.
+        some = [role for role, number in self.lacking.items() if number] or [*self.roles]
+        return [{role: int(role == each) for role in self.roles} for each in some]
 
     @property
     def names(self) -> list[str]:

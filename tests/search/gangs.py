@@ -7,7 +7,7 @@ from typing import Any
 
 from search import bound_pods, manifests
 from search.drawing import Drawing
-from search.manifests import KOORDINATOR, Manifest
+from search.manifests import KOORDINATOR, ROLE, ROLES, Manifest
 from search.requests import Request, draw_request
 
 STATES = ("waits", "waits", "waits", "runs", "runs", "lost some", "in part")
@@ -16,7 +16,10 @@ POLICIES = ("only-waiting", "waiting-and-running", "once-satisfied")
 
 @dataclass
 class Gang:
-    """A gang while it is being drawn. `bound` are the indexes of the members that have a node."""
+    """A gang while it is being drawn. `bound` are the indexes of the members that have a node.
+
+    `roles` are those of its members, by index; empty for a gang without roles.
+    """
 
     name: str
     namespace: str
@@ -28,6 +31,7 @@ class Gang:
     priority: int
     state: str
     bound: frozenset[int] = frozenset()
+    roles: tuple[str, ...] = ()
     annotations: dict[str, str] = field(default_factory=dict)
     spec: dict[str, Any] = field(default_factory=dict)
     rule: dict[str, Any] = field(default_factory=dict)
@@ -40,6 +44,7 @@ def draw(drawing: Drawing) -> None:
     if "groups" in drawing.has:
         _join(drawing, gangs)
     for each in gangs:
+        _give_roles(drawing, each)
         _describe(drawing, each)
         for index in range(each.members):
             _member(drawing, each, index)
@@ -76,6 +81,19 @@ def _gang(drawing: Drawing, name: str) -> Gang:
     if drawing.sometimes("pod affinity", 0.5):
         gang.rule = _pod_affinity(drawing, name)
     return gang
+
+
+def _give_roles(drawing: Drawing, gang: Gang) -> None:
+    """Give the members of most gangs roles, and the roles minima that are the gang's in all."""
+    dice = drawing.roles
+    if "roles" not in drawing.has or dice.random() < 0.2:
+        return
+    names = dice.sample(("m", "w", "x"), dice.choice((1, 2, 2, 2, 3)))
+    gang.roles = tuple(dice.choice(names) for _ in range(gang.members))
+    minima = dict.fromkeys(names, 0)
+    for role in dice.sample(gang.roles, gang.minimum):
+        minima[role] += 1
+    gang.annotations[ROLES] = json.dumps(minima)
 
 
 def _bound(drawing: Drawing, gang: Gang) -> frozenset[int]:
@@ -165,9 +183,11 @@ def _add_native(drawing: Drawing, gang: Gang) -> None:
     if gang.request.native:
         spec["schedulingConstraints"] = {"topology": [{"key": gang.request.native}]}
     scheduled = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled"}
+    basic = drawing.chance(0.1) and not gang.roles
     body = manifests.native_pod_group(
-        *(gang.name, 0 if drawing.chance(0.1) else gang.minimum),
+        *(gang.name, 0 if basic else gang.minimum),
         namespace=gang.namespace,
+        annotations={ROLES: gang.annotations[ROLES]} if gang.roles else {},
         created=drawing.moment(),
         spec=spec,
         status={"conditions": [scheduled]} if gang.state == "lost some" else {},
@@ -182,7 +202,7 @@ def _member(drawing: Drawing, gang: Gang, index: int) -> None:
         spec |= _pod_affinity(drawing, gang.name)
     if drawing.sometimes("mixed priorities", 0.3):
         spec["priority"] = drawing.priority(runs=gang.state == "runs")
-    labels = {"member-of": gang.name}
+    labels = {"member-of": gang.name, **({ROLE: gang.roles[index]} if gang.roles else {})}
     status: Manifest = {}
     if index in gang.bound:
         node = drawing.put_on(_where(drawing, gang), asked)

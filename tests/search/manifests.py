@@ -17,6 +17,7 @@ KUEUE = "kueue.x-k8s.io/podset-"
 GPU = "nvidia.com/gpu"
 NODE_LAYER = "NodeTopologyLayer"
 POD_GROUP_LABEL = "pod-group.scheduling.sigs.k8s.io"
+ROLES, ROLE = "py-gang-scheduler.io/roles", "py-gang-scheduler.io/role"
 OTHER_LABEL = "scheduling.x-k8s.io/pod-group"
 CLUSTER_SCOPED = {"Node", "Namespace", "ClusterNetworkTopology", "Topology"}
 

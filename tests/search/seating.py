@@ -54,10 +54,11 @@ def first_quorum(group: Group) -> list[Pod] | None:
     """Return those that preempt: what each gang lacks, the first in rank; None if too few wait."""
     chosen: list[Pod] = []
     for gang in group.waiting:
-        needed = max(gang.lacks, 0 if gang.places_alone else gang.quorum)
-        if needed > len(gang.waiting):
+        needed = gang.before_surplus
+        first = gang.first_of(needed)
+        if len(first) < sum(needed.values()):
             return None
-        chosen += gang.waiting[:needed]
+        chosen += first
     return chosen
 
 
@@ -70,16 +71,20 @@ def _quorums(group: Group) -> Iterator[list[Pod]]:
 def _choices(gang: Gang) -> list[tuple[Pod, ...]]:
     classes: dict[object, list[Pod]] = {}
     for pod in gang.waiting:
-        classes.setdefault((pod.class_, pod.podset), []).append(pod)
+        classes.setdefault((pod.class_, pod.podset, gang.role_of(pod)), []).append(pod)
     counts = product(*(range(len(pods) + 1) for pods in classes.values()))
-    return [
+    chosen = (
         tuple(
             pod
             for number, pods in zip(each, classes.values(), strict=True)
             for pod in pods[:number]
         )
         for each in counts
-        if sum(each) == gang.quorum
+    )
+    return [
+        some
+        for some in chosen
+        if {role: len(gang.of_role(role, some)) for role in gang.roles} in gang.quorums
     ]
 
 

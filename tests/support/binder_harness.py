@@ -21,16 +21,16 @@ from gang_scheduler.apply.volume_binder import HOLD_SECONDS, VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, builders
+from support import decoded as pod_decode
 from support.watches import ECHO_SECONDS, DelayedWatch
 
 CPU_A_NODE = 4

@@ -5,6 +5,7 @@ decided. Amounts are written as in manifests.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.network import gang_requests
-from gang_scheduler.decode.pods import membership
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.model.affinity.requirements import NodeTerm, Operator, Requirement
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang
+from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
@@ -23,7 +26,6 @@ from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
@@ -158,7 +160,7 @@ def pod(
         uid=uid or f"uid-{name}",
         namespace=namespace,
         name=name,
-        gang=membership.gang_of(wire),
+        gang=table.MEMBERSHIP.gang_of(wire),
         pod_class=pod_class(**asks),
         scheduler=scheduler,
         node=node,
@@ -301,6 +303,23 @@ def bound_pods(
     staying = tuple(each for each in those if not each.pod.deleting)
     leaving = tuple(each for each in those if each.pod.deleting)
     return BoundPods(staying, spare, dict(allowed or {}), leaving)
+
+
+def in_queues(
+    bound_pods: BoundPods,
+    charged: Mapping[str, Charged],
+    known: Mapping[GangKey, RunningGang] | None = None,
+) -> BoundPods:
+    """Return pods on nodes with what they are charged, and what is known of their gangs."""
+    gangs = {
+        key: BoundGang(
+            tuple(pods),
+            tuple(charged.get(each.pod.uid) for each in pods),
+            (known or {}).get(key, RunningGang()),
+        )
+        for key, pods in by_gang(bound_pods.pods).items()
+    }
+    return replace(bound_pods, charged=charged, gangs=gangs)
 
 
 def snapshot(

@@ -46,11 +46,11 @@ def uids(cache: Cache, gvr: GVR) -> Collection[str]:
     return kinds.of(gvr).store(cache).uids()
 
 
-def upsert_gang_specs(cache: Cache, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
-    """Let an object of an API group describe gangs."""
-    cache.upsert(GangStore(cache.gang_queue, api_group), GangObject(uid, tuple(declared)))
+def upsert_gang_specs(cache: Cache, kind: str, uid: str, declared: Iterable[GangSpec]) -> None:
+    """Let an object of a kind describe gangs."""
+    cache.upsert(GangStore(cache.gang_queue, kind), GangObject(uid, tuple(declared)))
 
 
-def delete_gang_specs(cache: Cache, api_group: str, uid: str) -> None:
+def delete_gang_specs(cache: Cache, kind: str, uid: str) -> None:
     """Let an object be gone that described gangs."""
-    cache.delete(GangStore(cache.gang_queue, api_group), uid)
+    cache.delete(GangStore(cache.gang_queue, kind), uid)

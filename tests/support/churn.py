@@ -1,5 +1,6 @@
 """A cluster in simulated time: gangs come, start when the scheduler says so, and end by themselves.
 
+Those that are evicted are gone at once, and wait again.
 Whole cycles through the cache, with a clock instead of a wait: no API server, nothing written.
 """
 
@@ -14,7 +15,7 @@ from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Placed, Plan
+from gang_scheduler.model.plan import Placed, Plan, Preemption
 from gang_scheduler.model.pods import PodPhase
 from gang_scheduler.model.queues import Queue
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
@@ -46,8 +47,8 @@ class Job:
     priority: int = 0
 
 
-class _Starts(applying.WritesNothing):
-    """Confirms bindings at once."""
+class _Writes(applying.WritesNothing):
+    """Confirms bindings at once, and notes evictions."""
 
     def __init__(self, churn: "Churn") -> None:
         self._churn = churn
@@ -56,6 +57,10 @@ class _Starts(applying.WritesNothing):
         """Let the members run, and their gangs end in time."""
         for placed in together:
             self._churn.started(placed)
+
+    def preempt(self, preemption: Preemption) -> None:
+        """Note which gangs go, and that they yield."""
+        self._churn.evicted(preemption)
 
 
 class Churn:
@@ -70,11 +75,14 @@ class Churn:
         self._profile = policy.profile(given)
         self._jobs: dict[str, Job] = {}
         self._events: list[tuple[int, int, str]] = []
+        self._going: list[str] = []
+        self.evictions = 0
         self._ids = itertools.count()
         for node in nodes:
             self.cache.upsert(self.cache.node_store, node)
         for queue in queues:
-            self.cache.queues.upsert(DeclaredQueue(queue, KIND))
+            named = replace(queue, uid=queue.ref.name)
+            self.cache.queues.upsert(DeclaredQueue(named, KIND))
         self.cache._note(Change.QUEUES_CHANGED)
 
     def submit(self, job: Job) -> None:
@@ -94,19 +102,24 @@ class Churn:
         """Go on to the next moment at which anything happens, and make a cycle; None at the end."""
         wakes = self.cache.gang_queue.next_retry()
         moments = [self._events[0][0]] if self._events else []
+        if self._going:
+            moments = [self.now]
         if not moments:
             return None
+        for name in self._take_going():
+            self._remove_pods(self.running.pop(name))
+            self._come(self._jobs[name])
         if wakes is not None and self.now < wakes - EPOCH:
             moments.append(wakes - EPOCH)
         self.now = max(self.now, min(moments))
         while self._events and self._events[0][0] <= self.now:
-            _, _, name = heapq.heappop(self._events)
-            if name in self.running:
-                self._end(self.running.pop(name))
-            else:
+            moment, _, name = heapq.heappop(self._events)
+            if name not in self.starts:
                 self._come(self._jobs[name])
+            elif name in self.running and moment == self.starts[name] + self._jobs[name].runs:
+                self._end(self.running.pop(name))
         plan = schedule(self.cache.snapshot(EPOCH + self.now), self._profile)
-        applying.take_in(self.cache, plan, EPOCH + self.now, _Starts(self))
+        applying.take_in(self.cache, plan, EPOCH + self.now, _Writes(self))
         return plan
 
     def promised(self, plan: Plan) -> dict[str, int | None]:
@@ -123,6 +136,17 @@ class Churn:
         job = self._jobs[placed.gang.key.name]
         self.starts[job.name], self.running[job.name] = self.now, job
         heapq.heappush(self._events, (self.now + job.runs, next(self._ids), job.name))
+
+    def evicted(self, preemption: Preemption) -> None:
+        """Note gangs that go before the next cycle."""
+        self.cache.evictions.note(preemption, EPOCH + self.now)
+        names = {each.gang.name for each in preemption.victims}
+        self._going += sorted(names)
+        self.evictions += len(names)
+
+    def _take_going(self) -> list[str]:
+        going, self._going = self._going, []
+        return going
 
     def _come(self, job: Job) -> None:
         request = QueueRequest((QueueName(QueueNameKind.QUEUE, job.queue),))
@@ -144,7 +168,10 @@ class Churn:
                 )
             )
 
-    def _end(self, job: Job) -> None:
+    def _remove_pods(self, job: Job) -> None:
         for number in range(job.pods):
             self.cache.delete_pod(f"uid-{job.name}-{number}")
+
+    def _end(self, job: Job) -> None:
+        self._remove_pods(job)
         cache_feeding.delete_gang_specs(self.cache, POD_GROUPS.group, f"uid-{job.name}")

@@ -6,10 +6,10 @@ from typing import Any
 
 from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.model.plan import Placed, Plan, Refused
-from gang_scheduler.report.messages import describe
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.simulation import workloads
+from gang_scheduler.simulation.workloads import job_sets, jobs
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, builders, cache_feeding
@@ -95,7 +95,7 @@ class InMemoryCluster:
     def workload(self, body: Body) -> None:
         """Add a Job or JobSet with what its controller creates."""
         self.put(body)
-        made = workloads.jobs_of_job_set if body["kind"] == "JobSet" else workloads.pods_of_job
+        made = job_sets.jobs_of if body["kind"] == "JobSet" else jobs.pods_of
         for each in made(body):
             if each["kind"] == "Pod":
                 self._replace({**each, "status": {"phase": "Pending"}})

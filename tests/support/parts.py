@@ -17,10 +17,10 @@ from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.measures.measures import Measures
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts
-from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.profile import PROFILES
@@ -31,6 +31,8 @@ CONCURRENCY = 4
 BATCH_SECONDS = 0.02
 NO_BACKPRESSURE = Backpressure(lambda: False)
 """Of bindings that never wait."""
+
+POD_EVENT_SECONDS = 5
 
 
 class Parts:
@@ -55,8 +57,14 @@ class Parts:
         )
         self.lost_nominations = LostNominations(cache, naming)
         self.events = Events(api, backpressure)
-        self.pod_events = PodEvents(api, cache, backpressure, may_write=may_write, clock=clock)
+        self.pod_events = PodEvents(
+            *(api, cache, backpressure),
+            stands_seconds=POD_EVENT_SECONDS,
+            may_write=may_write,
+            clock=clock,
+        )
         self.gang_events = GangEvents(cache, self.events, self.pod_events, naming)
+        self.measures = Measures(cache, clock)
         self.binder = Binder(
             *(api, cache, CONCURRENCY),
             volume_binder=volume_binder,
@@ -72,7 +80,7 @@ class Parts:
             **how,
         )
         self.outcomes = OutcomeHandler(
-            *(cache, outcomes, self.gang_events, QueueMetrics(cache)),
+            *(cache, outcomes, self.gang_events, self.measures),
             partial_gangs=None,
             lost_nominations=self.lost_nominations,
             naming=naming,
@@ -80,6 +88,7 @@ class Parts:
         )
         self.loop = Loop(
             *(cache, self.binder, self.evictor, self.gang_events, self.outcomes),
+            measures=self.measures,
             partial_gangs=None,
             lost_nominations=self.lost_nominations,
             profile=PROFILES["binpack"],
@@ -104,7 +113,12 @@ def pod_events(
     api: Api, cache: Cache, clock: Callable[[], float] = time.time, *, enabled: bool = True
 ) -> PodEvents:
     """Return Events on pods that wait for no bindings."""
-    return PodEvents(api, cache, NO_BACKPRESSURE, enabled=enabled, clock=clock)
+    return PodEvents(
+        *(api, cache, NO_BACKPRESSURE),
+        stands_seconds=POD_EVENT_SECONDS,
+        enabled=enabled,
+        clock=clock,
+    )
 
 
 def events(api: Api, clock: Callable[[], float] = time.time) -> Events:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.bound_pods import BoundPod, Charged
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
@@ -64,9 +64,9 @@ def world(
     made = builders.snapshot(
         nodes,
         gangs,
-        bound_pods=replace(
+        bound_pods=builders.in_queues(
             builders.bound_pods(*(each.bound for each in runs)),
-            queues={each.bound.pod.uid: each.queue for each in runs},
+            {each.bound.pod.uid: (each.queue, {}) for each in runs},
         ),
         taken_at=taken_at,
     )
@@ -78,13 +78,13 @@ def with_ends(snapshot: Snapshot, ends: Mapping[str, int | None]) -> Snapshot:
     """Return a snapshot with the expected ends of running gangs by name; it began at 0."""
     bound = snapshot.bound_pods
     assert bound is not None
-    charges: dict[str, Charge] = {}
+    charged: dict[str, Charged] = {}
     for each in bound.pods:
         charge: dict[FlavorResource, int] = {}
         _add(charge, each.pod.pod_class.requests)
-        charges[each.pod.uid] = charge
-    gangs = {each.gang: RunningGang(ends_at=ends.get(each.gang.name)) for each in bound.pods}
-    return replace(snapshot, bound_pods=replace(bound, charges=charges, gangs=gangs))
+        charged[each.pod.uid] = bound.charged[each.pod.uid][0], charge
+    known = {each.gang: RunningGang(ends_at=ends.get(each.gang.name)) for each in bound.pods}
+    return replace(snapshot, bound_pods=builders.in_queues(bound, charged, known))
 
 
 def promising(snapshot: Snapshot, number: int = 1, after: int = 300) -> Plan:

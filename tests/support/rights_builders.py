@@ -1,7 +1,7 @@
 """Claims of gangs that wait, and gangs that they may evict, with what both are charged."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
@@ -83,12 +83,9 @@ class Nodes:
 
     def bound_pods(self, **fields: Any) -> BoundPods:
         """Return them as a snapshot has them; `fields` are arguments of the builder."""
-        return replace(
-            builders.bound_pods(*self.pods, **fields),
-            queues=self.queues,
-            charges={uid: amounts(amount) for uid, amount in self.charges.items()},
-            gangs={gang_key(name): known for name, known in self.gangs.items()},
-        )
+        charged = {uid: (self.queues[uid], amounts(n)) for uid, n in self.charges.items()}
+        known = {gang_key(name): each for name, each in self.gangs.items()}
+        return builders.in_queues(builders.bound_pods(*self.pods, **fields), charged, known)
 
     def ledger(self, queues: Sequence[Queue], **fields: Any) -> Ledger:
         """Return what they are charged."""

@@ -12,13 +12,13 @@ from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.loop import always_fresh
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, builders
+from support import decoded as pod_decode
 from support.parts import NO_BACKPRESSURE, Parts
 from support.watches import ECHO_SECONDS, DelayedWatch
 
@@ -118,6 +118,7 @@ class SchedulerProcess:
         self.events = self._parts.events
         self.pod_events = self._parts.pod_events
         self.gang_events = self._parts.gang_events
+        self.measures = self._parts.measures
         self.evictor = self._parts.evictor
         self._watch = DelayedWatch(
             *(workloads.cluster, self.cache), echo_seconds=lambda: echo_seconds, kinds=SEEN

@@ -8,10 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.nodes import IntArray, Node
-from gang_scheduler.model.pod_affinity import (
+from gang_scheduler.model.affinity.pod_affinity import (
     Affinity,
     AffinityCounts,
     AffinityTerm,
@@ -20,6 +17,9 @@ from gang_scheduler.model.pod_affinity import (
     PodSelector,
     Spread,
 )
+from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.nodes import IntArray, Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot

@@ -8,11 +8,12 @@ import yaml
 
 import gang_scheduler
 from gang_scheduler.api import crds
+from gang_scheduler.inspection import profiles
 from gang_scheduler.state.kinds import KINDS
 from tools.chart import CHART, schema
 from tools.chart import __main__ as chart
 
-ROLES = ["clusterrole.yaml", "role.yaml"]
+ROLES = ["clusterrole.yaml", "readerrole.yaml", "role.yaml"]
 
 ON_DEMAND = re.compile(r"^ +\{\{- if (.*?)\}\}\n(.*?)^ +\{\{- end \}\}\n", re.DOTALL | re.MULTILINE)
 
@@ -103,19 +104,34 @@ def test_the_scheduler_may_bind_pods_and_report() -> None:
     assert needed <= granted("clusterrole.yaml")
 
 
-def test_the_scheduler_may_see_all_that_it_looks_at_and_nothing_more() -> None:
-    seeing = {"get", "list", "watch"}
-    seen = {
+def seen_by(template: str) -> set[tuple[str, str]]:
+    """Return the groups and resources of all objects that may be watched."""
+    return {
         (group, resource)
-        for rule in rules("clusterrole.yaml")
-        if seeing == set(rule["verbs"])
+        for rule in rules(template)
+        if {"get", "list", "watch"} == set(rule["verbs"])
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
+
+
+def test_the_scheduler_may_see_all_that_it_looks_at_and_nothing_more() -> None:
+    seen = seen_by("clusterrole.yaml")
     kopf = {("", "namespaces"), ("apiextensions.k8s.io", "customresourcedefinitions")}
 
     watched = {(gvr.group, gvr.plural) for each in KINDS for gvr in each.reader.versions}
     assert watched | kopf == seen
+
+
+def test_readers_see_what_the_scheduler_sees_and_its_settings() -> None:
+    watched = {(gvr.group, gvr.plural) for each in KINDS for gvr in each.reader.versions}
+    beside = {("", "configmaps"), ("", "events"), ("events.k8s.io", "events")}
+
+    assert watched | beside == seen_by("readerrole.yaml")
+    verbs = {verb for verb, _ in granted("readerrole.yaml")}
+    assert {"get", "list", "watch"} == verbs
+    (of_settings,) = (e for e in rules("readerrole.yaml") if "configmaps" in e["resources"])
+    assert [profiles.NAME] == of_settings["resourceNames"]
 
 
 @pytest.mark.parametrize("template", ROLES)
@@ -127,9 +143,23 @@ def test_nothing_is_deleted_but_victims(template: str) -> None:
 
 def test_only_a_setting_lets_the_scheduler_use_the_eviction_api() -> None:
     text = (CHART / "templates" / "clusterrole.yaml").read_text()
-    (condition, block), *others = ON_DEMAND.findall(text)
+    (condition, block) = ON_DEMAND.findall(text)[-1]
 
-    assert [] == others
     assert "useEvictionApi" in condition
     eviction = {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}
     assert [eviction] == yaml.safe_load(block)
+
+
+def test_only_a_setting_lets_the_scheduler_write_the_phases_of_volcano() -> None:
+    text = (CHART / "templates" / "clusterrole.yaml").read_text()
+    (condition, block), *others = ON_DEMAND.findall(text)
+
+    assert 1 == len(others)
+    assert "volcanoJobs" in condition
+    jobs = {"apiGroups": ["batch.volcano.sh"], "resources": ["jobs"], "verbs": ["get"]}
+    phases = {
+        "apiGroups": ["scheduling.volcano.sh"],
+        "resources": ["podgroups", "podgroups/status"],
+        "verbs": ["patch"],
+    }
+    assert [jobs, phases] == yaml.safe_load(block)

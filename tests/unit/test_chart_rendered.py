@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gang_scheduler.settings import Settings
+from gang_scheduler.inspection import profiles
+from gang_scheduler.settings import Policy, Settings, Strategy
 from tools.chart import CHART, schema
 from tools.controlplane import binaries
 
@@ -25,7 +26,8 @@ DIGEST = f"sha256:{'0' * 64}"
 EVERYTHING = (
     "crds.install=always",
     "metrics.podMonitor.enabled=true",
-    "metrics.prometheusRule.enabled=true",
+    "alerts.enabled=true",
+    "dashboards.enabled=true",
     "networkPolicy.enabled=true",
 )
 
@@ -299,6 +301,35 @@ def test_tenants_get_what_their_default_role_is_for() -> None:
     assert [reading] * 3 == [verbs(role, "queues") for role in roles]
     for value in ("rbac.create=false", "rbac.tenantRoles=false"):
         assert "aggregate-to" not in template(value).stdout
+
+
+def test_the_settings_that_decide_are_in_a_config_map() -> None:
+    values = ("settings.strategy=spread", "settings.maxVictims=3", "settings.httpHost=h")
+    made = only("ConfigMap", *values, "extraArgs[0]=--no-preemption")
+    assert profiles.NAME == made["metadata"]["name"]
+
+    settings = profiles.of_config_map(made)
+    assert Policy(strategy=Strategy.SPREAD, max_victims=3) == settings.policy
+    assert "default/gangs-py-gang-scheduler" == settings.settings_of
+    assert "--preemption" in settings.notes[0]
+    assert "http" not in made["data"]["settings.json"]
+
+
+def test_each_setting_that_decides_is_known_to_the_chart() -> None:
+    helpers = (CHART / "templates" / "_helpers.tpl").read_text()
+    (listed,) = re.findall(r"\$deciding := list\n(.*?)\}\}", helpers, re.DOTALL)
+    known = {
+        re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", n) for n in re.findall(r'"(\w+)"', listed)
+    }
+
+    assert set(Policy.model_fields) == known
+
+
+def test_readers_have_a_role_that_nothing_binds() -> None:
+    names = [each["metadata"]["name"] for each in rendered() if each["kind"] == "ClusterRole"]
+    (name,) = (each for each in names if each.endswith(":reader"))
+
+    assert name not in {each["roleRef"]["name"] for each in rendered() if "roleRef" in each}
 
 
 def test_administrators_of_queues_have_a_role_that_nothing_binds() -> None:

@@ -6,25 +6,32 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import prometheus_client
 import pytest
 from click.testing import CliRunner
 
-from gang_scheduler import telemetry
 from gang_scheduler.cli import main
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.settings import Settings
+from tools import pages
 
 PROJECT = Path(__file__).parents[2]
-PATTERNS = ("*.md", "docs/*.md", "charts/*/*.md")
+PATTERNS = ("*.md", "docs/*.md", "docs/kinds/*.md", "charts/*/*.md")
 PAGES = sorted(path for pattern in PATTERNS for path in PROJECT.glob(pattern))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 EXAMPLES = sorted(PROJECT.glob("examples/*/README.md"))
-SIMULATE = re.compile(r"py-gang-scheduler simulate (-f examples/.*)")
+SHOWN = re.compile(
+    r"py-gang-scheduler ((?:simulate|explain|list|queues|cluster)\b.* ?-f examples/.*)"
+)
 PLACE = re.compile(r"`([a-z_]+(?:/[a-z_0-9]+)+)(?:\.py|/)?`")
 LOG_LINE = re.compile(r'\blog\.(debug|info|warning|error)\(\s*"([a-z_]+)"')
 PACKAGE = PROJECT / "operator" / "gang_scheduler"
 MOST_LINES = 200
+PRIORITY_CLASS = """\
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: high}
+value: 1000
+"""
 
 
 def page(name: str) -> str:
@@ -46,13 +53,32 @@ def rows(text: str, heading: str) -> Iterator[list[str]]:
 
 
 def shown() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield arguments and output of every simulation that is shown: what is between the dots."""
+    """Yield arguments and output of every command that is shown: what is between the dots."""
     for path in (*PAGES, *EXAMPLES):
         for block in re.findall(r"(?:^(?: {4}.*)?\n)+", path.read_text(), re.MULTILINE):
-            for match in SIMULATE.finditer(block):
+            for match in SHOWN.finditer(block):
                 output = re.split(r"^ {4}kubectl", block[match.end() :], flags=re.MULTILINE)[0]
                 pieces = re.split(r"^ {4,}\.\.\.$", output, flags=re.MULTILINE)
                 yield match[1], tuple(" ".join(each.split()) for each in pieces)
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Yield the commands that read files, and their whole output, as pages show them."""
+    for path in PAGES:
+        for block in re.findall(r"(?:^(?: {4}.*)?\n)+", path.read_text(), re.MULTILINE):
+            lines = [line.removeprefix("    ") for line in block.strip("\n").splitlines()]
+            if lines and lines[0].startswith("$ py-gang-scheduler ") and " -f " in lines[0]:
+                yield lines[0].removeprefix("$ py-gang-scheduler "), "\n".join(lines[1:])
+
+
+@pytest.mark.parametrize(("arguments", "output"), [*commands()])
+def test_the_output_that_is_shown_of_a_command_comes_out(
+    monkeypatch: pytest.MonkeyPatch, arguments: str, output: str
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    result = CliRunner().invoke(main, arguments.split())
+
+    assert output == result.stdout.rstrip("\n")
 
 
 def test_the_readme_is_short() -> None:
@@ -122,25 +148,12 @@ def test_all_settings_are_in_the_table_with_their_defaults() -> None:
 
 
 def test_every_reason_is_in_the_table_of_what_it_asks_for() -> None:
-    # `Scattered` is a condition of its own; `Scheduling` is what a gang shows that waits no more.
-    expected = {reason.value for reason in Reason} - {Reason.SCATTERED} | {"Scheduling"}
-    table = rows(page("docs/troubleshooting.md"), "What each reason asks for")
-
-    assert expected == {reason for reason, *_ in table}
+    assert {each.value.lower() for each in Reason} <= anchors(PROJECT / "docs/reasons.md")
 
 
-def test_all_metrics_are_in_the_table_with_their_labels() -> None:
-    kinds = (prometheus_client.Counter, prometheus_client.Gauge, prometheus_client.Histogram)
-    expected = set()
-    for metric in vars(telemetry).values():
-        if isinstance(metric, kinds):
-            name = metric._name + ("_total" if isinstance(metric, kinds[0]) else "")
-            labels = ",".join(metric._labelnames)
-            expected.add(f"{name}{{{labels}}}" if labels else name)
-
-    found = {name for name, *_ in rows(page("docs/operations.md"), "Metrics")}
-
-    assert expected == {name for name in found if name.startswith(("pgs_", "training_"))}
+@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
+def test_a_page_that_is_made_from_tables_is_not_stale(path: Path) -> None:
+    assert pages.PAGES[path]() == path.read_text()
 
 
 def test_all_log_lines_are_in_the_table_with_their_levels() -> None:
@@ -161,18 +174,41 @@ def test_all_log_lines_are_in_the_table_with_their_levels() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "output"), list(shown()))
-def test_what_is_shown_of_a_simulation_comes_out(
+def test_what_is_shown_of_a_command_comes_out(
     arguments: str, output: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(PROJECT)
 
-    result = CliRunner().invoke(main, ["simulate", *arguments.split()])
+    result = CliRunner().invoke(main, arguments.split())
 
     words, at = " ".join(result.stdout.split()), 0
     assert 0 == result.exit_code
     for piece in output:
         assert piece in words[at:]
         at = words.index(piece, at) + len(piece)
+
+
+def test_the_job_beside_the_script_of_slurm_is_a_gang(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    (block,) = re.findall(
+        r"^    apiVersion: batch(?:.*\n)(?: {4}.*\n)+", page("docs/from-slurm.md"), re.MULTILINE
+    )
+    cluster = page("examples/clusters/gpu-nodes.yaml")
+    files = {
+        "cluster": cluster.replace("  labels:\n", "  labels:\n    pool: h100\n"),
+        "queue": page("examples/21-one-queue/1-queue.yaml"),
+        "class": PRIORITY_CLASS,
+        "job": re.sub(r"^ {4}", "", block, flags=re.MULTILINE),
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+
+    result = CliRunner().invoke(main, ["simulate", "-f", str(tmp_path), "--output", "json"])
+
+    bindings = json.loads(result.stdout)["bindings"]
+    assert ["default/llama"] * 4 == [each["gang"] for each in bindings]
 
 
 def test_the_first_gang_of_the_readme_is_bound(

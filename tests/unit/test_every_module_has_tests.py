@@ -18,6 +18,7 @@ OF_NO_MODULE = {
     "scheduler/preemption/test_pod_affinity.py",
     "scheduler/test_costs.py",
     "test_chart.py",
+    "test_chart_monitoring.py",
     "test_chart_rendered.py",
     "test_docs.py",
     "test_every_module_has_tests.py",

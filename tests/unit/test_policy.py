@@ -16,11 +16,12 @@ DECIDE_NOTHING = {
     # What becomes of members that are bound already, and when it is written.
     *("on_partial_gang", "claim_timeout_seconds"),
     *("bind_concurrency", "batch_milliseconds"),
-    *("status_interval_milliseconds", "status_concurrency", "pod_events"),
+    *("status_interval_milliseconds", "status_concurrency", "pod_events", "pod_event_seconds"),
     # How the cluster is seen and spoken to.
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
     *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),
-    *("log_format", "log_level", "metrics_queues"),
+    "volcano_jobs",
+    *("log_format", "log_level", "metrics_queues", "gauge_shapes"),
 }
 
 
@@ -46,7 +47,11 @@ def made_of(given: Policy) -> tuple[Any, ...]:
     names = cache.gang_queue.queues.names
     settings = cache.gang_queue.reservations.settings
     queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules, settings
-    return cache.schedulers, rules, kept, queue_rules, policy.profile(given), policy.naming(given)
+    kinds = policy.membership(given).by_default
+    return (
+        *(cache.schedulers, rules, kept, queue_rules, kinds),
+        *(policy.profile(given), policy.naming(given)),
+    )
 
 
 def flags(command: str) -> dict[str | None, list[str]]:

@@ -70,6 +70,28 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- end }}
 
+{{/* The settings that decisions depend on, as JSON with the names of the environment. */}}
+{{- define "py-gang-scheduler.policy" -}}
+{{- $deciding := list
+  "schedulerNames" "strategy" "gangKinds" "scheduleTimeoutSeconds" "preemption"
+  "preemptOtherSchedulers" "minPriorityDifference" "maxVictims"
+  "minRuntimeBeforePreemptionSeconds" "maxMinRuntimeSeconds" "protectionLabelNamespaces"
+  "preemptUnprotectedJobs" "useEvictionApi" "hideForeignNames" "victimTimeoutSeconds"
+  "queueNamespaces" "gpuResources" "kueue" "volcano" "kueueFairness" "fairStrategies"
+  "defaultQueue" "requireQueue" "countOtherSchedulers" "resourceTransformations"
+  "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
+  "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
+  "usageHalfLifeSeconds"
+}}
+{{- $found := dict }}
+{{- range $name, $value := .Values.settings }}
+{{- if and (has $name $deciding) (not (kindIs "invalid" $value)) }}
+{{- $_ := set $found (snakecase $name) $value }}
+{{- end }}
+{{- end }}
+{{- toJson $found }}
+{{- end }}
+
 {{/* Whether a CRD is installed: as the user says, or if no other release or product has installed it. */}}
 {{- define "py-gang-scheduler.installsCrd" -}}
 {{- $install := .context.Values.crds.install }}
@@ -130,8 +152,8 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if and .serviceMonitor.enabled .podMonitor.enabled }}
 {{- fail "metrics.serviceMonitor.enabled and metrics.podMonitor.enabled would both scrape every pod: choose one" }}
 {{- end }}
-{{- if and .prometheusRule.enabled (not (or .service.enabled .podMonitor.enabled)) }}
-{{- fail "metrics.prometheusRule.enabled needs metrics.service.enabled or metrics.podMonitor.enabled" }}
+{{- if and $.Values.alerts.enabled (not (or .service.enabled .podMonitor.enabled)) }}
+{{- fail "alerts.enabled needs metrics.service.enabled or metrics.podMonitor.enabled" }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -164,4 +186,15 @@ capabilities:
 {{- with .Values.extraEnv }}
 {{ toYaml . }}
 {{- end }}
+{{- end }}
+
+{{/* `rule` of files/alerts.yaml with what `values` say of it: its threshold is what its expression ends with. */}}
+{{- define "py-gang-scheduler.alert" -}}
+{{- if hasKey .values "threshold" }}
+{{- $_ := set .rule "expr" (regexReplaceAll "[0-9.]+$" .rule.expr (printf "%v" .values.threshold)) }}
+{{- end }}
+{{- $_ := set .rule "for" .values.for }}
+{{- $_ := set .rule.labels "severity" .values.severity }}
+{{- $_ := set .rule.annotations "runbook_url" (printf "%s#%s" .runbooks (lower .rule.alert)) }}
+{{- list .rule | toYaml }}
 {{- end }}

@@ -34,6 +34,13 @@ GANG_TIMEOUT: Final = "gang.scheduling.koordinator.sh/timeout"
 NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
 NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology-index"
 
+# The roles of a gang with the minimum of each, as JSON, and on a pod which of these it has.
+ROLES: Final = "py-gang-scheduler.io/roles"
+ROLE: Final = "py-gang-scheduler.io/role"
+
+# How a gang grows and shrinks, as JSON. On the PodGroup, the workload or its pod template.
+ELASTIC: Final = "py-gang-scheduler.io/elastic"
+
 # How long a gang must have run before it may be evicted, as a duration such as "10m".
 MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 
@@ -96,6 +103,12 @@ PODSET_KEYS: Final = frozenset(
         PODSET_GROUP,
     }
 )
+# A pod group of Kueue: the name in a label of its pods, how many these are in an annotation, and an
+# annotation by which Kueue does not wait until all exist.
+KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
+KUEUE_POD_GROUP_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
+KUEUE_POD_GROUP_FAST: Final = "kueue.x-k8s.io/pod-group-fast-admission"
+
 # What Go, in which Kueue is written, reads as false and true.
 GO_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 GO_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})

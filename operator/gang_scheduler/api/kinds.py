@@ -45,6 +45,22 @@ CSI_STORAGE_CAPACITIES = GVR("storage.k8s.io", "v1", "csistoragecapacities")
 VOLUME_ATTACHMENTS = GVR("storage.k8s.io", "v1", "volumeattachments")
 JOBS = GVR("batch", "v1", "jobs")
 JOB_SETS = GVR("jobset.x-k8s.io", "v1alpha2", "jobsets")
+STATEFUL_SETS = GVR("apps", "v1", "statefulsets")
+RAY_CLUSTERS = tuple(GVR("ray.io", version, "rayclusters") for version in ("v1", "v1alpha1"))
+SPARK_APPLICATIONS = GVR("sparkoperator.k8s.io", "v1beta2", "sparkapplications")
+LEADER_WORKER_SETS = (GVR("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"),)
+
+
+def _kubeflow(plural: str, version: str = "v1") -> GVR:
+    return GVR("kubeflow.org", version, plural)
+
+
+PYTORCH_JOBS = _kubeflow("pytorchjobs")
+TF_JOBS = _kubeflow("tfjobs")
+XGBOOST_JOBS = _kubeflow("xgboostjobs")
+PADDLE_JOBS = _kubeflow("paddlejobs")
+JAX_JOBS = _kubeflow("jaxjobs")
+MPI_JOBS = (_kubeflow("mpijobs", "v2beta1"), _kubeflow("mpijobs"))
 POD_DISRUPTION_BUDGETS = GVR("policy", "v1", "poddisruptionbudgets")
 CLUSTER_NETWORK_TOPOLOGIES = GVR(
     "scheduling.koordinator.sh", "v1alpha1", "clusternetworktopologies"
@@ -66,4 +82,7 @@ LOCAL_QUEUES = _kueue("localqueues", "v1beta2", "v1beta1")
 KUEUE_RESOURCE_FLAVORS = _kueue("resourceflavors", "v1beta2", "v1beta1")
 WORKLOAD_PRIORITY_CLASSES = _kueue("workloadpriorityclasses", "v1beta2", "v1beta1")
 ADMISSION_CHECKS = _kueue("admissionchecks", "v1beta2", "v1beta1")
+VOLCANO_POD_GROUPS = GVR("scheduling.volcano.sh", "v1beta1", "podgroups")
+DEPLOYMENTS = GVR("apps", "v1", "deployments")
+VOLCANO_JOBS = GVR("batch.volcano.sh", "v1alpha1", "jobs")
 VOLCANO_QUEUES = GVR("scheduling.volcano.sh", "v1beta1", "queues")

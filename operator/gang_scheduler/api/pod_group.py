@@ -38,7 +38,10 @@ class PodGroupSpec(ApiModel):
 
     min_member: Int32 = Field(
         ge=1,
-        description="How many members must find a place together. Fewer are never started.",
+        description=(
+            "How many members must find a place together. Fewer are never started. With roles in "
+            "the annotation py-gang-scheduler.io/roles it is the sum of their minima."
+        ),
         json_schema_extra={
             "x-kubernetes-validations": [
                 {"rule": "self >= 1", "message": "minMember must be at least 1"}
@@ -95,6 +98,38 @@ class PodGroupBackfill(ApiModel):
     until: Time = Field(description="When its members will have ended, as they declare.")
     for_: Text = Field(
         alias="for", description="The gang that was promised a start, as namespace/name."
+    )
+
+
+class ScaleReason(enum.StrEnum):
+    """Why an elastic gang has another size."""
+
+    STARTED = "Started"
+    ROOM_FREE = "RoomFree"
+    PREEMPTED = "Preempted"
+
+
+class PodGroupElastic(ApiModel):
+    """How many workers an elastic gang has, and when that was changed."""
+
+    min: Int32 = Field(default=1, ge=1, description="The fewest workers: minWorkers.")
+    now: Int32 = Field(default=0, ge=0, description="Workers that have a node.")
+    max: Int32 = Field(default=1, ge=1, description="The most workers: maxWorkers.")
+    last_scale_time: Time | None = Field(
+        default=None, description="When the scheduler last started the gang, or changed its size."
+    )
+    last_scale: Int32 | None = Field(
+        default=None, description="By how many workers; less than 0 where it shrank."
+    )
+    reason: ScaleReason | None = Field(
+        default=None,
+        description=(
+            "Why: it started, there was room for more, or a gang of more right took some. Absent "
+            "if a scheduler that was started anew does not know."
+        ),
+    )
+    next_allowed: Time | None = Field(
+        default=None, description="When it may grow again; absent without a scaleUpCooldown."
     )
 
 
@@ -176,6 +211,10 @@ class PodGroupStatus(ApiModel):
             "Set while the gang runs that was let pass another one because of its declared end: "
             "after that the other one may evict it."
         ),
+    )
+    elastic: PodGroupElastic | None = Field(
+        default=None,
+        description="The workers of a gang that says how it grows and shrinks. Absent for others.",
     )
     occupied_by: Text | None = Field(
         default=None, description="The owner of the gang's pods, as namespace/name."

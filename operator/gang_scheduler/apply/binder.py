@@ -22,7 +22,8 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes import ApiAnswer, InternalError
+from gang_scheduler.model.causes.binding import ApiAnswer
+from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import GangKey, PodRef

@@ -1,7 +1,7 @@
 """Which members of a plan wait for claims together, while their room is held."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.model.plan import Bind, Placed
@@ -107,19 +107,21 @@ def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
     further = [
         ClaimWait((replace(placed, binds=(bind,)),), after, joins=True)
         for placed, quorum in zip(together, quorums, strict=True)
-        for bind in placed.binds[quorum:]
-        if needs_claims(bind)
+        for bind in placed.binds
+        if bind.pod.uid not in quorum and needs_claims(bind)
     ]
     return (first, *further) if first.placed else tuple(further)
 
 
-def _quorum(placed: Placed, *, alone: bool) -> int:
-    """Return how many members of a gang must start together."""
+def _quorum(placed: Placed, *, alone: bool) -> frozenset[str]:
+    """Return the uids of the members of a gang that must start together."""
     gang = placed.gang
-    return 0 if alone and (gang.singly or gang.quorum <= 1) else gang.quorum
+    if alone and (gang.singly or gang.quorum <= 1):
+        return frozenset()
+    return gang.quorum_among(bind.pod for bind in placed.binds)
 
 
-def _begins(placed: Placed, quorum: int) -> Placed:
+def _begins(placed: Placed, quorum: Collection[str]) -> Placed:
     """Return the quorum, and the members beside it that have no claims to wait for."""
-    more = (bind for bind in placed.binds[quorum:] if not needs_claims(bind))
-    return replace(placed, binds=(*placed.binds[:quorum], *more))
+    begin = (bind for bind in placed.binds if bind.pod.uid in quorum or not needs_claims(bind))
+    return replace(placed, binds=tuple(begin))

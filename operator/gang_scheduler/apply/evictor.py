@@ -14,7 +14,6 @@ from typing import Any
 
 import anyio
 
-from gang_scheduler import telemetry
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.orphaned_marks import OrphanedMarks
@@ -23,12 +22,13 @@ from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, St
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes import InternalError, MemberGone
+from gang_scheduler.model.causes.errors import InternalError
+from gang_scheduler.model.causes.preemption import MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.phases import counts_of
+from gang_scheduler.telemetry import metrics
 
 Stage = Callable[[PreemptionRun], Iterator[Step]]
 
@@ -181,7 +181,7 @@ class Evictor:
         await self._writer.write_all(undoing, steps)
         self._forget(current)
         if current.problem is not None:
-            telemetry.PREEMPTIONS.labels("withdrawn").inc()
+            metrics.PREEMPTIONS.labels("withdrawn").inc()
             self._outcomes.put(PreemptionFailed(current.preemption, current.problem))
 
     async def _watch(self) -> None:
@@ -229,7 +229,7 @@ class Evictor:
         self._forget(current)
         if current.victims and not current.void:
             seconds = asyncio.get_running_loop().time() - current.submitted_at
-            telemetry.VICTIM_SECONDS.observe(seconds)
+            metrics.VICTIM_SECONDS.observe(seconds)
         return True
 
     def _forget(self, current: PreemptionRun) -> None:
@@ -282,8 +282,8 @@ class Evictor:
             return
         victims = tuple(self._victims(current))
         if victims:
-            telemetry.PREEMPTIONS.labels("carried_out").inc()
-            telemetry.VICTIMS.inc(len(victims))
+            metrics.PREEMPTIONS.labels("carried_out").inc()
+            metrics.VICTIMS.inc(len(victims))
             self._outcomes.put(EvictionBegun(current.preemption))
         for pod in victims:
             yield self._eviction(pod, begun=current.evicted, final=True)
@@ -315,8 +315,9 @@ class Evictor:
         info = self._cache.gang_queue.infos.get(pod.gang)
         if info is None or pod.uid not in info.observed.members:
             return False
-        left = sum(1 for pod in info.observed.bound() if pod.uid not in without)
-        return left + counts_of(info).succeeded < info.observed.min_member
+        ended = (each for each in info.attempt.ended() if each.phase is PodPhase.SUCCEEDED)
+        left = [each for each in info.observed.bound() if each.uid not in without]
+        return not info.observed.has_quorum([*left, *ended])
 
     def _victims(self, current: PreemptionRun) -> Iterator[Pod]:
         """Yield the victims as they are now, without those that are leaving or have ended."""

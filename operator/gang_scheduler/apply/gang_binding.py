@@ -4,7 +4,7 @@ import asyncio
 import enum
 from dataclasses import dataclass, field, replace
 
-from gang_scheduler.model.causes import BindingFailed
+from gang_scheduler.model.causes.binding import BindingFailed
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.pods import Pod
@@ -68,6 +68,11 @@ class GangBinding:
     def without_volumes(self) -> bool:
         """Claims of members were not bound, and so no member was."""
         return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
+
+    @property
+    def refused(self) -> bool:
+        """The API server will not have a member on its node."""
+        return Outcome.REFUSED in self.outcomes.values()
 
     @property
     def failed(self) -> int:

@@ -1,10 +1,15 @@
 """Room that was made for gangs and then lost: a node is gone, or another pod took the room."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.model.causes import NodeFault, NominationLost, NominationTaken
+from gang_scheduler.model.causes.preemption import (
+    NodeFault,
+    NominationLost,
+    NominationTaken,
+    NominationUnused,
+)
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
@@ -17,6 +22,9 @@ HOLDING = frozenset(
     {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS}
 )
 """With these reasons a gang keeps its nominated room: victims leave, or a member is recreated."""
+
+MOST_REFUSALS: Final = 3
+"""How often in a row the API server may refuse to bind a gang until other gangs get its room."""
 
 
 class LostNomination(NamedTuple):
@@ -34,6 +42,7 @@ class LostNominations:
         self._cache = cache
         self._naming = naming
         self._causes: dict[GangKey, Cause] = {}
+        self._unused: dict[GangKey, LostNomination] = {}
 
     def cause(self, key: GangKey) -> Cause | None:
         """Return how a gang lost its room; None for a gang that did not."""
@@ -43,9 +52,19 @@ class LostNominations:
         """Note that a gang has a place."""
         self._causes.pop(key, None)
 
+    def refused(self, gang: Gang, times: int) -> None:
+        """Note that the API server has refused so many times in a row to bind a gang."""
+        pods = tuple(pod for pod in gang.pending if pod.nominated)
+        if pods and times >= MOST_REFUSALS:
+            cause = NominationUnused(pods[0].nominated, times)
+            self._unused[gang.key] = LostNomination(gang.key, cause, pods)
+
     def note(self, plan: Plan) -> list[Pod]:
         """Note the room that a plan shows to be lost; return the pods whose nominations end."""
         found = [*_taken(plan, self._naming), *_lost(plan, self._cache.node_usage.table())]
+        decided = {each.gang.key for each in plan.placed} | {each.gang for each in found}
+        found += [each for key, each in self._unused.items() if key not in decided]
+        self._unused.clear()
         for each in found:
             self._causes[each.gang] = each.cause
             self._cache.gang_queue.changed.add(each.gang)

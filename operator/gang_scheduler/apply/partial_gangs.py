@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
 
 log = structlog.get_logger()
 
@@ -65,9 +65,9 @@ class PartialGangs:
         try:
             await self._api.delete_pod(pod)
         except ApiError as error:
-            telemetry.WRITES.labels("pod_delete", error.kind.value).inc()
+            metrics.WRITES.labels("pod_delete", error.kind.value).inc()
             if error.kind not in (Kind.GONE, Kind.CONFLICT):
                 # The gang is refused again before long, and then considered again.
                 log.warning("release_failed", pod=f"{pod.namespace}/{pod.name}", error=str(error))
         else:
-            telemetry.WRITES.labels("pod_delete", "written").inc()
+            metrics.WRITES.labels("pod_delete", "written").inc()

@@ -14,7 +14,7 @@ from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes import InternalError
+from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
@@ -98,7 +98,11 @@ def take_in(
     Bindings come first, then preemptions, then the verdicts on gangs that wait.
     """
     lost = tuple(lost_nominations.note(plan))
-    failed = [each for gangs in _together(plan.placed) for each in _bind(cache, gangs, writers)]
+    failed = [
+        each
+        for gangs in _together(plan.placed)
+        for each in _bind(cache, gangs, now_seconds, writers)
+    ]
     for preemption in plan.preemptions:
         with confined("preempt", str(preemption.gangs[0].key)):
             _preempt(cache, preemption, now_seconds, writers)
@@ -119,7 +123,9 @@ def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
     return list(found.values())
 
 
-def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Refused]:
+def _bind(
+    cache: Cache, together: Sequence[Placed], now_seconds: int, writers: Writers
+) -> list[Refused]:
     """Assume the members of gangs that start together, all or none; return gangs that failed."""
     names = ", ".join(str(placed.gang.key) for placed in together)
     binds = [bind for placed in together for bind in placed.binds]
@@ -127,7 +133,8 @@ def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Re
         for placed in together:
             writers.stop_preempting(bind.pod.uid for bind in placed.binds)
             cache.gang_queue.placed(placed.gang.key)
-            cache.gang_queue.admitted(placed)
+            cache.gang_queue.admitted(placed, now_seconds)
+            cache.gang_queue.grown(placed, now_seconds)
         for bind in binds:
             cache.assume(bind)
         writers.bind(together)
@@ -148,7 +155,9 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
     writers.preempt(preemption)
     cache.clear_nominations(pod.uid for pod in preemption.displaced)
     cache.nominate(preemption.nominations)
+    cache.gang_queue.nominated(preemption)
     victims = [each.pod.uid for each in preemption.victims]
+    cache.gang_queue.shrunk(preemption.victims, now_seconds)
     cache.victims.decided(victims)
     if victims:
         keys = [gang.key for gang in preemption.gangs]
@@ -159,7 +168,8 @@ def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
     """Note the verdicts on gangs that wait; a gang for which that raises is due again."""
     for refused in plan.refused:
         with confined("refuse", refused.gang.key) as step:
-            cache.gang_queue.refused(refused, now_seconds)
+            soon = refused.gang.key in plan.unsearched
+            cache.gang_queue.refused(refused, now_seconds, soon=soon)
         if step.error is not None:
             cache.gang_queue.undecided([refused.gang.key])
     for warned in plan.warned:

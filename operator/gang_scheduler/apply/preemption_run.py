@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import anyio
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.model.causes import StepFailed
+from gang_scheduler.model.causes.preemption import StepFailed
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import PodRef
+from gang_scheduler.telemetry import metrics
 
 GIVE_UP_SECONDS = 60.0
 """Less than the two minutes after which kube-controller-manager resets a mark."""
@@ -132,13 +132,13 @@ class StepWriter:
                 async with self._slots:
                     await step.request(pod)
             except ApiError as error:
-                telemetry.WRITES.labels(f"pod_{step.what}", error.kind.value).inc()
+                metrics.WRITES.labels(f"pod_{step.what}", error.kind.value).inc()
                 if error.kind not in step.passing or clock() >= deadline:
                     self._judge(current, step, error)
                     return
                 await backoff.after(error)
             else:
-                telemetry.WRITES.labels(f"pod_{step.what}", "written").inc()
+                metrics.WRITES.labels(f"pod_{step.what}", "written").inc()
                 return
 
     @staticmethod

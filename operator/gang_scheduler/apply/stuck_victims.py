@@ -12,6 +12,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
 
 LOOK_SECONDS = 5.0
 
@@ -50,6 +51,7 @@ class StuckVictims:
         waiting = dict(self._waiting())
         if not waiting:
             self._told.clear()
+            metrics.VICTIMS_LINGERING.set(0)
             return
         hanging = [pod for pod in self._cache.pods() if pod.node in waiting and self._hangs(pod)]
         for pod in hanging:
@@ -58,6 +60,7 @@ class StuckVictims:
                 log.warning("victim_hangs", pod=pod.key, node=pod.node, preemptor=str(gang))
                 self._outcomes.put(VictimStuck(gang, pod))
         self._told = {pod.uid for pod in hanging}
+        metrics.VICTIMS_LINGERING.set(len(hanging))
 
     def _waiting(self) -> Iterator[tuple[str, GangKey]]:
         """Yield the nodes that room is being made on, and the gang that waits for it."""

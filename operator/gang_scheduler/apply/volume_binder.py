@@ -13,21 +13,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 import anyio
 
-from gang_scheduler import telemetry
 from gang_scheduler.apply.claim_waits import ClaimWait, WaitSet
 from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.model.causes import (
-    ClaimNotWritten,
-    ClaimsUnbound,
-    HeldForPodGone,
-    HeldNodeGone,
-    HoldEnded,
-    NotLeading,
-    PodsClaimFailed,
-)
+from gang_scheduler.model.causes.binding import HeldForPodGone, HeldNodeGone, HoldEnded, NotLeading
+from gang_scheduler.model.causes.claims import ClaimNotWritten, ClaimsUnbound, PodsClaimFailed
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
@@ -37,6 +29,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.volumes.assume_cache import Target, target_of
 from gang_scheduler.state.volumes.claim_steps import ClaimStep, Stage
+from gang_scheduler.telemetry import metrics
 
 HOLD_SECONDS = 600
 LOOK_SECONDS = 0.5
@@ -133,7 +126,7 @@ class VolumeBinder:
                 async with self._slots:
                     version = await self._send(step)
             except ApiError as error:
-                telemetry.WRITES.labels(what, error.kind.value).inc()
+                metrics.WRITES.labels(what, error.kind.value).inc()
                 volume = step.volume.name if step.volume is not None else ""
                 problem = ClaimNotWritten(step.claim.key, step.node, volume, str(error))
                 if error.kind not in PASSING:
@@ -143,7 +136,7 @@ class VolumeBinder:
                 wait_set.errors[target_of(step)] = problem
                 await backoff.after(error)
             else:
-                telemetry.WRITES.labels(what, "written").inc()
+                metrics.WRITES.labels(what, "written").inc()
                 wait_set.errors.pop(target_of(step), None)
                 self._volumes.written(step, version)
                 return
@@ -227,7 +220,7 @@ class VolumeBinder:
             for key in wait.keys:
                 self._cache.gang_queue.let_go(key, joins=wait.joins)
             if not wait.problem:
-                telemetry.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - wait_set.began)
+                metrics.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - wait_set.began)
             settled(wait)
             self._settle(wait_set, wait_set.followers(wait), settled)
 

@@ -15,6 +15,7 @@ and `fake` in memory.
 | aiohttp_client  | another: the session of the watches                           |
 | errors          | what kind an answer is: gone, refused, conflict, throttled;   |
 |                 | the caller decides whether to ask again                       |
+| request_metrics | counts requests, by verb and resource                         |
 | retry           | the default pauses between attempts, with jitter, for all     |
 | claim_patches   | the patches that get a claim and a volume bound               |
 | leader_election | the Lease: acquire, renew, release                            |

@@ -23,16 +23,19 @@ import yaml
 from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 
-from gang_scheduler import __version__, telemetry
-from gang_scheduler.client import aiohttp_client, errors, tls
+from gang_scheduler import __version__
+from gang_scheduler.client import aiohttp_client, errors, request_metrics, tls
 from gang_scheduler.client.address import Address, Proxy
 from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.http import CONNECT_SECONDS, HttpClient
 from gang_scheduler.client.http1.client import Client
 from gang_scheduler.settings import HttpClientName
+from gang_scheduler.telemetry import logs
 
 REQUEST_SECONDS = 30
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+DEFAULT_NAMESPACE = "default"
 TOKEN_SECONDS = 60
 """How often the token is read: projected ServiceAccount tokens are replaced on disk in time."""
 HEADERS = {
@@ -68,22 +71,49 @@ async def load(kubeconfig: str) -> Configuration:
     return configuration
 
 
+async def load_as_user(kubeconfig: str = "", context: str = "") -> tuple[Configuration, str]:
+    """Return the configuration as kubectl finds it, and the namespace of its context.
+
+    That is of the named file, else of the usual one, else in-cluster. Without a `context` it is the
+    current one. Raises UnusableConfigurationError, with a message of one line.
+    """
+    usual = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+    if kubeconfig or context or _exists(usual):
+        return await _of_context(usual, context)
+    return await load(""), namespace_of_pod() or DEFAULT_NAMESPACE
+
+
+def namespace_of_pod() -> str:
+    """Return the namespace of the pod that this runs in, "" outside of pods."""
+    return NAMESPACE_FILE.read_text().strip() if NAMESPACE_FILE.exists() else ""
+
+
 async def _of_file(kubeconfig: str) -> Configuration:
+    configuration, _ = await _of_context(kubeconfig)
+    return configuration
+
+
+async def _of_context(kubeconfig: str, context: str = "") -> tuple[Configuration, str]:
     if not _exists(kubeconfig):
         raise UnusableConfigurationError(f"{kubeconfig}: there is no such file")
     configuration = Configuration()
     try:
-        await config.load_kube_config(kubeconfig, client_configuration=configuration)
+        loader = await config.load_kube_config(
+            kubeconfig, context or None, client_configuration=configuration
+        )
+        chosen = (loader.current_context or {}).get("context") or {}
     except (config.ConfigException, yaml.YAMLError, OSError) as error:
         problem = " ".join(str(error).split())
         if isinstance(error, OSError) and error.filename is None:
             problem += ": a program that it names"
+        elif context and f"name {context} in" in problem:
+            problem = f'context "{context}" does not exist'
         raise UnusableConfigurationError(f"{kubeconfig}: {problem}") from error
     except Exception as error:
         # A document of another shape fails wherever the library comes to first.
         problem = f"this is no kubeconfig: {type(error).__name__}: {error}"
         raise UnusableConfigurationError(f"{kubeconfig}: {problem}") from error
-    return configuration
+    return configuration, str(chosen.get("namespace") or DEFAULT_NAMESPACE)
 
 
 def _exists(kubeconfig: str) -> bool:
@@ -174,9 +204,9 @@ class Connection:
             headers |= await self.authorization()
             answer = await self.client.ask(method, path, headers, body, timeout_seconds)
         except (OSError, config.ConfigException) as error:
-            _log_request(method, path, 0, began)
+            _count_request(method, path, 0, began)
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
-        _log_request(method, path, answer.status, began)
+        _count_request(method, path, answer.status, began)
         if 200 <= answer.status < 300:
             return answer.body
         retry_after = answer.headers.get(b"retry-after", b"").decode(errors="replace")
@@ -199,7 +229,7 @@ class Connection:
             async with self.session.get(
                 self.host + path, headers=headers, timeout=timeout
             ) as answer:
-                _log_request("GET", path, answer.status, began)
+                _count_request("GET", path, answer.status, began, watches=True)
                 if answer.status >= 400:
                     raise await _error(answer)
                 yield _until_silence(answer.content.iter_any())
@@ -223,11 +253,17 @@ class Connection:
         return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
-def _log_request(method: str, path: str, status: int, began: float) -> None:
-    """Log a request at level debug with its answer's status, 0 for none: never what is in it."""
-    if telemetry.is_debugging():
-        seconds = round(time.monotonic() - began, 4)
-        log.debug("request", method=method, path=path, status=status, seconds=seconds)
+def _count_request(
+    method: str, path: str, status: int, began: float, *, watches: bool = False
+) -> None:
+    """Count a request with its answer's status, 0 for none, and log it at level debug.
+
+    Never what is in it.
+    """
+    seconds = time.monotonic() - began
+    request_metrics.count(method, path, status, seconds, watches=watches)
+    if logs.is_debugging():
+        log.debug("request", method=method, path=path, status=status, seconds=round(seconds, 4))
 
 
 async def _until_silence(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

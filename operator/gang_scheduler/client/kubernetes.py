@@ -177,10 +177,13 @@ class KubernetesApi:
             following = page.metadata.continue_ or None
         return found
 
+    async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
+        """Return an object of any kind."""
+        return _document(await self._connection.request("GET", _path(gvr, namespace, name)))
+
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""
-        answer = await self._connection.request("GET", _path(_LEASES, namespace, name))
-        return _document(answer)
+        return await self.get(_LEASES, namespace, name)
 
     async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
         """Create a Lease without a resourceVersion, or replace the one of that version."""

@@ -58,6 +58,9 @@ class Api(Protocol):
     async def uids(self, resource: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
 
+    async def get(self, resource: GVR, namespace: str, name: str) -> Body:
+        """Return an object of any kind."""
+
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""
 

@@ -17,7 +17,7 @@
 | queues            | queues, and what objects say of the one that they are charged to      |
 | network           | network topologies, and what gangs request of them                    |
 | queues            | queues of three products, flavors, and the objects around them        |
-| jobs              | Jobs and JobSets                                                      |
+| workloads         | kinds of workloads: Jobs, JobSets and others, one table of all        |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |
 | budgets           | PodDisruptionBudgets                                                  |

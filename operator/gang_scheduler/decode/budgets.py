@@ -7,8 +7,8 @@ from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, label_selectors
+from gang_scheduler.model.affinity.requirements import Requirement, hold
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.requirements import Requirement, hold
 from gang_scheduler.wire.budgets import PodDisruptionBudget, PodDisruptionBudgetSpec
 from gang_scheduler.wire.selectors import LabelSelector
 

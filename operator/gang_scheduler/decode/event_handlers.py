@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.json import Decoder
 
-from gang_scheduler import internal_errors, telemetry
+from gang_scheduler import internal_errors
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, unreadable
@@ -20,6 +20,7 @@ from gang_scheduler.decode.reader import HasMetadata, Object, Reader, Unreadable
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.decode.sink import Sink
 from gang_scheduler.decode.unreadable import Identity
+from gang_scheduler.telemetry import metrics
 from gang_scheduler.wire.metadata import Identified
 
 T = TypeVar("T")
@@ -46,6 +47,10 @@ class EventHandlers:
     def of(self, gvr: GVR) -> "KindHandler[Any]":
         """Return the handler of a kind, in whatever version."""
         return self._by_gvr[gvr]
+
+    def names(self) -> dict[GVR, str]:
+        """Return the name of each kind, by its versions."""
+        return {gvr: each.name for gvr, each in self._by_gvr.items()}
 
     def start_over(self) -> None:
         """Expect other versions of each kind: the API server may be another by now."""
@@ -148,7 +153,7 @@ class KindHandler(Generic[T]):
             self._sink.delete(found.uid)
 
     def _leave_out(self, obj: Object, found: Identity, why: InvalidField) -> None:
-        telemetry.OBJECTS_BROKEN.labels(self._kind).inc()
+        metrics.OBJECTS_BROKEN.labels(self._kind).inc()
         holds = None
         if found.uid:
             self._broken.add(found.uid)
@@ -169,7 +174,7 @@ class KindHandler(Generic[T]):
         return holds
 
     def _count(self, uid: str) -> None:
-        telemetry.OBJECTS_SEEN.labels(self._kind).inc()
+        metrics.OBJECTS_SEEN.labels(self._kind).inc()
         self._broken.discard(uid)
 
 

@@ -13,11 +13,12 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.fields import field
+from gang_scheduler.model import gang_sources
 
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
 """Prefixes of which every key is known here."""
 
-LABELS: Final = frozenset({annotations.JOB_GANG_LABEL, annotations.QUEUE})
+LABELS: Final = frozenset({annotations.JOB_GANG_LABEL, annotations.QUEUE, annotations.ROLE})
 ANNOTATIONS: Final = frozenset(
     {
         annotations.GANG_NAME,
@@ -37,6 +38,8 @@ ANNOTATIONS: Final = frozenset(
         annotations.PLAN_LEFT_OUT,
         annotations.PLAN_GANGS,
         annotations.PLAN_GANG,
+        annotations.ROLES,
+        annotations.ELASTIC,
         annotations.QUEUE,
         annotations.FLAVORS,
     }
@@ -50,25 +53,61 @@ POD_GROUP_PREFIX: Final = "pod-group.scheduling.sigs.k8s.io/"
 POD_GROUP_LABELS: Final = frozenset(
     {annotations.GANG_NAME_LABEL, annotations.GANG_MIN_AVAILABLE_LABEL}
 )
+VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
+VOLCANO_GROUPS: Final = (VOLCANO_GROUP, "scheduling.volcano.sh/group-name")
+"""Annotations that name the PodGroup of Volcano of a pod."""
 FOREIGN: Final = {
-    "scheduling.k8s.io/group-name": "Volcano",
-    "scheduling.volcano.sh/group-name": "Volcano",
+    **dict.fromkeys(VOLCANO_GROUPS, "Volcano"),
+    "scheduling.volcano.sh/group-min-member": "Volcano",
     "pod-group-name": "KAI-Scheduler",
+    "yunikorn.apache.org/task-group-name": "YuniKorn",
+    "yunikorn.apache.org/task-groups": "YuniKorn",
 }
-"""What other products call the PodGroup of a pod, and which products these are."""
+"""By what other products know the gang of a pod, and which products these are."""
+POD_GROUP_NAMES: Final = frozenset(
+    {annotations.POD_GROUP_LABEL, annotations.POD_GROUP_LABEL_SCHED_PLUGINS}
+)
+"""Labels that name the PodGroup of a pod."""
+_ONLY_LABELS: Final = POD_GROUP_NAMES | {annotations.KUEUE_POD_GROUP}
+_ONLY_ANNOTATIONS: Final = annotations.PODSET_KEYS | {annotations.KUEUE_POD_GROUP_TOTAL}
+"""Keys of other products that are read in one of the two places."""
+OPTIONS: Final = frozenset(
+    {
+        annotations.GANG_GROUPS,
+        annotations.GANG_MODE,
+        annotations.GANG_MATCH_POLICY,
+        annotations.GANG_WAITING_TIME,
+        annotations.GANG_TOTAL_NUMBER,
+    }
+)
+"""Annotations that say how a gang is scheduled, and nothing without one."""
+ON_A_POD_GROUP: Final = (
+    "belongs on a PodGroup of scheduling.sigs.k8s.io that the pods name in the label "
+    f"{annotations.POD_GROUP_LABEL}"
+)
+_AS_ON_POD_GROUP: Final = "must be absent, or the same as on the PodGroup"
+OPTIONS_BELONG: Final = {
+    gang_sources.POD_GROUP.name: _AS_ON_POD_GROUP,
+    gang_sources.NATIVE.name: _AS_ON_POD_GROUP,
+    gang_sources.VOLCANO_POD_GROUP.name: _AS_ON_POD_GROUP,
+    gang_sources.JOB.name: ON_A_POD_GROUP,
+    gang_sources.JOB_SET.name: ON_A_POD_GROUP,
+}
+"""Where these belong that are on pods, by the source of a gang that has no options of its pods."""
 _OF_POD_GROUPS: Final = frozenset({"podgroup", "podgroupname", "group", "groupname"})
 """What the name of a PodGroup may be called, without dashes."""
+_OF_GANGS: Final = frozenset({"gang", "gangname"})
 _NEAR: Final = (
     annotations.POD_GROUP_LABEL,
     annotations.POD_GROUP_LABEL_SCHED_PLUGINS,
+    annotations.KUEUE_POD_GROUP,
+    annotations.KUEUE_POD_GROUP_TOTAL,
     *sorted(POD_GROUP_LABELS | LABELS | ANNOTATIONS | annotations.PODSET_KEYS),
 )
 """Keys that others may be misspellings of."""
 _LOOKED_AT: Final = (*PREFIXES, POD_GROUP_PREFIX, annotations.KUEUE_PODSET_PREFIX)
 """Prefixes of keys that are looked at one by one: here, and among the requests of podsets."""
-_NOT_MISSPELT: Final = frozenset(
-    {*_NEAR, *FOREIGN, "kueue.x-k8s.io/pod-group-name", "scheduling.k8s.io/pod-group"}
-)
+_NOT_MISSPELT: Final = frozenset({*_NEAR, *FOREIGN, "scheduling.k8s.io/pod-group"})
 """Keys that are read, and those near them that others read."""
 _MOST_CHANGED, _MOST_LEFT_OUT = 3, 5
 # Koordinator reads this as an annotation, and others as a label.
@@ -78,30 +117,53 @@ _READ_INSTEAD: Final = {f"{POD_GROUP_PREFIX}match-policy": annotations.GANG_MATC
 def unknown_labels(present: Collection[str]) -> Iterator[InvalidField]:
     """Yield what is wrong with labels that look like ones of ours, and are not."""
     for key in sorted(present):
-        if key.startswith(PREFIXES) and key not in LABELS:
+        if key in _ONLY_ANNOTATIONS:
+            yield InvalidField(label_field(key), None, "must be an annotation")
+        elif key.startswith(PREFIXES) and key not in LABELS:
             yield _unknown(label_field(key), key, "an annotation", ANNOTATIONS)
-        elif meant := meant_by(key):
+        elif meant := meant_by(key) or _podset_meant_by(key):
             yield _misspelt(label_field(key), meant)
 
 
-def unknown_annotations(present: Collection[str]) -> Iterator[InvalidField]:
-    """Yield what is wrong with annotations that look like ones that are read, and are not."""
+def unknown_annotations(
+    present: Collection[str], labels: Collection[str] = ()
+) -> Iterator[InvalidField]:
+    """Yield what is wrong with annotations that look like ones that are read, and are not.
+
+    The name of a PodGroup may stand in an annotation if it is in the `labels`, too.
+    """
     for key in sorted(present):
-        if key.startswith(PREFIXES) and key not in ANNOTATIONS:
+        if key in _ONLY_LABELS:
+            if not _ONLY_LABELS.isdisjoint(labels):
+                continue
+            yield InvalidField(field(key), None, "must be a label")
+        elif key.startswith(PREFIXES) and key not in ANNOTATIONS:
             yield _unknown(field(key), key, "a label", LABELS)
         elif meant := meant_by(key):
             yield _misspelt(field(key), meant)
 
 
+def is_odd_label(key: str) -> bool:
+    """Return whether a label looks like a key that is read, and is not; not of our prefixes."""
+    return key in _ONLY_ANNOTATIONS or bool(meant_by(key) or _podset_meant_by(key))
+
+
+def is_odd_annotation(key: str) -> bool:
+    """Return the same of an annotation."""
+    return key in _ONLY_LABELS or bool(meant_by(key))
+
+
 @functools.lru_cache(maxsize=4096)
 def meant_by(key: str) -> str:
-    """Return the key that is read and that this one misspells at one place, "" for none.
+    """Return the key that is read and that this one stands for by mistake, "" for none.
+
+    It misspells that one at one place, or names a gang under a prefix much like its.
 
     Remembered, as most pods have the same keys; linear in the length of a key otherwise.
     """
     if key in _NOT_MISSPELT or key.startswith(_LOOKED_AT):
         return ""
-    return next((each for each in _NEAR if _is_near(key, each)), "")
+    return next((each for each in _NEAR if _is_near(key, each)), "") or _of_like_prefix(key)
 
 
 def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[InvalidField]:
@@ -121,6 +183,12 @@ def misplaced_podset(present: Collection[str]) -> Iterator[InvalidField]:
             yield InvalidField(field(key), None, "belongs in the annotations of the pod template")
 
 
+def options_not_read(present: Collection[str]) -> Iterator[InvalidField]:
+    """Yield the options of gangs among the annotations of an object that has none."""
+    for key in sorted(OPTIONS.intersection(present)):
+        yield InvalidField(field(key), None, ON_A_POD_GROUP)
+
+
 def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the fields by which other products name a gang, each with its product."""
     for key, product in FOREIGN.items():
@@ -135,6 +203,12 @@ def near_podset(where: str) -> str:
     known = {field(key): key for key in annotations.PODSET_KEYS}
     near = difflib.get_close_matches(where, sorted(known), n=1, cutoff=CLOSE_ENOUGH)
     return known[near[0]] if near else ""
+
+
+@functools.lru_cache(maxsize=4096)
+def _podset_meant_by(key: str) -> str:
+    """Return which annotation of Kueue's was meant by a label; "" for none."""
+    return near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""
 
 
 def label_field(key: str) -> str:
@@ -155,14 +229,51 @@ def _not_read(where: str, key: str) -> InvalidField:
 def _instead(key: str) -> str:
     """Return which key to write instead: that of a PodGroup's name for what is called like one."""
     name = key.removeprefix(POD_GROUP_PREFIX)
-    plain = "".join(filter(str.isalnum, name.lower()))
-    if plain in _OF_POD_GROUPS:
+    if _plain(name) in _OF_POD_GROUPS:
         return f": write the label {annotations.POD_GROUP_LABEL}"
     names = {each.removeprefix(POD_GROUP_PREFIX): each for each in POD_GROUP_LABELS}
     near = difflib.get_close_matches(name.lower(), sorted(names), n=1)
     if near:
         return f"; did you mean {names[near[0]]}?"
     return f": {annotations.POD_GROUP_LABEL} names a PodGroup"
+
+
+def _of_like_prefix(key: str) -> str:
+    """Return the key that is read for a gang's name under a prefix of the same product; or "".
+
+    Keys of other products under these prefixes have other names.
+    """
+    prefix, _, name = key.lower().rpartition("/")
+    plain = _plain(name)
+    if "gang-scheduler" in prefix and plain in _OF_GANGS:
+        return annotations.JOB_GANG_LABEL
+    if prefix.endswith("koordinator.sh") and (plain in _OF_GANGS or _is_of_gang(prefix, plain)):
+        return annotations.GANG_NAME
+    if prefix.endswith("volcano.sh") and plain in _OF_POD_GROUPS:
+        return VOLCANO_GROUP
+    return _of_kubernetes(prefix, plain)
+
+
+def _is_of_gang(prefix: str, plain: str) -> bool:
+    return prefix.startswith("gang") and plain == "name"
+
+
+def _of_kubernetes(prefix: str, plain: str) -> str:
+    """Return the same for prefixes that end as those of Kubernetes and its projects."""
+    if prefix == "scheduling.k8s.io" and plain == "groupname":
+        return VOLCANO_GROUP
+    if prefix.startswith("scheduling.") and prefix.endswith("k8s.io") and plain in _OF_POD_GROUPS:
+        is_plugins = prefix == "scheduling.x-k8s.io"
+        return (
+            annotations.POD_GROUP_LABEL_SCHED_PLUGINS if is_plugins else annotations.POD_GROUP_LABEL
+        )
+    is_whole = not prefix and plain.startswith("podgroupscheduling") and plain.endswith("k8sio")
+    return annotations.POD_GROUP_LABEL if is_whole else ""
+
+
+def _plain(name: str) -> str:
+    """Return a name in small letters, without dashes and the like."""
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _is_near(key: str, other: str) -> bool:

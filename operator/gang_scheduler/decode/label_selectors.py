@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.model.requirements import LABEL_OPERATORS, Operator, Requirement
+from gang_scheduler.model.affinity.requirements import LABEL_OPERATORS, Operator, Requirement
 from gang_scheduler.wire.selectors import LabelSelector, NodeSelectorRequirement
 
 WITH_VALUES = frozenset({Operator.IN, Operator.NOT_IN})

@@ -6,21 +6,21 @@ And no decision is made for it: the gang of a waiting pod waits, and a gang that
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from gang_scheduler.api.kinds import GVR, JOBS
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.decode.reader import Object, WhatHolds
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gang_sources import GangSource
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
-
-Object = Mapping[str, Any]
 
 _OF_GANG = ("schedulerName", "schedulingGroup", "schedulingGates")
 """The fields of a pod's spec that say which gang waits, and for which scheduler."""
@@ -54,7 +54,7 @@ def check(found: Identity) -> None:
             raise InvalidField(f"metadata.{field}", None, "is required")
 
 
-def pod(obj: Object, why: InvalidField, known: Pod | None) -> Pod | None:
+def pod(obj: Object, why: InvalidField, known: Pod | None, membership: Membership) -> Pod | None:
     """Return an unreadable pod as it is counted on its node, or as it keeps its gang waiting.
 
     On its node the pod uses what it used when it could be read, else the place of one pod. None if
@@ -63,11 +63,11 @@ def pod(obj: Object, why: InvalidField, known: Pod | None) -> Pod | None:
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     node = _text(spec.get("nodeName")) or (known.node if known else "")
     if not node:
-        return _waiting(obj, why)
+        return _waiting(obj, why, membership)
     found = identity(obj)
     if known is None:
         bare = {"metadata": found._asdict(), "spec": {"nodeName": node}}
-        known = replace(pod_decode.pod(bare), phase=PodPhase.UNKNOWN)
+        known = replace(pod_decode.pod(bare, membership), phase=PodPhase.UNKNOWN)
     phase = status.get("phase")
     return replace(
         known,
@@ -78,13 +78,13 @@ def pod(obj: Object, why: InvalidField, known: Pod | None) -> Pod | None:
     )
 
 
-def _waiting(obj: Object, why: InvalidField) -> Pod | None:
+def _waiting(obj: Object, why: InvalidField, membership: Membership) -> Pod | None:
     """Return a pod that waits, with its problem: without it, its gang would look smaller."""
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     kept = {name: spec[name] for name in _OF_GANG if name in spec}
     for shown in ({"spec": kept, "status": status}, {"spec": kept}):
         try:
-            found = pod_decode.pod({"metadata": metadata, **shown})
+            found = pod_decode.pod({"metadata": metadata, **shown}, membership)
         except InvalidField:
             continue
         text = f"pod {found.key}: {why}"
@@ -102,12 +102,12 @@ def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> Ga
     return _pod_group(obj, why, gang_sources.NATIVE)
 
 
-def job(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
-    """Return what a Job says that cannot be read, if it is a gang: that this waits, and why.
+def workload(source: GangSource, gvr: GVR) -> WhatHolds[GangObject]:
+    """Return what tells of a workload that cannot be read: that the gang of its name waits.
 
-    How many pods it can have is not said, and what it asks for in vain.
+    What else it says is not known, such as how many pods it can have.
     """
-    return _described(obj, why, gang_sources.JOB, JOBS)
+    return lambda obj, why, _: _described(obj, why, source, gvr)
 
 
 def _pod_group(obj: Object, why: InvalidField, source: GangSource) -> GangObject:

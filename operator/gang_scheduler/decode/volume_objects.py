@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from gang_scheduler.model.affinity.requirements import NodeTerm
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
-from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import Need, Pool, Volume
 
 NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"

@@ -15,8 +15,8 @@ from gang_scheduler.decode.volume_objects import (
     StorageClass,
     VolumeAttachment,
 )
+from gang_scheduler.model.affinity.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
-from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
 from gang_scheduler.wire import volumes as volume_wire
 from gang_scheduler.wire.metadata import Metadata

@@ -10,9 +10,7 @@
 | causes           | why gangs wait, as data that messages are made of                      |
 | nodes            | a node, and all nodes of a snapshot as columns                         |
 | resources        | quantities, and amounts in milli-CPU, bytes and counts                 |
-| requirements     | expressions of node selectors and label selectors                      |
-| node_terms       | which nodes the terms of a node selector match                         |
-| pod_affinity     | affinity, anti-affinity and spread constraints of a pod                |
+| affinity         | node selectors, label selectors, and affinity between pods             |
 | volumes          | what the volumes of a pod need of a node, and the volumes there are    |
 | network          | topology trees, and the topology requests of gangs                     |
 | queues           | queues: what each is promised, and what is charged to it               |

@@ -1,13 +1,17 @@
 """The pods on the nodes, and what protects them from eviction."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeVar
 
-from gang_scheduler.model.evictions import RunningGang
+from gang_scheduler.model.evictions import UNKNOWN, RunningGang
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import Charge, QueueRef
 from gang_scheduler.model.refs import GangKey
+
+T = TypeVar("T")
+Charged = tuple[QueueRef, Charge]
+"""The leaf that a pod is charged to, and what it is charged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +39,47 @@ class BoundPod:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class BoundGang:
+    """The pods of one gang on nodes: the same object for as long as nothing of it changes.
+
+    `charged` are their charges, a place a pod; None for one that is charged to no queue. What is
+    derived from the gang is kept in it.
+    """
+
+    pods: tuple[BoundPod, ...]
+    charged: tuple[Charged | None, ...]
+    known: RunningGang = UNKNOWN
+    _derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def derive(self, name: str, compute: Callable[["BoundGang"], T]) -> T:
+        """Return what `compute` gives, computed once."""
+        if name not in self._derived:
+            self._derived[name] = compute(self)
+        derived: T = self._derived[name]
+        return derived
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BoundPods:
     """The pods that have a node, in natural order of their names.
 
     `leaving` are pods that terminate, and victims of earlier cycles: they leave in any case, so
     their room can be planned with. All other bound pods are `pods`. `surplus` is how many of `pods`
-    a running gang can lose and still have its minMember; a gang that is not in it can lose none.
+    a running gang can lose and still have its minMember; a gang that is in neither it nor
+    `surplus_by_role`, which says that of the roles of gangs that have some, can lose none.
+    `steps` are the uids of the surplus of gangs that lose it by whole steps, the first to go first.
     `allowed` is how many more pods of each PodDisruptionBudget may be evicted. Where there are
-    queues, `queues` are the leaves that pods are charged to, and `charges` what they are charged,
-    by uid; `gangs` is what is known of their gangs.
+    queues, `charged` are what pods are charged, by uid, and `gangs` are `pods` by gang.
     """
 
     pods: tuple[BoundPod, ...] = ()
     surplus: Mapping[GangKey, int] = field(default_factory=dict)
     allowed: Mapping[str, int] = field(default_factory=dict)
     leaving: tuple[BoundPod, ...] = ()
-    queues: Mapping[str, QueueRef] = field(default_factory=dict)
-    charges: Mapping[str, Charge] = field(default_factory=dict)
-    gangs: Mapping[GangKey, RunningGang] = field(default_factory=dict)
+    charged: Mapping[str, Charged] = field(default_factory=dict)
+    gangs: Mapping[GangKey, BoundGang] = field(default_factory=dict)
+    surplus_by_role: Mapping[GangKey, Mapping[str, int]] = field(default_factory=dict)
+    steps: Mapping[GangKey, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,3 +93,11 @@ class PinnedPods:
 
 
 NONE_PINNED: Final = PinnedPods()
+
+
+def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:
+    """Return bound pods by gang, in their order."""
+    found: dict[GangKey, list[BoundPod]] = {}
+    for each in bound_pods:
+        found.setdefault(each.gang, []).append(each)
+    return found

@@ -123,3 +123,7 @@ class RunningGang:
     class_priority: int | None = None
     saved_at: int = 0
     backfilled: Backfilled | None = None
+
+
+UNKNOWN: Final = RunningGang()
+"""A gang of which nothing is known."""

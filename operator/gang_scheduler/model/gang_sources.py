@@ -1,4 +1,4 @@
-"""The ways in which gangs are named, in the order in which they count for a pod."""
+"""The ways in which gangs are named. `decode.workloads.table` has all of them, in their order."""
 
 from typing import Final, NamedTuple
 
@@ -16,13 +16,11 @@ class GangSource(NamedTuple):
 
 NATIVE: Final = GangSource("scheduling.k8s.io", "PodGroup")
 POD_GROUP: Final = GangSource("PodGroup", "PodGroup")
+VOLCANO_POD_GROUP: Final = GangSource("VolcanoPodGroup", "PodGroup")
 ANNOTATION: Final = GangSource("annotation")
 JOB_SET: Final = GangSource("JobSet", "JobSet")
 JOB: Final = GangSource("Job", "Job")
 SINGLE: Final = GangSource("Pod")
-
-SOURCES: Final = (NATIVE, POD_GROUP, ANNOTATION, JOB_SET, JOB, SINGLE)
-BY_NAME: Final = {source.name: source for source in SOURCES}
 
 
 def part_of(namespace: str, job_set: str, replicated_job: str) -> str:

@@ -3,7 +3,8 @@
 import enum
 import functools
 import operator
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -46,6 +47,70 @@ class MatchPolicy(enum.StrEnum):
     ONCE_SATISFIED = "once-satisfied"
 
 
+class Role(NamedTuple):
+    """A role of a gang, such as master or worker: every quorum has `min_member` members of it.
+
+    `max_member` is the most that are bound; None for any number.
+    """
+
+    name: str
+    min_member: int
+    max_member: int | None = None
+
+
+def place_of(pod: Pod, roles: Sequence[Role]) -> int:
+    """Return the place of a member's role among the roles of its gang; the last for no role."""
+    names = [each.name for each in roles]
+    return names.index(pod.role) if pod.role in names else len(names)
+
+
+def hold(members: Iterable[Pod], roles: Iterable[Role]) -> bool:
+    """Return whether there are enough members of every role."""
+    counts = Counter(pod.role for pod in members)
+    return all(counts[each.name] >= each.min_member for each in roles)
+
+
+class RoleCount(NamedTuple):
+    """How many members of a role there are, and how many a quorum has."""
+
+    role: str
+    present: int
+    needed: int
+
+
+class Elastic(NamedTuple):
+    """Between how many workers a gang may grow and shrink, and at what pace.
+
+    The cooldowns are in seconds since the last change, the steps are in workers. `role` is that of
+    the workers, "" if all members are.
+    """
+
+    min_workers: int
+    max_workers: int
+    up_cooldown: int = 0
+    down_cooldown: int = 0
+    up_step: int = 1
+    down_step: int = 1
+    role: str = ""
+
+    def counts(self, pod: Pod) -> bool:
+        """Return whether a member is one of the workers."""
+        return not self.role or pod.role == self.role
+
+
+class Pace(NamedTuple):
+    """How far an elastic gang has grown: of its workers `bound` have a node.
+
+    It had `size` workers after its last change, `changed_at` in seconds since the epoch; None if it
+    has not started. What it has lost since by no decision of the scheduler is replaced at any time.
+    """
+
+    elastic: Elastic
+    bound: int = 0
+    size: int = 0
+    changed_at: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Gang:
     """A gang as one cycle sees it.
@@ -62,6 +127,9 @@ class Gang:
     `duration` is how long its members run as declared, in seconds; None where it is not known.
     `local_queue` is its LocalQueue where these decide about the order in the queue.
     `absent` are members that there may be beside those that there are: classes and numbers.
+    `roles` are in rank order, their minima are together `min_member`; empty where any members are a
+    quorum. `bound_by_role` counts the bound members of each role that has some.
+    `pace` is that of a gang that declares how it grows and shrinks; None for others.
     """
 
     key: GangKey
@@ -86,6 +154,9 @@ class Gang:
     duration: int | None = None
     absent: tuple[tuple[PodClass, int], ...] = ()
     local_queue: LocalQueueWeight | None = None
+    roles: tuple[Role, ...] = ()
+    bound_by_role: tuple[tuple[str, int], ...] = ()
+    pace: Pace | None = None
 
     @property
     def queue_priority(self) -> int:
@@ -95,7 +166,12 @@ class Gang:
     @property
     def lacking(self) -> int:
         """How many members the gang lacks of its minMember; only for these may it evict pods."""
-        return len(self.pending) if self.apart else max(0, self.min_member - self.bound)
+        if self.apart:
+            return len(self.pending)
+        if self.roles:
+            bound = dict(self.bound_by_role)
+            return sum([max(0, each.min_member - bound.get(each.name, 0)) for each in self.roles])
+        return max(0, self.min_member - self.bound)
 
     @property
     def singly(self) -> bool:
@@ -109,13 +185,79 @@ class Gang:
 
         The quorum is placed together or not at all, unless `singly`. 0: all pending are surplus.
         """
-        if (
-            self.match_policy is MatchPolicy.ONLY_WAITING
-            and not self.partially_bound
-            and not self.singly
-        ):
-            return self.min_member
-        return self.lacking
+        return self.min_member if self._only_waiting_count else self.lacking
+
+    @property
+    def quorum_by_role(self) -> Mapping[str, int]:
+        """How many pending members of each role come before any surplus; "" is any member."""
+        if not self.roles:
+            return {"": self.quorum}
+        bound = {} if self._only_waiting_count else dict(self.bound_by_role)
+        return {each.name: max(0, each.min_member - bound.get(each.name, 0)) for each in self.roles}
+
+    @property
+    def complete(self) -> bool:
+        """The members that there are, with and without a node, hold a quorum."""
+        if not self.roles:
+            return len(self.pending) + self.bound >= self.min_member
+        present = self._present(dict(self.bound_by_role))
+        return all(present[each.name] >= each.min_member for each in self.roles)
+
+    @property
+    def missing(self) -> tuple[RoleCount, ...]:
+        """The roles of which a quorum has more members than there are."""
+        if not self.roles:
+            return ()
+        present = self._present({} if self._only_waiting_count else dict(self.bound_by_role))
+        counts = (RoleCount(each.name, present[each.name], each.min_member) for each in self.roles)
+        return tuple(each for each in counts if each.present < each.needed)
+
+    @property
+    def startable(self) -> tuple[Pod, ...]:
+        """The pending members without those that are more than their roles may have."""
+        if all(each.max_member is None for each in self.roles):
+            return self.pending
+        bound, most = dict(self.bound_by_role), self.bound + len(self.pending)
+        room = {
+            each.name: (most if each.max_member is None else each.max_member)
+            - bound.get(each.name, 0)
+            for each in self.roles
+        }
+        return tuple(self._first(self.pending, room))
+
+    def full_role(self) -> Role | None:
+        """Return the role of the first pending member that is one too many; None without any."""
+        startable = {pod.uid for pod in self.startable}
+        most = {each.name: each for each in self.roles if each.max_member is not None}
+        over = (pod.role for pod in self.pending if pod.uid not in startable)
+        return next((most[role] for role in over if role in most), None)
+
+    def role_of(self, pod: Pod) -> str:
+        """Return the role by which a member counts: "" where the gang has no roles."""
+        return pod.role if self.roles else ""
+
+    def quorum_among(self, pods: Iterable[Pod]) -> frozenset[str]:
+        """Return the uids of the pods that come before any surplus: the first of each role."""
+        return frozenset(pod.uid for pod in self._first(pods, self.quorum_by_role))
+
+    def _first(self, pods: Iterable[Pod], room: Mapping[str, int]) -> Iterator[Pod]:
+        """Yield as many pods of each role as there is room for."""
+        left = dict(room)
+        for pod in pods:
+            role = self.role_of(pod)
+            if left.get(role, 0) > 0:
+                left[role] -= 1
+                yield pod
+
+    def _present(self, bound: Mapping[str, int]) -> Counter[str]:
+        """Return how many members there are of each role."""
+        return Counter(bound) + Counter(pod.role for pod in self.pending)
+
+    @property
+    def _only_waiting_count(self) -> bool:
+        """Members that have a node count for no quorum."""
+        is_strict = self.match_policy is MatchPolicy.ONLY_WAITING
+        return is_strict and not self.partially_bound and not self.singly
 
 
 @dataclass(frozen=True)

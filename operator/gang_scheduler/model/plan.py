@@ -85,6 +85,9 @@ class Shortage:
     lacks: with so much more there, one more member would fit. Else the obstacle is the one that
     keeps the member from most nodes. `out` is how many nodes are cordoned or not ready.
     `oversized` is what no node has, so that the member can never fit as it is.
+    `asked` is what the member asks for of that of which each of these nodes has too little; empty
+    where rules about other pods keep it from nodes, too. `one_a_node`: no node holds two members.
+    `ruled_out` are nodes that have as much free, and that an obstacle keeps the member from.
     """
 
     obstacle: Obstacle
@@ -92,6 +95,9 @@ class Shortage:
     lacking: tuple[tuple[str, int], ...] = ()
     out: int = 0
     oversized: tuple[Oversized, ...] = ()
+    asked: tuple[tuple[str, int], ...] = ()
+    one_a_node: bool = False
+    ruled_out: tuple[tuple[Obstacle, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,8 @@ class PreemptionVerdict(enum.Enum):
     """The search was cut off before it found victims."""
     TOO_MANY_VICTIMS = enum.auto()
     """The group needs more victims than the limit allows."""
+    PROMISED = enum.auto()
+    """A gang that was promised a start would start later."""
     TERMINATING = enum.auto()
     """The group waits for pods that terminate already."""
     EVICTING = enum.auto()
@@ -245,7 +253,8 @@ class Preemption:
     make room enough. `displaced` are waiting pods of lower priority whose own nominations end.
     `domain` is where the members will be; None is the whole cluster. `classes` says by what right
     each gang with victims is evicted; empty where there are no queues. `forgotten` is what must not
-    be remembered any more with these evictions.
+    be remembered any more with these evictions. `backfilled` is which gang the group is let pass,
+    and until when, if that is only because it will have ended.
     """
 
     gangs: tuple[Gang, ...]
@@ -255,6 +264,7 @@ class Preemption:
     domain: Domain | None = None
     classes: Mapping[GangKey, EvictionClass] = field(default_factory=dict)
     forgotten: tuple[Forgotten, ...] = ()
+    backfilled: Backfilled | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +296,7 @@ class Plan:
     """Decisions in the order in which they were made. A plan has all of a quorum or none of it.
 
     The gangs of a group that failed are among the `refused`, too, and so are those that
-    `reservations` are for.
+    `reservations` are for, and the `unsearched`: whose search for victims was cut off without any.
     """
 
     placed: tuple[Placed, ...] = ()
@@ -295,3 +305,4 @@ class Plan:
     warned: tuple[Warned, ...] = ()
     failures: tuple[Failure, ...] = ()
     reservations: tuple[Reservation, ...] = ()
+    unsearched: frozenset[GangKey] = frozenset()

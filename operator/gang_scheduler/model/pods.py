@@ -4,13 +4,13 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gang_scheduler.model.affinity.pod_affinity import PodAffinity, PodSelector
+from gang_scheduler.model.affinity.requirements import NodeTerm
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.network.topology_request import GangRequest, PodSet
-from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import ChargedTo, GangKey, QueueRequest
-from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import PodVolume, Storage
 
 
@@ -102,16 +102,17 @@ ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 class Pod:
     """What the scheduler reads of a pod.
 
-    `assumed`: the node is from a binding of ours that the API server has not shown yet.
-    `gang` is the gang that the pod says it belongs to, a gang of one if it says nothing; `problem`
-    is what is wrong with what it says. `created_at` is in seconds since the epoch, as all times
-    here; `labels` are all labels of the pod, `annotations` only the ones with prefixes that the
-    scheduler knows; `owner` has `namespace/name` of each owner, sorted, with commas between; `job`
-    and `job_uid` are of the Job that controls the pod, `stateful_set` of the StatefulSet that does.
-    `rank` is by its index, smaller first; empty without an index. `podset` is what the pod's own
-    annotations ask of the network, `gang_request` what they ask for its whole gang, `volumes` are
-    the volumes that may matter to where it goes. `queue_request` is what the pod says of its queue,
-    `charged_to` what its binding says, `run_time` how long it runs; None for most pods.
+    `assumed`: the node is from a binding of ours that the API server has not shown yet. `gang` is
+    the gang that the pod says it belongs to, a gang of one if it says nothing; `problem` is what is
+    wrong with what it says. `created_at` is in seconds since the epoch, as all times here; `labels`
+    are all labels of the pod, `annotations` only the ones with prefixes that the scheduler knows;
+    `owner` has `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are
+    of the Job that controls the pod, `stateful_set` of the StatefulSet that does. `rank` is by its
+    index, smaller first; empty without an index. `role` is its role in its gang, "" for none.
+    `podset` is what the pod's own annotations ask of the network, `gang_request` what they ask for
+    its whole gang, `volumes` are the volumes that may matter to where it goes. `queue_request` is
+    what the pod says of its queue, `charged_to` what its binding says, `run_time` how long it runs;
+    None for most pods.
 
     `priority_class` is the name of the class that `priority` is of, for people alone.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
@@ -142,6 +143,7 @@ class Pod:
     stateful_set: str = ""
     problem: Problem | None = None
     rank: tuple[int, ...] = ()
+    role: str = ""
     podset: PodSet | None = None
     gang_request: GangRequest | None = None
     volumes: tuple[PodVolume, ...] = ()

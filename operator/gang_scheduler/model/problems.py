@@ -24,6 +24,7 @@ class Reason(enum.StrEnum):
     WAITING_FOR_QUOTA = "WaitingForQuota"
     WAITING_FOR_TURN = "WaitingForTurn"
     WAITING_FOR_CHECKS = "WaitingForChecks"
+    ELASTIC_LIMIT = "ElasticLimit"
     SCATTERED = "Scattered"
     INTERNAL_ERROR = "InternalError"
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, TypeVar
 
+from gang_scheduler.model.affinity.requirements import Requirement
 from gang_scheduler.model.charged_requests import NO_RULES, RequestRules, Requests
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.requirements import Requirement
 
 T = TypeVar("T")
 
@@ -419,14 +419,15 @@ class QueueFigures:
 
     `problem` is why it is inactive. `share` is the figure by which the tree compares queues, None
     where it is infinite. `pending` are the gangs that wait in a leaf, in the order of turns.
-    `starving`: one of them waits for long for what the queue was promised.
+    `starving`: one of them waits for long for what the queue was promised. `oversubscribed` is what
+    the queues below were promised, and the less that this one has for them.
     """
 
     queue: Queue
     amounts: Mapping[FlavorResource, Amounts]
     share: Fraction | None = Fraction(0)
     problem: Problem | None = None
-    oversubscribed: bool = False
+    oversubscribed: Mapping[FlavorResource, tuple[int, int]] = field(default_factory=dict)
     running: int = 0
     pending: tuple[GangKey, ...] = ()
     starving: bool = False

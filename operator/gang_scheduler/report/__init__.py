@@ -11,16 +11,14 @@
 | misplaced_events | the Events of workloads that ask for a gang in vain           |
 | missing_members  | the Events of gangs whose members may never come             |
 | left_out_events  | the Events of objects that cannot be read                    |
+| forbidden_kinds  | the Events of kinds that the scheduler may not read          |
 | events           | Events, at a bounded rate                                    |
 | token_bucket     | the rate: so many a second, and a burst                      |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
 | queues           | queues: the status of our objects, and metrics               |
 | usage_sweep      | compares what queues are charged with a sum made anew        |
-| messages         | the text of a refusal ("0/12 nodes are available: ..."), of  |
-|                  | preemptions, and of what domains offer                       |
-| room_texts       | its first sentences: what is short, and whether it ever fits |
-| cause_texts      | a line for each cause that is not about room: input that is  |
-|                  | missing or invalid, claims that are not bound, ...           |
 | backpressure     | lets bindings go first                                       |
+| measures         | what metrics say of gangs, decisions and the cluster         |
+| texts            | the words for reasons and causes                             |
 """

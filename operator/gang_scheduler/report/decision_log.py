@@ -1,31 +1,37 @@
-"""The log of decisions: one line a gang that is bound, makes room or waits for another reason.
+"""The log of decisions: one line a gang that starts, grows, makes room, loses pods, or waits anew.
 
-Bounded: a line has the number of all pods and nodes, and at most NAMES_SHOWN of their names. Of
-each kind at most LINES_A_SECOND lines are written; what is left out is summed up in one line.
+Bounded: a line has the number of all pods and nodes, at most NAMES_SHOWN names of pods, and nodes
+as ranges of at most LETTERS_SHOWN letters. Of each kind at most LINES_A_SECOND lines are written;
+what is left out is summed up in one line.
 """
 
 import asyncio
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Preemption, Refused
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.cause_texts import text_of
-from gang_scheduler.report.messages import describe
+from gang_scheduler.report.texts import node_ranges
+from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.telemetry import logs
 
 NAMES_SHOWN: Final = 10
 LETTERS_SHOWN: Final = 500
 LINES_A_SECOND: Final = 10
 SECOND: Final = 1.0
 MOST_GONE: Final = 1000
+BY_PRIORITY: Final = "Priority"
+"""The right by which a gang is evicted where no queue gives one."""
 
 log = structlog.get_logger()
 
@@ -65,14 +71,15 @@ class DecisionLog:
         gang, binds = binding.gang, binding.placed.binds
         self._reasons.pop(gang.key, None)
         if self._is_one_more("gang_bound"):
-            nodes = dict.fromkeys(bind.node for bind in binds)
             log.info(
                 "gang_bound",
                 gang=str(gang.key),
+                priority=gang.priority,
                 **_queue_of(gang),
                 **({"borrows": True} if binding.placed.borrows else {}),
+                **_let_pass(binding.placed.backfilled),
                 **_named("pods", (bind.pod.name for bind in binds), len(binds)),
-                **_named("nodes", nodes, len(nodes)),
+                **_nodes(bind.node for bind in binds),
             )
         else:
             self._left_out["gangs_bound"] += 1
@@ -90,24 +97,51 @@ class DecisionLog:
         """Log for which gangs pods are evicted or leave already, and where."""
         gangs, victims = preemption.gangs, preemption.victims
         if self._is_one_more("preempting"):
-            nodes = dict.fromkeys(bind.node for bind in preemption.nominations)
             log.info(
                 "preempting",
                 **_named("preemptors", (str(gang.key) for gang in gangs), len(gangs)),
+                priority=gangs[0].priority,
                 **_queue_of(gangs[0]),
+                **_let_pass(preemption.backfilled),
                 **_named("victims", (victim.pod.key for victim in victims), len(victims)),
-                **_named("nodes", nodes, len(nodes)),
+                **_nodes(bind.node for bind in preemption.nominations),
                 domain=str(preemption.domain or ""),
             )
         else:
             self._left_out["preemptions"] += 1
             self._left_out["victims"] += len(victims)
 
+    def evicted(self, key: GangKey, pods: Sequence[Pod], preemption: Preemption) -> None:
+        """Log which pods of a gang are evicted, for which gang and by what right."""
+        if self._is_one_more("gang_evicted"):
+            right = preemption.classes.get(key)
+            log.info(
+                "gang_evicted",
+                gang=str(key),
+                preemptor=str(preemption.gangs[0].key),
+                right=right.shown if right is not None else BY_PRIORITY,
+                **_named("pods", (pod.name for pod in pods), len(pods)),
+                **_nodes(pod.node for pod in pods),
+            )
+        else:
+            self._left_out["gangs_evicted"] += 1
+
+    def scaled(self, key: GangKey, event: str, workers: str) -> None:
+        """Log that a gang grows or shrinks: the reason of its Event, and how many workers."""
+        if self._is_one_more("gang_scaled"):
+            log.info("gang_scaled", gang=str(key), change=event, workers=workers)
+        else:
+            self._left_out["gangs_scaled"] += 1
+
     def withdrawn(self, preemptor: Gang, why: Cause) -> None:
         """Log that room could not be made for a gang, and why."""
         if self._is_one_more("preemption_withdrawn"):
-            reason = text_of(why)[:LETTERS_SHOWN]
-            log.warning("preemption_withdrawn", preemptor=str(preemptor.key), why=reason)
+            log.warning(
+                "preemption_withdrawn",
+                preemptor=str(preemptor.key),
+                **_queue_of(preemptor),
+                why=text_of(why)[:LETTERS_SHOWN],
+            )
         else:
             self._left_out["preemptions_withdrawn"] += 1
 
@@ -124,18 +158,17 @@ class DecisionLog:
 
     def verdicts(self, plan: Plan) -> None:
         """Log each verdict of a cycle, at level debug and without a limit on lines."""
-        if not telemetry.is_debugging():
+        if not logs.is_debugging():
             return
         for placed in plan.placed:
             binds = placed.binds
-            nodes = dict.fromkeys(bind.node for bind in binds)
             log.debug(
                 "verdict",
                 gang=str(placed.gang.key),
                 **_queue_of(placed.gang),
                 reason="Placed",
                 **_named("pods", (bind.pod.name for bind in binds), len(binds)),
-                **_named("nodes", nodes, len(nodes)),
+                **_nodes(bind.node for bind in binds),
             )
         for refused in plan.refused:
             log.debug("verdict", **_of_refusal(refused))
@@ -157,9 +190,31 @@ def _of_refusal(refused: Refused) -> dict[str, Any]:
         "gang": str(refused.gang.key),
         **_queue_of(refused.gang),
         "reason": refused.reason.value,
+        "cause": _cause(refused),
         **_named("pods", (pod.name for pod in pods), len(pods)),
         "message": describe(refused)[:LETTERS_SHOWN],
     }
+
+
+def _cause(refused: Refused) -> str:
+    """Return the kind of what keeps a gang waiting, to be counted: text differs with each gang."""
+    while refused.with_group is not None:
+        refused = refused.with_group.refused
+    if refused.cause is not None:
+        return type(refused.cause).__name__
+    shortage = refused.misfit.shortage if refused.misfit is not None else None
+    return shortage.obstacle.name if shortage is not None else ""
+
+
+def _let_pass(backfilled: Backfilled | None) -> dict[str, str]:
+    """Return the field for the gang that another one is let pass; none where it is not."""
+    return {"ahead_of": str(backfilled.ahead_of)} if backfilled is not None else {}
+
+
+def _nodes(names: Iterable[str]) -> dict[str, Any]:
+    """Return the fields of a line for nodes: as ranges, and the number of all."""
+    nodes = set(names)
+    return {"nodes": node_ranges.folded(nodes)[:LETTERS_SHOWN], "nodes_in_all": len(nodes)}
 
 
 def _named(what: str, names: Iterable[str], number: int) -> dict[str, Any]:

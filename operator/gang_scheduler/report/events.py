@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.token_bucket import TokenBucket
+from gang_scheduler.telemetry import metrics
 
 CONTROLLER = "py-gang-scheduler"
 LONGEST_NOTE = 1024
@@ -113,7 +113,7 @@ class Events:
         namespace = about.namespace or "default"
         if self._queue.full():
             self._queue.get_nowait()
-            telemetry.WRITES.labels("event", "dropped").inc()
+            metrics.WRITES.labels("event", "dropped").inc()
         event = event_of(about, reason, note, now, warning=warning)
         self._queue.put_nowait(_Queued(asyncio.get_running_loop().time(), namespace, event))
         self._last[kind] = _Said(note, now, now)
@@ -131,7 +131,7 @@ class Events:
 
     async def _send(self, queued: _Queued) -> None:
         error = await create(self._api, queued.namespace, queued.event)
-        telemetry.WRITES.labels("event", error.value if error else "written").inc()
+        metrics.WRITES.labels("event", error.value if error else "written").inc()
 
     def _said_lately(self, kind: _Kind, note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:

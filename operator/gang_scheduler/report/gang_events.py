@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gang_scheduler import telemetry
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import PreemptionGivenUp
+from gang_scheduler.model.causes.preemption import PreemptionGivenUp
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
@@ -20,23 +20,23 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.cause_texts import text_if_any, text_of
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
-from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.pod_events import UNTOLD_BY_GANG, PodEvents
 from gang_scheduler.report.queues import reservation_texts
 from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.report.texts import elastic_texts
+from gang_scheduler.report.texts.cause_texts import text_if_any, text_of
+from gang_scheduler.report.texts.messages import by_reason, describe
 from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues.reservations import News
+from gang_scheduler.telemetry import metrics
 
-# A gang whose members or PodGroup do not exist yet is not worth an Event, nor is one in a line.
-SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS, Reason.WAITING_FOR_TURN})
 # Reported once, when the preemption begins.
 TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
-UNTOLD = SILENT | TOLD_BEFORE
+UNTOLD = UNTOLD_BY_GANG | TOLD_BEFORE
 INVALID = "InvalidGang"
 NAMED = {
     Reason.INVALID_SPEC: INVALID,
@@ -118,11 +118,15 @@ class GangEvents:
         for victim in preemption.victims:
             members[victim.gang].append(victim.pod)
         for key, pods in members.items():
+            self.decision_log.evicted(key, pods, preemption)
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
             note = f"Preempted by {by}{_who(key, pods)}{_for_good(orphans, len(pods))}"
             about = self._of_gang(key, pods[0])
             self._events.record(about, "Preempted", note, warning=orphans > 0)
+            info = self._cache.gang_queue.infos.get(key)
+            if info is not None and (less := elastic_texts.scaled_down(info, pods, by)):
+                self._scaled(about, key, elastic_texts.SCALED_DOWN, less)
             if preemption.classes.get(key) is EvictionClass.RECLAIM:
                 self._events.record(about, "Reclaimed", self._eviction_texts.reclaimed(key))
 
@@ -146,21 +150,27 @@ class GangEvents:
         """Report that a gang was bound, or why not all of its members were."""
         counts = Counter(outcome.value for outcome in binding.outcomes.values())
         for outcome, number in counts.items():
-            telemetry.BINDINGS.labels(outcome).inc(number)
+            metrics.BINDINGS.labels(outcome).inc(number)
         self._pod_events.bound(binding)
         about = self._about(binding.gang)
         if not binding.failed:
-            telemetry.GANGS_BOUND.inc()
+            metrics.GANGS_BOUND.inc()
             self.decision_log.bound(binding)
             seconds = asyncio.get_running_loop().time() - binding.submitted_at
-            telemetry.GANG_SECONDS.observe(seconds)
+            metrics.GANG_SECONDS.observe(seconds)
             self._events.record(about, "Scheduled", _where(binding))
+            if grown := elastic_texts.scaled_up(binding.gang, binding.placed.binds):
+                self._scaled(about, binding.gang.key, elastic_texts.SCALED_UP, grown)
             return
         note = text_if_any(binding.problem)
         if not binding.without_volumes:
             note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {note}"
         self.decision_log.not_bound(binding, note)
         self._events.record(about, "FailedScheduling", note, warning=True)
+
+    def _scaled(self, about: About, key: GangKey, event: str, workers: str) -> None:
+        self.decision_log.scaled(key, event, workers)
+        self._events.record(about, event, workers)
 
     def waits_for_volumes(self, gang: Gang, cause: Cause) -> None:
         """Report which claims a gang waits for while its room is held."""
@@ -239,7 +249,7 @@ class GangEvents:
         gang_spec = self._described_by(key)
         if gang_spec is not None and (gvr := gang_spec.gvr) is not None:
             _, namespace, name = key
-            kind = gang_sources.BY_NAME[key.source].object_kind
+            kind = table.BY_NAME[key.source].object_kind
             owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
             version = f"{gvr.group}/{gvr.version}"
             return About(version, kind, namespace, owner, gang_spec.uid)

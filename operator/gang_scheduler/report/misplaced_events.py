@@ -1,18 +1,20 @@
-"""Tells Jobs and JobSets that they ask for a gang where their pods do not get it from."""
+"""Tells workloads that they ask for a gang where their pods do not get it from."""
 
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from gang_scheduler.api.kinds import JOB_SETS, JOBS
+from gang_scheduler.api.kinds import JOB_SETS, JOBS, STATEFUL_SETS
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
+from gang_scheduler.decode.workloads import misplaced_requests
 from gang_scheduler.model import gang_sources
-from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.texts.cause_texts import text_of
 
 REASON: Final = "InvalidGang"
 _GVRS: Final = {
     gang_sources.JOB.object_kind: JOBS,
     gang_sources.JOB_SET.object_kind: JOB_SETS,
+    misplaced_requests.STATEFUL_SET: STATEFUL_SETS,
 }
 
 

@@ -6,10 +6,13 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.texts import near_names
+from gang_scheduler.report.texts.near_names import NearNames
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -39,12 +42,16 @@ class MissingMembers:
         self._cache = cache
         self._events = events
         self._told: dict[GangKey, str] = {}
+        self._near = (0, NearNames(()))
 
     def look(self, info: GangInfo, now: int) -> int | None:
         """Tell of a gang what keeps members away, if that lasts; return when to look again."""
         spec = info.observed.spec
-        guess = self._guess(info, spec) if spec is not None and _lacks_members(info) else None
-        if spec is None or guess is None:
+        if spec is None:
+            self.forget(info.key)
+            return self._look_for_meant(info, now)
+        guess = self._guess(info, spec, now) if _lacks_members(info) else None
+        if guess is None:
             self.forget(info.key)
             return None
         due = int(guess.since) + PATIENCE_SECONDS
@@ -60,17 +67,41 @@ class MissingMembers:
         """Forget what was told of a gang."""
         self._told.pop(key, None)
 
-    def _guess(self, info: GangInfo, spec: GangSpec) -> _Guess | None:
+    def _guess(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:
         living = info.observed.living
         foreign = self._cache.foreign_members.of(info.key)
         if foreign and (living or not _is_of_others(spec.status)):
             since = max(spec.created_at, *(pod.created_at for pod in foreign))
             return _Guess(self._of_others(foreign), since)
+        if not living and (meant := self._misspelt(info, spec, now)):
+            return meant
         if not living:
             is_native = info.key.source == gang_sources.NATIVE.name
             named = foreign or info.observed.members or spec.was_scheduled
             return _Guess(NAMED_BY_NO_POD, spec.created_at) if is_native and not named else None
         return _in_order(living, info.attempt.needed)
+
+    def _misspelt(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:
+        """Guess that pods misspell the name. All gangs are looked through at most once a second."""
+        pods = self._near_names(now).meant(info.key)
+        since = max((spec.created_at, *(pod.created_at for pod in pods)))
+        return _Guess(near_names.text_of(pods), since) if pods else None
+
+    def _look_for_meant(self, info: GangInfo, now: int) -> int | None:
+        """Tell the PodGroup that members misspell the name of; return when to look again."""
+        living = info.observed.living
+        if not living or not near_names.is_in_want(info):
+            return None
+        due = int(max(pod.created_at for pod in living)) + PATIENCE_SECONDS
+        if now < due:
+            return due
+        meant = self._near_names(now).without_members(info.key)
+        return None if meant is None else self.look(meant, now)
+
+    def _near_names(self, now: int) -> NearNames:
+        if self._near[0] != now:
+            self._near = (now, NearNames(self._cache.gang_queue.infos.values()))
+        return self._near[1]
 
     def _of_others(self, foreign: Iterable[Pod]) -> str:
         names = Counter(pod.scheduler for pod in foreign)
@@ -81,7 +112,7 @@ class MissingMembers:
 
 def _lacks_members(info: GangInfo) -> bool:
     is_over = info.attempt.was_whole or info.jobs_failed
-    return not is_over and len(info.observed.living) < info.attempt.needed
+    return not is_over and not info.attempt.holds_quorum(info.observed.living)
 
 
 def _is_of_others(status: Mapping[str, Any]) -> bool:
@@ -110,7 +141,7 @@ def _in_order(living: Iterable[Pod], needed: int) -> _Guess | None:
 def _about(info: GangInfo, spec: GangSpec) -> About:
     if spec.gvr is not None:
         version = f"{spec.gvr.group}/{spec.gvr.version}"
-        kind = gang_sources.BY_NAME[info.key.source].object_kind
+        kind = table.BY_NAME[info.key.source].object_kind
         owner = info.key.name.partition("/")[0]  # A JobSet's gang is called after its job, too.
         return About(version, kind, info.key.namespace, owner, spec.uid, info.key)
     pod = min(info.observed.living, key=lambda each: each.name)

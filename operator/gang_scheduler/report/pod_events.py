@@ -2,7 +2,8 @@
 
 A gang of ten thousand pods makes ten thousand of them, so they have a rate of their own, and come
 one by one: the oldest that says why a pod waits, and the oldest that says where one was bound, in
-turn. Pods without a gang are left out: what is said of their gang is on them already.
+turn. Pods without a gang are told only what the Events of their gang of one leave out: those are on
+them already.
 """
 
 import asyncio
@@ -12,7 +13,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler import telemetry
 from gang_scheduler.apply.gang_binding import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
@@ -25,9 +25,8 @@ from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import About, create, cut, event_of, micro_time
 from gang_scheduler.report.token_bucket import TokenBucket
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
 
-STANDS_SECONDS: Final = 5
-"""How long a reason must stand: one that ends sooner is no news."""
 AGAIN_SECONDS: Final = 30
 """How soon a pod is told again of a reason that had ended meanwhile."""
 REWORD_SECONDS: Final = 300
@@ -44,6 +43,18 @@ PAUSE_SECONDS: Final = 0.1
 """Before each Event while they do."""
 MOST_BOUND: Final = 10_000
 """How many bound pods are kept in mind to be told: of more, the oldest are left out."""
+UNTOLD_BY_GANG: Final = frozenset(
+    {
+        Reason.WAITING_FOR_MEMBERS,
+        Reason.WAITING_FOR_GANGS,
+        Reason.WAITING_FOR_TURN,
+        Reason.ELASTIC_LIMIT,
+    }
+)
+"""Reasons of gangs that are worth no Event on a PodGroup.
+
+Its members or mates do not exist yet, it is in a line, or it waits as it asked for.
+"""
 LATER: Final = (Kind.UNKNOWN, Kind.THROTTLED)
 """Answers after which the same request is worth another try."""
 
@@ -78,6 +89,7 @@ class _Told:
 class PodEvents:
     """Takes at once what there is to say of pods, and sends it as fast as the rate allows.
 
+    A reason must stand for `stands_seconds`: one that ends sooner is no news.
     The same reason again raises the count of the Event that is there. Written while `may_write()`
     says that we are the leader, and never with `enabled` false. What is kept is an entry for each
     waiting pod and for each reason that it was told, and MOST_BOUND pods: pods that wait no longer
@@ -90,6 +102,7 @@ class PodEvents:
         cache: Cache,
         backpressure: Backpressure,
         *,
+        stands_seconds: int,
         enabled: bool = True,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
@@ -97,6 +110,7 @@ class PodEvents:
         self._api = api
         self._cache = cache
         self._backpressure = backpressure
+        self._stands_seconds = stands_seconds
         self.enabled = enabled
         self._may_write = may_write
         self._clock = clock
@@ -121,7 +135,7 @@ class PodEvents:
             return None
         self._forget(now)
         waits = _Waits(reason, message)
-        moments = (self._wait(pod, waits, since, now) for pod in pods if _is_member(pod))
+        moments = (self._wait(pod, waits, since, now) for pod in pods if _is_told_here(pod, reason))
         return min(moments, default=None)
 
     def bound(self, binding: GangBinding) -> None:
@@ -137,7 +151,7 @@ class PodEvents:
             )
         while len(self._bound) > MOST_BOUND:
             self._bound.popleft()
-            telemetry.WRITES.labels("pod_event", "dropped").inc()
+            metrics.WRITES.labels("pod_event", "dropped").inc()
         self._is_queued.set()
 
     async def run(self) -> None:
@@ -178,11 +192,11 @@ class PodEvents:
         since = max(since, seen_at)
         told = self._told.get((uid, waits.reason))
         if told is None:
-            return since + STANDS_SECONDS
+            return since + self._stands_seconds
         pause = REFRESH_SECONDS if told.note == cut(waits.message) else REWORD_SECONDS
         if since > told.at:
             pause = AGAIN_SECONDS
-        return max(since + STANDS_SECONDS, int(told.at) + pause)
+        return max(since + self._stands_seconds, int(told.at) + pause)
 
     async def _tell_next(self) -> None:
         """Send the oldest Event of one kind, or of the other if the first has none."""
@@ -260,8 +274,8 @@ class PodEvents:
         return pod is not None and _is_waiting(pod)
 
 
-def _is_member(pod: Pod) -> bool:
-    return pod.gang.source != gang_sources.SINGLE.name
+def _is_told_here(pod: Pod, reason: Reason) -> bool:
+    return pod.gang.source != gang_sources.SINGLE.name or reason in UNTOLD_BY_GANG
 
 
 def _is_waiting(pod: Pod) -> bool:
@@ -281,5 +295,5 @@ def _where(pod: Pod, bound: _Bound) -> str:
 
 
 def _counted(error: Kind | None) -> Kind | None:
-    telemetry.WRITES.labels("pod_event", error.value if error else "written").inc()
+    metrics.WRITES.labels("pod_event", error.value if error else "written").inc()
     return error

@@ -9,19 +9,29 @@ from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.causes.members import MembersMissing
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.report.cause_texts import text_of
-from gang_scheduler.report.messages import describe
 from gang_scheduler.report.queues import reservation_texts
 from gang_scheduler.report.queues.evictions import EVICTED
 from gang_scheduler.report.queues.queue_places import Place
 from gang_scheduler.report.queues.reservation_texts import Promised
+from gang_scheduler.report.texts import elastic_texts
+from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.texts.causes.members import role_counts
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
+from gang_scheduler.state.gangs.phases import (
+    Counts,
+    counts_of,
+    members,
+    phase_of,
+    scheduled,
+    scheduled_and_succeeded,
+)
 
 INITIALLY = "PodGroupInitiallyScheduled"
 JOB_FAILED = "JobFailed"
@@ -81,6 +91,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "backfill": _backfill(info, view),
         "occupiedBy": _owners(info) or None,
         "scheduleStartTime": _start_time(info, view.written),
+        **_elastic(info, view),
         **({"evictions": view.evictions} if view.evictions else {}),
         "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
     }
@@ -100,7 +111,7 @@ def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[st
         findings = [
             Finding(INITIALLY, status=False, reason="Unschedulable", message=describe(refusal))
         ]
-    elif info.attempt.was_whole or counts.scheduled >= counts.min_member:
+    elif info.attempt.was_whole or counts.reached(scheduled):
         findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
     if info.preempted.by:
         findings.append(
@@ -123,7 +134,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     if info.verdict.warnings is not None:  # Else not tried since the start: the written one stands.
         for reason in WARNINGS:
             yield _wrong(reason, info.verdict.warnings, info.verdict.refusal, otherwise="Resolved")
-    refusal = info.verdict.refusal if counts.scheduled < counts.min_member else None
+    refusal = None if counts.reached(scheduled) else info.verdict.refusal
     words = describe(refusal) if refusal else ""
     yield _wrong(Reason.INVALID_SPEC, (), refusal, otherwise="Valid")
     late = view.deadline is not None and view.now >= view.deadline
@@ -133,6 +144,8 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
         yield Finding("SchedulingTimeout", status=False, reason="InTime")
     if refusal is not None and counts.scheduled > 0 and not info.attempt.was_whole:
         bound = f"{counts.scheduled} of {counts.min_member} members are bound"
+        if counts.by_role:
+            bound = f"bound are {role_counts(counts.short_of(scheduled))}"
         yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
     else:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
@@ -196,6 +209,12 @@ def _backfill(info: GangInfo, view: View) -> Mapping[str, Any] | None:
     return written
 
 
+def _elastic(info: GangInfo, view: View) -> dict[str, Any]:
+    """Return the workers of an elastic gang; null where they were written, and it is none now."""
+    found = elastic_texts.status_of(info)
+    return {"elastic": found} if found is not None or "elastic" in view.written else {}
+
+
 def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     """Yield the conditions of known preemptions; after a restart the written ones stand."""
     bound = _is_bound(info, counts)
@@ -227,7 +246,7 @@ def _taken(info: GangInfo) -> str:
 
 
 def _is_bound(info: GangInfo, counts: Counts) -> bool:
-    return counts.scheduled + counts.succeeded >= counts.min_member or info.attempt.was_whole
+    return counts.reached(scheduled_and_succeeded) or info.attempt.was_whole
 
 
 def _waits_for_victims(info: GangInfo) -> bool:
@@ -259,8 +278,9 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
     if info.verdict.refusal is not None:
         words = describe(info.verdict.refusal)
         return Finding("Scheduled", status=False, reason=info.verdict.refusal.reason, message=words)
-    if counts.members < counts.min_member:
-        words = f"{counts.members} of minMember {counts.min_member} members exist{_evicted(info)}"
+    if not counts.reached(members):
+        missing = MembersMissing(counts.members, counts.min_member, counts.short_of(members))
+        words = f"{text_of(missing)}{_evicted(info)}"
         return Finding("Scheduled", status=False, reason=Reason.WAITING_FOR_MEMBERS, message=words)
     return Finding(
         "Scheduled", status=False, reason="Scheduling", message="members are being bound"

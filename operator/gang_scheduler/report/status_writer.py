@@ -6,14 +6,13 @@ write are sent. So ten thousand pods that change at once cost a write a gang, no
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import (
     GVR,
@@ -32,17 +31,18 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
-from gang_scheduler.report.messages import describe
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.queues.reservation_texts import Promised
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
+from gang_scheduler.telemetry import metrics
 
 STATUSES = {
     POD_GROUPS.group: status_of,
@@ -84,7 +84,10 @@ class _Told:
 
 
 class StatusWriter:
-    """Keeps statuses current, while `may_write()` says that we are the leader."""
+    """Keeps statuses current, while `may_write()` says that we are the leader.
+
+    `follow` is handed all gangs that have changed.
+    """
 
     def __init__(
         self,
@@ -99,6 +102,7 @@ class StatusWriter:
         places: QueuePlaces,
         evictions: EvictionTexts,
         pod_events: PodEvents,
+        follow: Callable[[Collection[GangKey]], None] = lambda _: None,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -109,6 +113,7 @@ class StatusWriter:
         self._places = places
         self._evictions = evictions
         self._pod_events = pod_events
+        self._follow = follow
         self._lost_nominations = lost_nominations
         self._interval = interval_seconds
         self._concurrency = concurrency
@@ -148,6 +153,7 @@ class StatusWriter:
             told = self._told.get(key)
             self._look_again(key, told.at + REWORD_SECONDS if told else now)
         due = gang_queue.changed | {key for key, moment in self._later.items() if moment <= now}
+        self._follow(gang_queue.changed)
         gang_queue.changed.clear()
         gang_queue.reworded.clear()
         for key in due:
@@ -349,14 +355,14 @@ class StatusWriter:
         try:
             await request
         except ApiError as error:
-            telemetry.WRITES.labels(what, error.kind.value).inc()
+            metrics.WRITES.labels(what, error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED):
                 self._told.pop(key, None)
                 self._look_again(key, 0)
             elif error.kind is Kind.REFUSED:
                 log.warning("status_refused", what=what, gang=str(key), error=str(error))
         else:
-            telemetry.WRITES.labels(what, "written").inc()
+            metrics.WRITES.labels(what, "written").inc()
 
 
 def _undated(status: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
@@ -24,6 +23,7 @@ from gang_scheduler.report import topology_status
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.telemetry import metrics
 
 WAIT_SECONDS = 1.0
 """Changes within this time are written at once: labels of a thousand nodes change one by one."""
@@ -143,7 +143,7 @@ class TopologyWriter:
                 CLUSTER_NETWORK_TOPOLOGIES, "", declared.name, status
             )
         except ApiError as error:
-            telemetry.WRITES.labels("topology_status", error.kind.value).inc()
+            metrics.WRITES.labels("topology_status", error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT):
                 self._written.pop(declared.uid, None)
                 self._wait_seconds = self._backoff.seconds(error.retry_after)
@@ -153,7 +153,7 @@ class TopologyWriter:
         else:
             self._backoff.reset()
             self._wait_seconds = WAIT_SECONDS
-            telemetry.WRITES.labels("topology_status", "written").inc()
+            metrics.WRITES.labels("topology_status", "written").inc()
 
 
 def _conditions_now(present: Status, before: Status) -> list[Status]:

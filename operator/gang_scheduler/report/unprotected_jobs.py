@@ -60,7 +60,7 @@ class UnprotectedJobs:
 
     def _note_placed(self, plan: Plan) -> None:
         """Keep one placed pod of each Job that is still to come, for as long as its gang exists."""
-        known, gangs = self._gang_queue.objects(JOBS.group), self._gang_queue.infos
+        known, gangs = self._gang_queue.objects(JOBS.name), self._gang_queue.infos
         for key, pod in _pending(each.gang for each in plan.placed):
             if pod.job_uid:
                 self._placed.setdefault(pod.job_uid, (key, pod))

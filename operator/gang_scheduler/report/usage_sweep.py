@@ -8,9 +8,9 @@ from typing import Final
 
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
 
 SWEEP_SECONDS: Final = 300.0
 
@@ -35,5 +35,5 @@ class UsageSweep:
         """Compare once. Linear in pods, and nothing without queues."""
         number = self._cache.usage_differences()
         if number:
-            telemetry.USAGE_DIFFERENCES.inc(number)
+            metrics.USAGE_DIFFERENCES.inc(number)
             log.error("queue_usage_differs", figures=number)

@@ -11,6 +11,7 @@
 | quorums         | places the quorums of a group                                        |
 | surplus         | places members beyond the quorum                                     |
 | placement       | where members go                                                     |
+| elastic         | how many workers of elastic gangs come, and which go                 |
 | preemption      | which pods are evicted so that a whole group fits                    |
 | rights          | by what right a gang of a queue evicts others                        |
 | filters         | what makes a node refuse a pod, one policy a file                    |
@@ -24,7 +25,9 @@
 | label_domains   | sums over the nodes with the same value of a label                   |
 | known_misfits   | what did not fit before in this cycle                                |
 | effort          | how much is searched in one cycle                                    |
+| largest         | how many members of one shape fit a domain of each layer             |
 | oversized       | what a pod asks that no node has, however empty it is                |
 | diagnosis       | what kept members from nodes, and what the next one is short of      |
+| explanation     | why one gang waits, and what would help: asked at its turn           |
 | empty_cluster   | whether a group that waits would fit the nodes without pods          |
 """

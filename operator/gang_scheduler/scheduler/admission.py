@@ -6,13 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gang_scheduler.model.causes import (
-    FieldsUnsupported,
-    MateCannotStart,
-    MembersMissing,
-    ResourcesMissing,
-)
-from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.causes.members import MembersMissing, ResourcesMissing, RoleFull
+from gang_scheduler.model.causes.specs import FieldsUnsupported, MateCannotStart
+from gang_scheduler.model.gangs import Gang, GangGroup, Role
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
@@ -79,7 +75,8 @@ def _refused(gang: Gang, problem: Problem) -> Refused:
 
 
 def _problem(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
-    return gang.problem or _unsupported(gang) or _incomplete(gang) or _gated(gang, snapshot, trial)
+    wrong = gang.problem or _unsupported(gang) or _incomplete(gang) or _full(gang)
+    return wrong or _gated(gang, snapshot, trial)
 
 
 def _unsupported(gang: Gang) -> Problem | None:
@@ -91,11 +88,23 @@ def _unsupported(gang: Gang) -> Problem | None:
 
 
 def _incomplete(gang: Gang) -> Problem | None:
-    is_whole = not gang.pending and gang.bound >= gang.min_member
-    if is_whole or gang.singly or len(gang.pending) >= gang.quorum:
+    missing = gang.missing
+    is_whole = not gang.pending and not gang.lacking
+    if is_whole or gang.singly or (len(gang.pending) >= gang.quorum and not missing):
         return None
     present = gang.bound + len(gang.pending)
-    return Problem(Reason.WAITING_FOR_MEMBERS, MembersMissing(present, gang.min_member))
+    return Problem(Reason.WAITING_FOR_MEMBERS, MembersMissing(present, gang.min_member, missing))
+
+
+def _full(gang: Gang) -> Problem | None:
+    """Return a problem if no member that waits may be bound: its role has the most it may have."""
+    role = gang.full_role() if gang.roles and gang.pending and not gang.startable else None
+    return limit_of(role) if role is not None else None
+
+
+def limit_of(role: Role) -> Problem:
+    """Return why members of a role wait that has as many as it may have."""
+    return Problem(Reason.ELASTIC_LIMIT, RoleFull(role.name, role.max_member or 0))
 
 
 def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:

@@ -6,22 +6,26 @@ from operator import attrgetter, itemgetter
 
 from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.elastic.limits import at_pace
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.steps import Steps
+from gang_scheduler.scheduler.steps import Steps, Watch
 from gang_scheduler.scheduler.turns.by_turns import ByTurns
 
 
-def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
+def schedule(snapshot: Snapshot, profile: Profile, watch: Watch | None = None) -> Plan:
     """Decide every group of the snapshot. Pure: the same snapshot gives the same plan.
 
     A group whose decision raises is set aside as a failure, and all other groups are decided as if
-    it were not there. Raises only where the error is not about one group.
+    it were not there. Raises only where the error is not about one group. `watch` sees each group
+    at its turn, and changes nothing.
     """
+    paced = at_pace(snapshot)
     failures: list[Failure] = []
     while True:
-        cycle = _cycle(snapshot, profile)
+        cycle = _cycle(paced.snapshot, profile)
+        cycle.watch = watch
         try:
-            return cycle.decide(failures)
+            return paced.told(cycle.decide(failures))
         except Exception as error:
             if cycle.deciding is None:
                 raise

@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.plan import Obstacle, Shortage
@@ -12,6 +13,8 @@ from gang_scheduler.scheduler import oversized
 from gang_scheduler.scheduler.placement.feasible_slots import allowed
 from gang_scheduler.scheduler.policies import NodeFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
+
+_Amounts = tuple[tuple[str, int], ...]
 
 OUT: Final = (Obstacle.UNSCHEDULABLE, Obstacle.NOT_READY)
 
@@ -42,8 +45,8 @@ def diagnose(
         if rejected is not None:
             found.reasons += room.reasons(pod_class, trial, rejected)
     rejections = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
-    nearest = found.lacks_room if near is None else found.lacks_room & near
-    shortage = _shortage(pod_class, trial, found, nearest)
+    everywhere = np.ones(len(trial.nodes), dtype=np.bool_)
+    shortage = _shortage(pod_class, trial, found, everywhere if near is None else near)
     told = oversized.told(shortage, pod_class, trial.nodes, profile)
     return Diagnosis(tuple(rejections), told)
 
@@ -51,13 +54,15 @@ def diagnose(
 class _Counts:
     """The nodes that no filter has rejected so far, and why the others were rejected.
 
-    `lacks_room` are those that the filter of resources rejects, and no other one.
+    `lacks_room` are those that the filter of resources rejects, and no other one. `ruled_out` has
+    the number of the obstacle whose filter of nodes was the first to reject a node, else 0.
     """
 
     def __init__(self, left: BoolArray) -> None:
         self.reasons: Counter[str] = Counter()
         self.nodes: Counter[Obstacle] = Counter()
         self.left = left
+        self.ruled_out: NDArray[np.int8] = np.zeros(len(left), dtype=np.int8)
         self.lacks_room: BoolArray = np.zeros(len(left), dtype=np.bool_)
 
     def copy(self) -> "_Counts":
@@ -65,6 +70,7 @@ class _Counts:
         other = _Counts(self.left.copy())
         other.reasons.update(self.reasons)
         other.nodes.update(self.nodes)
+        other.ruled_out = self.ruled_out
         return other
 
     def reject(self, policy: NodeFilter | RoomFilter, full: BoolArray) -> BoolArray | None:
@@ -93,26 +99,41 @@ def _of_node_filters(pod_class: PodClass, trial: Trial, profile: Profile) -> _Co
             rejected = found.reject(each, ~each.passes(pod_class, trial.nodes))
             if rejected is not None:
                 found.reasons += each.reasons(pod_class, trial.nodes, rejected)
+                found.ruled_out[rejected] = each.obstacle.value
         return found
 
     return trial.nodes.derive(("rejected", pod_class), compute).copy()
 
 
 def _shortage(
-    pod_class: PodClass, trial: Trial, found: _Counts, nearest: BoolArray
+    pod_class: PodClass, trial: Trial, found: _Counts, near: BoolArray
 ) -> Shortage | None:
     out = sum(found.nodes[each] for each in OUT)
-    if nearest.any():
-        nodes = found.nodes[Obstacle.RESOURCES]
-        return Shortage(Obstacle.RESOURCES, nodes, _lacking(pod_class, trial, nearest), out)
-    # Of several obstacles the first filter's comes first: a counter keeps the order.
-    for obstacle, nodes in found.nodes.most_common(1):
-        return Shortage(obstacle, nodes, out=out)
-    return None
+    nearest = found.lacks_room & near
+    if not nearest.any():
+        # Of several obstacles the first filter's comes first: a counter keeps the order.
+        for obstacle, nodes in found.nodes.most_common(1):
+            return Shortage(obstacle, nodes, out=out)
+        return None
+    lacking, asked = _lacking(pod_class, trial, nearest)
+    by_rules = set(found.nodes) - {Obstacle(each) for each in np.unique(found.ruled_out) if each}
+    return Shortage(
+        Obstacle.RESOURCES,
+        found.nodes[Obstacle.RESOURCES],
+        lacking,
+        out,
+        asked=asked if by_rules == {Obstacle.RESOURCES} else (),
+        one_a_node=_is_one_a_node(pod_class, trial),
+        ruled_out=_ruled_out(pod_class, trial, found.ruled_out, near),
+    )
 
 
-def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[tuple[str, int], ...]:
-    """Return what the node lacks that lacks the fewest resources, and the least part of them."""
+def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[_Amounts, _Amounts]:
+    """Return what the node lacks that lacks the fewest resources, and the least part of them.
+
+    And what is asked for of these resources or, where a node has enough of them, of all of which
+    a node has too little.
+    """
     asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
     amounts = np.array([[amount] for _, amount in asked])
     free = np.array([trial.free_of(name)[nearest] for name, _ in asked])
@@ -121,4 +142,35 @@ def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[tup
     parts = (missing / amounts).max(axis=0)
     best = np.where(number == number.min(), parts, np.inf).argmin()
     short = zip(asked, missing[:, best].tolist(), strict=True)
-    return tuple((name, lacking) for (name, _), lacking in short if lacking)
+    scarce = missing[:, best] > 0
+    if not missing[scarce].any(axis=0).all():
+        scarce = missing.any(axis=1)
+    return (
+        tuple((name, lacking) for (name, _), lacking in short if lacking),
+        tuple(each for each, is_scarce in zip(asked, scarce.tolist(), strict=True) if is_scarce),
+    )
+
+
+def _is_one_a_node(pod_class: PodClass, trial: Trial) -> bool:
+    """Return whether no node is large enough for two pods of a class: computed once a class."""
+
+    def compute() -> bool:
+        nodes = trial.nodes
+        request = nodes.vector(pod_class.requests)
+        return not (nodes.allocatable >= 2 * request).all(axis=1).any()
+
+    return trial.nodes.derive(("one_a_node", pod_class), compute)
+
+
+def _ruled_out(
+    pod_class: PodClass, trial: Trial, ruled_out: NDArray[np.int8], near: BoolArray
+) -> tuple[tuple[Obstacle, int], ...]:
+    """Return how many near nodes have room and are ruled out, by obstacle, most nodes first."""
+    if not ruled_out.any():
+        return ()
+    roomy = near & (ruled_out > 0)
+    for name, amount in pod_class.requests:
+        if amount > 0:
+            roomy &= trial.free_of(name) >= amount
+    counted = Counter(ruled_out[roomy].tolist())
+    return tuple((Obstacle(each), number) for each, number in counted.most_common())

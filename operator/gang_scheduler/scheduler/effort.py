@@ -4,7 +4,7 @@ A look is the work to offer the nodes to one class, about a twentieth of a milli
 whose looks are used up ends with the best that it has found, and notes that it was cut off.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from gang_scheduler.model.refs import GangKey
@@ -13,7 +13,10 @@ MOST_LOOKS: Final = 3_600
 """Looks that the searches of a cycle share: a new search may take half of what is left."""
 PART: Final = 2
 RESERVED: Final = 1_900
-"""Extra looks of one gang a cycle, in turn: every gang is searched for in some cycle."""
+"""Extra looks of one gang a cycle, in turn: every gang is searched for in some cycle.
+
+They are there for it also once all others are spent.
+"""
 LEAST: Final = 100
 """Looks that every search has at least, until `MOST_OF_ALL` is used up."""
 OVERRUN: Final = 1_000
@@ -21,6 +24,8 @@ OVERRUN: Final = 1_000
 MOST_OF_ALL: Final = 5_500
 """Once so many looks are spent, the rest of the cycle decides without a search."""
 NODES_A_LOOK: Final = 400
+_Search = tuple[GangKey | None, str]
+"""Of which gang a search is, and for what."""
 MIX: Final = 2_654_435_761
 """Spreads consecutive seconds over the gangs, so that no rhythm of the cycles leaves one out."""
 
@@ -36,9 +41,9 @@ class Effort:
         self.spent = spent
         self._limit = MOST_OF_ALL
         self._turn = gangs[(taken_at * MIX >> 16) % len(gangs)] if gangs else None
-        self._left: dict[Hashable, int] = {}
-        self._cut_off: set[Hashable] = set()
-        self._search: Hashable = None
+        self._left: dict[_Search, int] = {}
+        self._cut_off: set[_Search] = set()
+        self._search: _Search = (None, "")
         self.begin(None)
 
     def begin(self, gang: GangKey | None, what: str = "place") -> None:
@@ -46,8 +51,7 @@ class Effort:
         self._search = gang, what
         if self._search not in self._left:
             share = max((MOST_LOOKS - self.spent) // PART, LEAST)
-            turn = gang is not None and gang == self._turn
-            self._left[self._search] = share + (RESERVED if turn else 0)
+            self._left[self._search] = share + (RESERVED if self._has_turn(gang) else 0)
 
     def spend(self, looks: int) -> None:
         """Count looks."""
@@ -56,7 +60,7 @@ class Effort:
 
     def may_go_on(self) -> bool:
         """Return whether the search has looks left; if not, note that it was cut off."""
-        if self._left[self._search] > 0 and self.spent < self._limit:
+        if self._left[self._search] > 0 and self.spent < self._most():
             return True
         self.cut()
         return False
@@ -79,10 +83,18 @@ class Effort:
 
     def is_used_up(self) -> bool:
         """Return whether no search has any looks left; if so, note that this one was cut off."""
-        if self.spent < self._limit:
+        if self.spent < self._most():
             return False
         self.cut()
         return True
+
+    def _most(self) -> int:
+        """Return how many looks may be spent in all while the search in hand goes on."""
+        gang, _ = self._search
+        return self._limit + (RESERVED if self._has_turn(gang) else 0)
+
+    def _has_turn(self, gang: GangKey | None) -> bool:
+        return gang is not None and gang == self._turn
 
     @property
     def cut_off(self) -> bool:

@@ -23,10 +23,15 @@ def told(
     """Return the shortage with what no node has. Computed once a node table and class."""
     if shortage is None or not shortage.lacking:
         return shortage
-    found = nodes.derive(
+    found = of(pod_class, nodes, profile)
+    return replace(shortage, oversized=found) if found else shortage
+
+
+def of(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tuple[Oversized, ...]:
+    """Return what no node has that the filters of nodes let a pod have. Computed likewise."""
+    return nodes.derive(
         ("oversized", pod_class, profile), functools.partial(_all, pod_class, nodes, profile)
     )
-    return replace(shortage, oversized=found) if found else shortage
 
 
 def _all(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tuple[Oversized, ...]:

@@ -4,9 +4,10 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from gang_scheduler.model.causes import MultipleDoesNotDivide, MultipleNeedsMore, Requested
+from gang_scheduler.model.affinity.pod_affinity import PodSelector
+from gang_scheduler.model.causes.topology import MultipleDoesNotDivide, MultipleNeedsMore, Requested
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.layers import TreeSpec
@@ -14,12 +15,13 @@ from gang_scheduler.model.network.topology_request import Slices, TopologyReques
 from gang_scheduler.model.network.topology_scope import Sizes, TopologyScope
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import Pod, PodClass, rank_key
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 
+Party = tuple[GangKey, str]
+"""Members that count for each other in a quorum: of a gang, and of one role where it has roles."""
 PodSetKey = tuple[PodClass, str]
 """Members that are charged in the same flavors: their class and their owners."""
 
@@ -28,12 +30,18 @@ PodSetKey = tuple[PodClass, str]
 class RankedMembers:
     """Members whose ranks are one sequence, in rank order; `bound_members` have a node.
 
-    `sizes` are the slice sizes by level of the unit's scope; empty without a scope.
+    `sizes` are the slice sizes by level of the unit's scope; empty without a scope. `places` are
+    those of roles in the rank order, where a gang has roles.
     """
 
     members: tuple[Pod, ...]
     bound_members: tuple[Pod, ...] = ()
     sizes: Sizes = ()
+    places: Mapping[Party, int] = field(default_factory=dict)
+
+    def in_line(self) -> list[Pod]:
+        """Return the members that wait and those that have a node, in rank order."""
+        return _in_rank_order((*self.members, *self.bound_members), self.places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +90,42 @@ class PlacementUnit:
         return all(gang.singly for gang in self.gangs)
 
     @functools.cached_property
-    def quorums(self) -> Mapping[GangKey, int]:
-        """How many of the quorum are of each gang: surplus of one gang never counts for another."""
+    def quorums(self) -> Mapping[Party, int]:
+        """How many of the quorum are of each party: surplus of one never counts for another."""
         return self.numbers(self.required)
+
+    @functools.cached_property
+    def mixed(self) -> bool:
+        """The members that wait are of several parties."""
+        if len(self.gangs) == 1 and not self.gangs[0].roles:
+            return False
+        return len(self.gangs) > 1 or len({self.party_of[pod.uid] for pod in self.members}) > 1
+
+    @functools.cached_property
+    def exchangeable(self) -> bool:
+        """Any members may come before others: no party must have its number, or none has others."""
+        if not self.mixed:
+            return True
+        waits_for = any(pod.uid in self.required for pod in self.members)
+        return len(self.gangs) == 1 and not (waits_for and self.elastic)
+
+    def lacks(self, uids: Collection[str]) -> list[str]:
+        """Return the uids of the quorum's members that lack beside these members with a place.
+
+        Surplus that has a place stands for members of its own party.
+        """
+        left = [pod.uid for pod in self.members if pod.uid in self.required and pod.uid not in uids]
+        if not left:
+            return left
+        placed, there = Counter(self.quorums), self.numbers(uids)
+        placed.subtract(there)
+        missing = []
+        for uid in left:
+            party = self.party_of[uid]
+            if placed[party] > 0:
+                placed[party] -= 1
+                missing.append(uid)
+        return missing
 
     @functools.cached_property
     def elastic(self) -> bool:
@@ -111,11 +152,18 @@ class PlacementUnit:
         """The gang of each member that waits, by uid."""
         return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
 
-    def numbers(self, uids: Iterable[str]) -> Counter[GangKey]:
-        """Return how many of the members with these uids are of each gang."""
-        if len(self.gangs) == 1:
-            return Counter({self.gangs[0].key: sum(1 for _ in uids)})
-        return Counter(self.gang_of[uid] for uid in uids)
+    @functools.cached_property
+    def party_of(self) -> Mapping[str, Party]:
+        """The party of each member that waits, by uid."""
+        return {
+            pod.uid: (gang.key, gang.role_of(pod)) for gang in self.gangs for pod in gang.pending
+        }
+
+    def numbers(self, uids: Iterable[str]) -> Counter[Party]:
+        """Return how many of the members with these uids are of each party."""
+        if len(self.gangs) == 1 and not self.gangs[0].roles:
+            return Counter({(self.gangs[0].key, ""): sum(1 for _ in uids)})
+        return Counter(self.party_of[uid] for uid in uids)
 
     @functools.cached_property
     def gains(self) -> bool:
@@ -143,7 +191,8 @@ class PlacementUnit:
             return next(iter(self.classes)), asked
         # Members differ: it matters, too, which members are the quorum.
         first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
-        return frozenset(self.classes.items()), frozenset(first.items()), asked
+        parties = self._parties if self.mixed and self.elastic else None
+        return frozenset(self.classes.items()), frozenset(first.items()), asked, parties
 
     @functools.cached_property
     def likeness(self) -> Hashable:
@@ -151,15 +200,23 @@ class PlacementUnit:
         counted = len(self.members), self.quorum, self.at_least, self.step, self.singly
         if len(self.classes) == len(self.gangs) == len(self.parts) == 1:
             return self.shape, counted
-        number = {gang.key: each for each, gang in enumerate(self.gangs)}
-        members = (
+        return self.shape, counted, *self._parties
+
+    @functools.cached_property
+    def _parties(self) -> tuple[Hashable, ...]:
+        """What members are, but for their names and those of gangs and roles."""
+        number: dict[Party, int] = {}
+        return tuple(
             tuple(
-                (number[self.gang_of[pod.uid]], pod.pod_class, pod.uid in self.required)
+                (
+                    number.setdefault(self.party_of[pod.uid], len(number)),
+                    pod.pod_class,
+                    pod.uid in self.required,
+                )
                 for pod in part.members
             )
             for part in self.parts
         )
-        return self.shape, counted, *members
 
     def only(self, uids: Collection[str]) -> "PlacementUnit":
         """Return the unit without the other waiting members."""
@@ -170,6 +227,12 @@ class PlacementUnit:
             for part in self.parts
         )
         return replace(self, parts=tuple(parts))
+
+    def by_party(self) -> Iterator["PlacementUnit"]:
+        """Yield the members of each party that has some in the quorum, as a unit."""
+        for party in self.quorums:
+            uids = {pod.uid for pod in self.members if self.party_of[pod.uid] == party}
+            yield replace(self.only(uids), required=self.required & uids)
 
     def after(self, binds: Iterable[Bind]) -> "PlacementUnit":
         """Return the unit with these members bound, and the rest waiting."""
@@ -194,19 +257,22 @@ def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
 
     One member is enough for gangs of one that other gangs of the group wait for.
     """
+    if gang.roles and not gang.apart:
+        return gang.quorum_among(gang.startable)
     number = min(1, gang.quorum) if gang.apart and len(group.waiting) > 1 else gang.quorum
     return _uids(gang.pending[:number])
 
 
 def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
     if group.topology_request is not None:
-        members = _in_order(pod for gang in group.waiting for pod in gang.pending)
+        places = _places(group.gangs)
+        members = _in_order((pod for gang in group.waiting for pod in gang.startable), places)
         bound_members = _in_order(
-            [*group.started, *(pod for gang in group.gangs for pod in gang.bound_members)]
+            [*group.started, *(pod for gang in group.gangs for pod in gang.bound_members)], places
         )
         yield PlacementUnit(
             group.waiting,
-            (RankedMembers(members, bound_members),),
+            (RankedMembers(members, bound_members, places=places),),
             required,
             topology_request=group.topology_request,
         )
@@ -214,7 +280,8 @@ def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit
     if not any(pod.podset for gang in group.waiting for pod in gang.pending):
         for gang in group.waiting:
             own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
-            yield PlacementUnit((gang,), (RankedMembers(gang.pending),), own)
+            part = RankedMembers(gang.startable, places=_places([gang]))
+            yield PlacementUnit((gang,), (part,), own)
         return
     yield from _podsets(group, required)
 
@@ -224,7 +291,7 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUn
     parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
     gangs: dict[Hashable, dict[GangKey, Gang]] = {}
     for gang in group.gangs:
-        for pod in (*gang.pending, *gang.bound_members):
+        for pod in (*gang.startable, *gang.bound_members):
             unit, part = _podset_of(pod, gang.key)
             parts.setdefault(unit, {}).setdefault(part, []).append(pod)
             gangs.setdefault(unit, {})[gang.key] = gang
@@ -232,6 +299,7 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUn
         unit, part = _podset_of(pod, None)
         if unit in parts:
             parts[unit].setdefault(part, []).append(pod)
+    places = _places(group.gangs)
     for unit, found in parts.items():
         pods = [pod for part in found.values() for pod in part]
         waiting = [pod for pod in pods if not pod.node]
@@ -239,7 +307,7 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUn
             podset = waiting[0].podset
             yield PlacementUnit(
                 gangs=tuple(gang for gang in gangs[unit].values() if gang.pending),
-                parts=tuple(_part(part) for part in found.values()),
+                parts=tuple(_part(part, places) for part in found.values()),
                 required=required & _uids(waiting),
                 topology_request=podset.topology_request.shared
                 if podset and podset.topology_request.asks
@@ -254,10 +322,11 @@ def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
     return ("group", podset.group) if podset and podset.group else part, part
 
 
-def _part(pods: Sequence[Pod]) -> RankedMembers:
+def _part(pods: Sequence[Pod], places: Mapping[Party, int]) -> RankedMembers:
     return RankedMembers(
         members=tuple(pod for pod in pods if not pod.node),
         bound_members=tuple(pod for pod in pods if pod.node),
+        places=places,
     )
 
 
@@ -312,13 +381,29 @@ def _named(problem: Problem, unit: PlacementUnit) -> Problem:
     return replace(problem, cause=Requested(where, problem.cause)) if where else problem
 
 
-def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+def _in_order(pods: Iterable[Pod], places: Mapping[Party, int]) -> tuple[Pod, ...]:
     """Return members of several gangs by rank if all ranks differ, else by gang."""
     listed = tuple(pods)
-    ranks = {pod.rank for pod in listed if pod.rank}
+    ranks = {(_place(pod, places), pod.rank) for pod in listed if pod.rank}
     if len(ranks) < len(listed):
         return listed
-    return tuple(sorted(listed, key=rank_key))
+    return tuple(_in_rank_order(listed, places))
+
+
+def _in_rank_order(pods: Iterable[Pod], places: Mapping[Party, int]) -> list[Pod]:
+    """Return members by the places of their roles, then by rank."""
+    if not places:
+        return sorted(pods, key=rank_key)
+    return sorted(pods, key=lambda pod: (_place(pod, places), rank_key(pod)))
+
+
+def _place(pod: Pod, places: Mapping[Party, int]) -> int:
+    return places.get((pod.gang, pod.role), 0)
+
+
+def _places(gangs: Iterable[Gang]) -> Mapping[Party, int]:
+    """Return the places of the roles in the rank order of their gangs."""
+    return {(gang.key, role.name): place for gang in gangs for place, role in enumerate(gang.roles)}
 
 
 def _bound(part: RankedMembers, nodes: Mapping[str, str]) -> RankedMembers:

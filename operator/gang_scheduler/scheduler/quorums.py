@@ -1,7 +1,8 @@
 """Places the quorums of a group: of every gang of the group, or of none.
 
-A quorum is counted for each gang: surplus of one gang never counts for another. Members of a gang
-that has started are placed one by one, unless its match policy says otherwise.
+A quorum is counted for each party, which is a gang or one of its roles: surplus of one party never
+counts for another. Members of a gang that has started are placed one by one, unless its match
+policy says otherwise.
 """
 
 import itertools
@@ -11,14 +12,18 @@ from dataclasses import replace
 from typing import Final
 
 from gang_scheduler.model.plan import Misfit
-from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import arrangements, nominated
-from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
+from gang_scheduler.scheduler.placement.anywhere import (
+    Placement,
+    assume_again,
+    joined,
+    release,
+)
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement_units import Party, PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
@@ -30,7 +35,7 @@ NOTHING = Placement((), ())
 MOST_SELECTIONS: Final = 64
 """How many quorums of other members are tried for one group."""
 MOST_CHOICES: Final = 64
-"""How many choices of members of one gang are among these quorums."""
+"""How many choices of members of one party are among these quorums."""
 
 
 class Quorums:
@@ -108,8 +113,9 @@ class Quorums:
 
     def _any_quorum(self, unit: PlacementUnit, at_least: int, misfit: Misfit) -> Placement | Misfit:
         """Place any members, as many as the quorum has: surplus waits for other gangs' quorums."""
-        if len(unit.gangs) > 1:
-            return misfit  # Each gang has a number of its own: `_with_other_members` keeps to it.
+        if unit.mixed:
+            # Each party has a number of its own: `_with_other_members` keeps to it.
+            return self._party_by_party(unit, misfit) if unit.singly else misfit
         everyone = self._place(unit, at_least)
         if isinstance(everyone, Misfit):
             return everyone
@@ -124,10 +130,19 @@ class Quorums:
             return everyone
         return quorum
 
+    def _party_by_party(self, unit: PlacementUnit, misfit: Misfit) -> Placement | Misfit:
+        """Place members of a gang that has started: as many of each party as it lacks and fit."""
+        placed = NOTHING
+        for part in unit.by_party():
+            outcome = self._any_quorum(part, part.at_least, misfit)
+            if isinstance(outcome, Placement):
+                placed = joined(unit.members, placed, outcome)
+        return placed if placed.binds else misfit
+
     def _with_other_members(
         self, units: Sequence[PlacementUnit]
     ) -> dict[PlacementUnit, Placement] | None:
-        """Place quorums of other members than the first in rank, gang by gang as many."""
+        """Place quorums of other members than the first in rank, party by party as many."""
         nodes, classes = len(self._trial.nodes), sum(len(unit.classes) for unit in units)
         for chosen in itertools.islice(self._selections(units), MOST_SELECTIONS):
             self._trial.effort.begin(units[0].gangs[0].key)
@@ -147,8 +162,8 @@ class Quorums:
 
         Members that fit on no node are left out.
         """
-        classes: dict[GangKey, dict[Hashable, list[str]]] = {}
-        needed: Counter[GangKey] = Counter()
+        classes: dict[Party, dict[Hashable, list[str]]] = {}
+        needed: Counter[Party] = Counter()
         for number, unit in enumerate(units):
             needed.update(unit.quorums)
             fits = {
@@ -157,11 +172,11 @@ class Quorums:
             }
             for pod in unit.members:
                 if fits[pod.pod_class]:
-                    alike = classes.setdefault(unit.gang_of[pod.uid], {})
+                    alike = classes.setdefault(unit.party_of[pod.uid], {})
                     alike.setdefault((number, pod.pod_class), []).append(pod.uid)
         of_each = [
-            itertools.islice(_choices([*classes.get(gang, {}).values()], count), MOST_CHOICES)
-            for gang, count in needed.items()
+            itertools.islice(_choices([*classes.get(party, {}).values()], count), MOST_CHOICES)
+            for party, count in needed.items()
         ]
         for some in itertools.product(*of_each):
             yield frozenset(uid for uids in some for uid in uids)
@@ -177,8 +192,8 @@ def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
 
 
 def _may_differ(units: Sequence[PlacementUnit]) -> bool:
-    """Return whether other members could be the quorum; one gang in one unit was tried before."""
-    one = len(units) == 1 and len(units[0].gangs) == 1
+    """Return whether other members could be the quorum; one party in one unit was tried before."""
+    one = len(units) == 1 and not units[0].mixed
     return not one and any(unit.elastic for unit in units)
 
 

@@ -3,10 +3,10 @@
 In which order groups take them is said elsewhere: `cycle` has the order without queues.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.causes import InternalError
+from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
     Bind,
@@ -26,10 +26,11 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler.elastic.steps import in_steps
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement_units import Party, PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
@@ -37,11 +38,14 @@ from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
 
+Watch = Callable[["Steps", GangGroup], None]
+"""Looks at the decisions so far right before a group is decided. It changes none of them."""
+
 
 class Steps:
     """The decisions made so far, and the trial they were made on.
 
-    `deciding` is the group that an error now would be about.
+    `deciding` is the group that an error now would be about. `watch` looks on, if anything does.
     """
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
@@ -49,6 +53,7 @@ class Steps:
         self.trial = Trial(snapshot)
         self.profile = profile
         self.deciding: GangGroup | None = None
+        self.watch: Watch | None = None
         self.groups: dict[GangKey, GangGroup] = {}
         self.units: dict[GangKey, tuple[PlacementUnit, ...]] = {}
         self.gangs: dict[GangKey, Gang] = {}
@@ -56,7 +61,7 @@ class Steps:
         self.refused: dict[GangKey, Refused] = {}
         self.warned: list[Warned] = []
         self.in_part: set[GangKey] = set()
-        self.moved: dict[PlacementUnit, int] = {}
+        self.moved: dict[PlacementUnit, Mapping[Party, int]] = {}
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
@@ -73,7 +78,7 @@ class Steps:
 
     def admitted(self, group: GangGroup) -> GangGroup | None:
         """Return the group as it is to be tried; None, with refusals noted, if it cannot be."""
-        group = self.deciding = self.evaluator.without_victims(group)
+        group = self.deciding = self.evaluator.departures.without(group)
         # Room that is reserved for lower priorities counts for the minResources of this group.
         nominated_room = self.evaluator.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
@@ -88,6 +93,8 @@ class Steps:
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
+        if self.watch is not None:
+            self.watch(self, group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         units = self.units[group.gangs[0].key]
         outcome = self.find_place(group, units, nominations)
@@ -132,7 +139,7 @@ class Steps:
         units = self.lacking(group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         outcome = self.make_room_for(group, units, nominations, claim)
-        if outcome.verdict is not PreemptionVerdict.NO_VICTIMS:
+        if outcome.verdict not in (PreemptionVerdict.NO_VICTIMS, PreemptionVerdict.PROMISED):
             self.note_preemption(group, outcome)
 
     def lacking(self, group: GangGroup) -> tuple[PlacementUnit, ...]:
@@ -154,7 +161,7 @@ class Steps:
 
         With a `claim` on quota, too.
         """
-        alike = None if nominations else prospects(group, units, self.evaluator.own(group))
+        alike = None if nominations else prospects(group, units, self.evaluator.pools.own(group))
         if alike and claim is not None:
             alike = alike, self.judged_by(claim)
         outcome = self.hopeless.get(alike)
@@ -165,7 +172,8 @@ class Steps:
                 self.known_misfits.clear()
             elif nominations:
                 self._give_up_room()
-            elif alike:
+            elif alike and outcome.verdict is not PreemptionVerdict.PROMISED:
+                # Another one may end sooner.
                 self.hopeless[alike] = outcome
         return outcome
 
@@ -206,6 +214,7 @@ class Steps:
             placed = self.placements.get(unit)
             if placed is not None and len(placed.binds) < len(unit.members):
                 self.grow(group, unit, unit, moving=moving)
+        self.report_full(group)
 
     def grow(
         self, group: GangGroup, unit: PlacementUnit, some: PlacementUnit, *, moving: bool
@@ -213,10 +222,12 @@ class Steps:
         """Place more members of a unit: those that it has as `some`, as many as fit."""
         placed = self.placements[unit]
         grown = self.surplus.grow(some, placed, self.placements, moving=moving)
+        if any(gang.pace is not None for gang in some.gangs):
+            grown = in_steps(some, placed, grown, self.trial, self.profile)
         self.put(unit, grown.placement)
         if grown.moved:
-            self.moved[unit] = len(placed.binds)
-        if len(grown.placement.binds) < unit.quorum:
+            self.moved[unit] = unit.numbers(_uids(placed))
+        if unit.lacks(_uids(grown.placement)):
             self.in_part.add(group.gangs[0].key)
         if grown.misfit is not None:
             refused = Refused(unit.gangs[0], Reason.UNSCHEDULABLE, (), grown.misfit, left_over=True)
@@ -239,8 +250,8 @@ class Steps:
         waiting = self.without_room(groups)
         whole = {unit: self.placements[unit] for unit in self.moved}
         if waiting:
-            for unit, number in self.moved.items():
-                alone = self.surplus.without(unit, whole[unit], number, self.placements)
+            for unit, numbers in self.moved.items():
+                alone = self.surplus.without(unit, whole[unit], numbers, self.placements)
                 self.put(unit, alone)
             self.known_misfits.clear()
             for group in self.each(waiting):
@@ -361,6 +372,17 @@ class Steps:
             if pods:
                 self._leave_over(replace(why, gang=gang, pods=pods))
 
+    def report_full(self, group: GangGroup) -> None:
+        """Note the members of a gang with a place that are more than their roles may have."""
+        for gang in group.waiting:
+            role = gang.full_role() if gang.roles and gang.key in self.gangs else None
+            if role is not None:
+                startable = {pod.uid for pod in gang.startable}
+                pods = tuple(pod for pod in gang.pending if pod.uid not in startable)
+                limit = admission.limit_of(role)
+                why = Refused(gang, limit.reason, pods, cause=limit.cause, left_over=True)
+                self._leave_over(why)
+
     def _forget_left_over(self, group: GangGroup) -> None:
         self.in_part.discard(group.gangs[0].key)
         for gang in group.waiting:
@@ -380,12 +402,13 @@ def _partially_bound(
 ) -> Iterator[PlacementUnit]:
     """Yield the missing part of quorums of which another part is placed."""
     for unit in units:
-        binds = placements[unit].binds
-        placed = {bind.pod.uid for bind in binds}
-        left = [pod.uid for pod in unit.members if pod.uid in unit.required - placed]
-        missing = frozenset(left[: max(0, unit.quorum - len(binds))])
+        missing = frozenset(unit.lacks(_uids(placements[unit])))
         if missing:
-            yield replace(unit.after(binds), required=missing)
+            yield replace(unit.after(placements[unit].binds), required=missing)
+
+
+def _uids(placement: Placement) -> set[str]:
+    return {bind.pod.uid for bind in placement.binds}
 
 
 def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:

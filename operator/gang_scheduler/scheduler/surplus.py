@@ -1,9 +1,10 @@
 """Places members beyond the quorum, where room is left that is reserved for no other gang."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gang_scheduler.model.plan import Misfit
+from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.scheduler.placement.anywhere import (
     Placement,
     assume_again,
@@ -12,7 +13,7 @@ from gang_scheduler.scheduler.placement.anywhere import (
     release,
 )
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.placement_units import Party, PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
@@ -56,23 +57,29 @@ class Surplus:
         return Grown(placement, misfit, moved=everyone is not None)
 
     def without(
-        self, unit: PlacementUnit, whole: Placement, number: int, others: Iterable[PlacementUnit]
+        self,
+        unit: PlacementUnit,
+        whole: Placement,
+        numbers: Mapping[Party, int],
+        others: Iterable[PlacementUnit],
     ) -> Placement:
-        """Free the room of a unit's surplus; return the placement of the quorum of `number` pods.
+        """Free the room of a unit's surplus; return the placement of a quorum of these `numbers`.
 
         All members stay if the quorum alone might not satisfy the request of its members.
         """
         if unit.sliced or unit.step > 1 or _is_leant_on(unit, others):
             return whole
-        first = sorted(whole.binds, key=lambda bind: bind.pod.uid not in unit.required)[:number]
+        first = _first(
+            sorted(whole.binds, key=lambda it: it.pod.uid not in unit.required), unit, numbers
+        )
         release(whole, self._trial)
-        quorum = place_on(tuple(first), self._trial, self._profile)
+        quorum = place_on(first, self._trial, self._profile)
         if quorum is None:
             assume_again(whole, self._trial)
         return quorum or whole
 
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
-        """Place all members at once, if no fewer members of each gang have a place then."""
+        """Place all members at once, if no fewer members of each party have a place then."""
         release(quorum, self._trial)
         everyone = self._place(unit, len(quorum.binds))
         if isinstance(everyone, Placement):
@@ -104,8 +111,21 @@ def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
     return any(not meant.isdisjoint(other.approached) for other in concerned)
 
 
+def _first(
+    binds: Iterable[Bind], unit: PlacementUnit, numbers: Mapping[Party, int]
+) -> tuple[Bind, ...]:
+    """Return the first binds of each party, as many as the numbers say."""
+    left, found = Counter(numbers), []
+    for bind in binds:
+        (party,) = unit.numbers([bind.pod.uid])
+        if left[party] > 0:
+            left[party] -= 1
+            found.append(bind)
+    return tuple(found)
+
+
 def _has_all(everyone: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
-    """Return whether a unit of several gangs still has every member of the quorum placed."""
-    if len(unit.gangs) == 1:
+    """Return whether a unit of several parties still has every member of the quorum placed."""
+    if not unit.mixed:
         return True
     return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in everyone.binds}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gang_scheduler.model.node_terms import terms
+from gang_scheduler.model.affinity.node_terms import terms
+from gang_scheduler.model.affinity.requirements import Requirement
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, NodeTable
-from gang_scheduler.model.requirements import Requirement
 from gang_scheduler.model.volumes import Need, Pool, Volume, Volumes
 
 Needs = tuple[Need, ...]

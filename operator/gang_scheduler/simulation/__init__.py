@@ -4,8 +4,11 @@
 |------------|----------------------------------------------------------------------------|
 | syntax     | text to JSON values, YAML read as kubectl reads it                         |
 | documents  | FILE, DIR or - to documents, with their places for messages                |
+| snapshot_files | the header and the lines of a snapshot                                 |
+| stored     | the objects of a snapshot, as they were in their cluster                   |
 | kinds      | which kinds and versions are known, and which spelling is a mistake        |
 | skipped    | objects of other kinds, and which of them lack their pods                  |
+| in_vain    | what workloads ask for that nothing reads of them on a cluster             |
 | names      | names and labels that an API server refuses                                |
 | objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |

@@ -1,23 +1,30 @@
 """Documents of FILE, DIR or -, each with the place where it stands."""
 
+import codecs
+import itertools
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.simulation import syntax
+from gang_scheduler.simulation import snapshot_files, syntax
+from gang_scheduler.simulation.snapshot_files import Header, Stored, UnreadableLine
 
 STDIN = "-"
-SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+LINES = (".jsonl", ".jsonl.gz")
+"""Endings of files with a document a line."""
+SUFFIXES = (".json", *LINES, ".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """An object of the input. `number` counts from 1 in its file; `path` leads into a List.
 
-    `made_by` is the document of the workload whose controller creates the object.
+    `made_by` is the document of the workload whose controller creates the object. With a `header`
+    it is of a snapshot of manifests, which has what controllers would create already. In a file of
+    lines `line` is the one where it stands.
     """
 
     file: str
@@ -25,11 +32,15 @@ class Document:
     body: Mapping[str, Any]
     path: str = ""
     made_by: "Document | None" = None
+    header: Header | None = None
+    line: int = 0
 
     @property
     def place(self) -> str:
         """Where the document stands, for messages."""
         inside = f", {self.path}" if self.path else ""
+        if self.line:
+            return f"{self.file}: line {self.line}{inside}"
         return f"{self.file}: document {self.number}{inside}"
 
     @property
@@ -53,7 +64,11 @@ class Problem:
     text: str
 
 
-def read(names: Iterable[str], *, recursive: bool = False) -> Iterator[Document | Problem]:
+Item = Document | Stored | Problem
+"""What a file holds: manifests, the objects of a snapshot, and what cannot be read."""
+
+
+def read(names: Iterable[str], *, recursive: bool = False) -> Iterator[Item]:
     """Yield the objects of files, of directories and of `-`.
 
     Directories inside of directories are read if `recursive`.
@@ -83,23 +98,43 @@ def _files(name: str, *, recursive: bool) -> Iterator[str | Problem]:
         yield name
         return
     inside = path.rglob("*") if recursive else path.iterdir()
-    found = sorted(each for each in inside if each.suffix in SUFFIXES and each.is_file())
+    found = sorted(each for each in inside if each.name.endswith(SUFFIXES) and each.is_file())
     yield from (str(each) for each in found)
     if not found:
         deeper = any(each.is_dir() for each in path.iterdir()) and not recursive
         hint = "; -R reads the directories in it, too" if deeper else ""
-        yield Problem(f"{name}: has no file that ends in {', '.join(sorted(SUFFIXES))}{hint}")
+        yield Problem(f"{name}: has no file that ends in {', '.join(SUFFIXES)}{hint}")
 
 
-def _read_file(name: str) -> Iterator[Document | Problem]:
+def _read_file(name: str) -> Iterator[Item]:
     shown = "<stdin>" if name == STDIN else name or '""'
     try:
         raw = sys.stdin.buffer.read() if name == STDIN else _bytes(name)
-        yield from parse(shown, raw.decode("utf-8-sig"))
+        yield from of_content(shown, snapshot_files.unpacked(raw))
     except UnicodeDecodeError as error:
         yield Problem(f"{shown}: is not UTF-8 text: {error.reason} at byte {error.start}")
+    except UnreadableLine as error:
+        yield Problem(str(error))
     except OSError as error:
         yield Problem(f"{shown}: cannot be read: {error.strerror}")
+    except ValueError as error:
+        yield Problem(f"{shown}: {error}")
+
+
+def of_content(shown: str, content: bytes) -> Iterator[Item]:
+    """Yield the objects of a file's content. Raises UnreadableLine, and UnicodeDecodeError."""
+    header = snapshot_files.header_of(shown, content)
+    if header is None and not shown.endswith(LINES):
+        yield from parse(shown, content.decode("utf-8-sig"))
+        return
+    content = content.removeprefix(codecs.BOM_UTF8)
+    after_header = itertools.islice(snapshot_files.lines(content), header is not None, None)
+    for number, line in after_header:
+        if header is not None and header.source == snapshot_files.LIVE:
+            yield Stored(shown, number, line, header)
+        else:
+            value = snapshot_files.value(shown, number, line)
+            yield from _objects(Document(shown, number, value, header=header, line=number))
 
 
 def _bytes(name: str) -> bytes:
@@ -119,7 +154,7 @@ def _objects(document: Document) -> Iterator[Document | Problem]:
         return
     for i, item in enumerate(items):
         path = f"{document.path}.items[{i}]".removeprefix(".")
-        yield from _objects(Document(document.file, document.number, item, path))
+        yield from _objects(replace(document, body=item, path=path))
 
 
 def _items(body: object) -> list[Any] | None:

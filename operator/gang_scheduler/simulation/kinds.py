@@ -7,6 +7,8 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.reader import Reader
 from gang_scheduler.simulation import priorities
+from gang_scheduler.simulation.names import group_of
+from gang_scheduler.simulation.workloads.table import ROWS, Row
 from gang_scheduler.state.kinds import KINDS
 
 Kind = Reader[Any]
@@ -19,7 +21,18 @@ PRIORITY_CLASS: Final = Reader(
 )
 """The one kind that the API server looks at for us, so that it is not watched."""
 
-ALL: Final[tuple[Kind, ...]] = (*(each.reader for each in KINDS), PRIORITY_CLASS)
+
+def _only_expanded(row: Row) -> Kind:
+    """Return the kind of a workload that is not watched: only what is made of it is read."""
+    return Reader(kind=row.kind, versions=row.versions, read=lambda body: body)
+
+
+_WATCHED: Final = {(each.reader.kind, each.reader.gvr.group) for each in KINDS}
+ALL: Final[tuple[Kind, ...]] = (
+    *(each.reader for each in KINDS),
+    PRIORITY_CLASS,
+    *(_only_expanded(each) for each in ROWS if each.key not in _WATCHED),
+)
 
 
 def kind_of(body: Mapping[str, Any]) -> Kind | None:
@@ -38,11 +51,6 @@ def kind_of(body: Mapping[str, Any]) -> Kind | None:
     if found is None:
         raise _misspelt(name, api_version, alike)
     return found
-
-
-def group_of(api_version: str) -> str:
-    """Return the API group of an apiVersion."""
-    return api_version.rpartition("/")[0]
 
 
 def is_builtin(group: str) -> bool:

@@ -21,6 +21,11 @@ GANGS: Final = frozenset({POD_GROUPS, SCHED_PLUGINS_POD_GROUPS})
 annotation or a label, for which there is no object, may have them on a cluster, too."""
 
 
+def group_of(api_version: str) -> str:
+    """Return the API group of an apiVersion."""
+    return api_version.rpartition("/")[0]
+
+
 def check(gvr: GVR, metadata: Mapping[str, str]) -> None:
     """Raise InvalidField for a name or a namespace that an API server refuses."""
     name, namespace = metadata["name"], metadata["namespace"]

@@ -1,5 +1,6 @@
 """From documents to what a cache takes in, by the table of kinds, and the checks around it."""
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -9,8 +10,6 @@ from msgspec import field
 from gang_scheduler.api.kinds import (
     CLUSTER_NETWORK_TOPOLOGIES,
     GVR,
-    JOB_SETS,
-    JOBS,
     KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
     POD_DISRUPTION_BUDGETS,
@@ -26,22 +25,29 @@ from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
+from gang_scheduler.decode.workloads.table import MEMBERSHIP
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
     defaults,
+    in_vain,
     kinds,
     names,
     networks,
     priorities,
+    snapshot_files,
+    stored,
     volumes,
-    workloads,
 )
-from gang_scheduler.simulation.documents import Document, Problem
+from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.simulation.present import Present
 from gang_scheduler.simulation.priorities import Priorities
 from gang_scheduler.simulation.skipped import Skipped
+from gang_scheduler.simulation.snapshot_files import Header, Stored
+from gang_scheduler.simulation.workloads import table
+from gang_scheduler.simulation.workloads.source import Source
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.pod_groups import NativePodGroup
@@ -59,10 +65,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An object of a watched kind, as its reader returns it."""
+    """An object of a watched kind, as its reader returns it.
+
+    `body` is a manifest with all that was filled in; None for an object of a snapshot.
+    """
 
     gvr: GVR
     noun: object
+    body: Body | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +83,7 @@ class Objects:
     seconds since the epoch, however many objects there are. `notes` are lines for users on what was
     left out. `assumed_ours` is how many pods have no schedulerName and were given ours;
     `not_expanded`, how many workloads of manifests are of kinds whose pods are not made
-    here.
+    here. `header` is that of a snapshot among the input.
     """
 
     loaded: tuple[Loaded, ...]
@@ -81,6 +91,7 @@ class Objects:
     notes: tuple[str, ...] = ()
     assumed_ours: int = 0
     not_expanded: int = 0
+    header: Header | None = None
 
 
 class UnreadableInput(Exception):  # noqa: N818 - names what is wrong, like InvalidField
@@ -106,27 +117,32 @@ class _Object:
     @property
     def key(self) -> tuple[str, str, str, str]:
         metadata = self.body["metadata"]
-        group = kinds.group_of(self.body["apiVersion"])
+        group = names.group_of(self.body["apiVersion"])
         return self.kind.kind, group, metadata["namespace"], metadata["name"]
 
 
 def load(
-    documents: Iterable[Document | Problem],
+    documents: Iterable[Item],
     scheduler: str,
     *,
     assume_ours: bool | None = None,
     at: int | None = None,
+    membership: Membership = MEMBERSHIP,
 ) -> Objects:
     """Return the objects of the documents. Raises UnreadableInput with everything found wrong.
 
     `scheduler` is the schedulerName of pods that have none, if `assume_ours`, else these are
     default-scheduler's; by default those of manifests are ours, and those from a cluster are not.
-    `at` is when the input is read, in seconds since the epoch; by default after all times in it.
+    `at` is when the input is read, in seconds since the epoch; by default when its snapshot was
+    taken, else after all times in it. `membership` tells the gangs of pods.
     """
     found = list(documents)
-    read = _Reading(Present(found))
+    header = snapshot_files.header_among(found)
+    read = _Reading(Present(each for each in found if isinstance(each, Document)), membership)
     for each in found:
         read.take(each)
+    if at is None and header is not None:
+        at = header.at
     if at is not None:
         read.latest = at - UNDATED_SECONDS
     loaded = read.load(_SchedulerNames(scheduler, assume_ours, read.uids))
@@ -135,10 +151,17 @@ def load(
     return Objects(
         loaded,
         read.latest + UNDATED_SECONDS,
-        notes=(*read.skipped.lines(), *read.notes),
+        notes=(*_unread(header), *read.skipped.lines(), *read.notes),
         assumed_ours=read.assumed_ours,
         not_expanded=read.skipped.not_expanded,
+        header=header,
     )
+
+
+def _unread(header: Header | None) -> Iterator[str]:
+    """Yield what a snapshot lacks."""
+    if header is not None and header.not_readable:
+        yield f"not in the snapshot, since they may not be listed: {', '.join(header.not_readable)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +187,7 @@ class _SchedulerNames:
 class _Reading:
     """The objects found so far, in order, and the problems of documents."""
 
-    def __init__(self, present: Present) -> None:
+    def __init__(self, present: Present, membership: Membership) -> None:
         self.objects: dict[tuple[str, str, str, str], _Object] = {}
         self.uids: dict[str, _Object] = {}
         self.problems: list[Problem] = []
@@ -172,16 +195,23 @@ class _Reading:
         self.skipped = Skipped()
         self.latest = 0
         self.assumed_ours = 0
+        self._stored: list[Stored] = []
         self._present = present
+        self._membership = membership
         self._sequence = 0
 
-    def take(self, document: Document | Problem) -> None:
+    def take(self, document: Item) -> None:
         """Take in a document of a known kind; note a document of another kind as skipped."""
         if isinstance(document, Problem):
             self.problems.append(document)
             return
+        if isinstance(document, Stored):
+            self._stored.append(document)
+            return
         try:
             kind = kinds.kind_of(document.body)
+            if document.made_by is None and (asked := in_vain.note(document)):
+                self.notes.append(asked)
             if kind is None:
                 self.skipped.add(document)
                 return
@@ -189,7 +219,7 @@ class _Reading:
             body = defaults.with_identity(document.body, self._sequence, namespaced=kind.namespaced)
             if document.made_by is None:
                 names.check(kind.gvr, body["metadata"])
-            made = self._made_of(kind, document, body)
+            made = [] if document.header else self._made_of(kind, document, body)
             self._add(_Object(document, kind, body))
             self._take_made(document, made)
         except InvalidField as error:
@@ -200,47 +230,65 @@ class _Reading:
         classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS.gvr)]
         known = priorities.priorities_of(each for each in classes if each is not None)
         storage_classes = (each.body for each in self._of(STORAGE_CLASSES))
-        readers = {**_readers(scheduler_names, known), **volumes.readers(storage_classes)}
-        found = []
+        fill = {**_fillers(scheduler_names, known), **volumes.fillers(storage_classes)}
+        readers = _readers(self._membership)
+        found = [*self._load_stored()]
         for age, each in enumerate(self.objects.values(), start=1):
             gvr = each.kind.gvr
-            noun = self._try(each, readers[gvr]) if gvr in readers else None
+            body = self._try(each, fill[gvr]) if gvr in fill else each.body
+            noun = (
+                self._try(replace(each, body=body), readers[gvr])
+                if body and gvr in readers
+                else None
+            )
             if noun is not None:
                 part = age / (len(self.objects) + 1)
                 noun = _aged(noun, each.body, self.latest + part * UNDATED_SECONDS)
-                found.append(Loaded(gvr, noun))
+                found.append(Loaded(gvr, noun, body))
                 self._note_oddity(each, noun)
                 self.assumed_ours += scheduler_names.is_assumed(each)
         return tuple(found)
 
+    def _load_stored(self) -> Iterator[Loaded]:
+        """Yield the objects of snapshots; note what is wrong with them."""
+        if self._stored and self.objects:
+            self._refuse_both()
+        for each in stored.load(self._stored, self._membership):
+            if each.problem:
+                self.problems.append(Problem(each.problem))
+            if each.note:
+                self.notes.append(each.note)
+            if each.gvr is not None and each.noun is not None:
+                yield Loaded(each.gvr, each.noun)
+
+    def _refuse_both(self) -> None:
+        """Note the manifests of objects that a snapshot has, too."""
+        for each in self._stored:
+            same = self.objects.get(stored.key_of(each))
+            if same is not None:
+                self.problems.append(
+                    same.document.problem(
+                        InvalidField(
+                            "metadata.name", same.key[3], f"must differ from that of {each.place}"
+                        )
+                    )
+                )
+
     def _made_of(self, kind: Kind, document: Document, body: Body) -> list[Body]:
         """Return what the controller of this object would still create. Raises InvalidField."""
         if kind.gvr == PODS:
-            made = volumes.claims_of(body)
-        elif kind.gvr in (JOBS, JOB_SETS):
-            made = self._made_of_workload(kind, document, body)
+            made = [*volumes.claims_of(body)]
         else:
-            return []
+            made = self._made_of_workload(document, body)
         return [each for each in made if each["kind"] == "Pod" or not self._present.has(each)]
 
-    def _made_of_workload(self, kind: Kind, document: Document, body: Body) -> Iterator[Body]:
-        if kind.gvr == JOB_SETS:
-            made = workloads.jobs_of_job_set(body)
-        else:
-            present = self._present.pods_of(document, body["metadata"])
-            made = workloads.pods_of_job(body, present)
-            self._note_absent(document, body, workloads.absent(body, present))
-        found = list(made)  # What is wrong with it is refused, even if it does not start.
-        started = workloads.is_started(body, from_cluster=document.is_from_cluster)
-        return iter(found if started else ())
-
-    def _note_absent(self, document: Document, body: Body, number: int) -> None:
-        if number:
-            name = body["metadata"]["name"]
-            more = (
-                f"{document.place}: Job {name} has {number} more active, by its status, than pods"
-            )
-            self.notes.append(f"{more} here: they are made anew")
+    def _made_of_workload(self, document: Document, body: Body) -> list[Body]:
+        stored = document.is_from_cluster
+        uid = body["metadata"]["uid"] if stored and document.made_by is None else ""
+        source = Source(body, self._present, from_cluster=stored, uid=uid)
+        made = table.made_of(source)
+        self.notes += (f"{document.place}: {each}" for each in source.notes)
+        return made
 
     def _take_made(self, document: Document, made: Iterable[Body]) -> None:
         """Take in what the controller of a workload creates, as if it were in the input."""
@@ -290,15 +338,20 @@ class _Reading:
             self.problems.append(Problem(f"{text}, and they differ"))
 
 
-def _readers(
+def _fillers(
     scheduler_names: _SchedulerNames, known: Priorities
-) -> dict[GVR, Callable[[Body], object]]:
+) -> dict[GVR, Callable[[Body], Body]]:
+    """Return what an API server would fill in before an object is read."""
+    return {PODS: lambda body: _filled_pod(body, scheduler_names, known)}
+
+
+def _readers(membership: Membership) -> dict[GVR, Callable[[Body], object]]:
     """Return how objects are read: as on a cluster, apart from what its API server would do.
 
-    An API server fills in defaults, refuses wrong types, and counts for budgets.
+    An API server refuses wrong types, and counts for budgets.
     """
     return {each.reader.gvr: each.reader.read for each in KINDS} | {
-        PODS: lambda body: _pod(body, scheduler_names, known),
+        PODS: lambda body: pod.pod(body, membership),
         POD_GROUPS: _pod_group,
         SCHED_PLUGINS_POD_GROUPS: _pod_group,
         NATIVE_POD_GROUPS[0]: _native_pod_group,
@@ -308,10 +361,10 @@ def _readers(
     }
 
 
-def _pod(body: Body, scheduler_names: _SchedulerNames, known: Priorities) -> Pod:
+def _filled_pod(body: Body, scheduler_names: _SchedulerNames, known: Priorities) -> Body:
     fields.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
     filled = defaults.with_pod_defaults(body, scheduler_names.of(body["metadata"]["uid"]))
-    return pod.pod({**filled, "spec": known.spec(filled["spec"])})
+    return {**filled, "spec": known.spec(filled["spec"])}
 
 
 class _PodGroupSpec(Wire, frozen=True):
@@ -344,8 +397,15 @@ def _aged(noun: object, body: Body, created_at: float) -> object:
     if defaults.creation_time(body) is not None:
         return noun
     if isinstance(noun, GangObject):
-        aged = (replace(each, created_at=created_at) for each in noun.gang_specs)
-        return replace(noun, gang_specs=tuple(aged))
+        return _aged_gangs(noun, created_at)
     if isinstance(noun, DeclaredQueue):
         return replace(noun, queue=replace(noun.queue, created_at=created_at))
     return replace(noun, created_at=created_at) if isinstance(noun, Pod) else noun
+
+
+def _aged_gangs(noun: GangObject, created_at: float) -> GangObject:
+    specs, by_default = (
+        None if each is None else tuple(replace(it, created_at=created_at) for it in each)
+        for each in (noun.gang_specs, noun.by_default)
+    )
+    return replace(noun, gang_specs=specs or (), by_default=by_default)

@@ -1,61 +1,79 @@
 """What the input has of workloads already: their controllers would not create it again."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
-from gang_scheduler.simulation.documents import Document, Problem
-from gang_scheduler.simulation.workloads import JOB_NAMES
+from gang_scheduler.simulation.documents import Document
+from gang_scheduler.simulation.names import group_of
 
 Body = Mapping[str, Any]
 
 
+class Named(NamedTuple):
+    """An object of the input, by name."""
+
+    kind: str
+    group: str
+    namespace: str
+    name: str
+
+
 class Present:
-    """The objects of the input by name, and the pods by their Jobs.
+    """The objects of the input by name and by their controllers.
 
     Nothing is refused here: what cannot be read is found out when it is.
     """
 
-    def __init__(self, documents: Iterable[Document | Problem]) -> None:
-        self._names: set[tuple[str, str, str]] = set()
-        self._pods: defaultdict[tuple[str, str], dict[str, Body]] = defaultdict(dict)
+    def __init__(self, documents: Iterable[Document] = ()) -> None:
+        self._objects: dict[Named, Body] = {}
+        self._controlled: defaultdict[Named, dict[Named, Body]] = defaultdict(dict)
+        self._loose_pods: defaultdict[tuple[str, str, str], dict[str, Body]] = defaultdict(dict)
         for each in documents:
-            if isinstance(each, Document):
-                self._note(each.body)
+            self._note(each.body)
 
     def has(self, body: Body) -> bool:
         """Return whether the input has an object of this kind and name."""
-        metadata = body["metadata"]
-        return (body["kind"], metadata["namespace"], metadata["name"]) in self._names
+        return _named(body) in self._objects
 
-    def pods_of(self, job: Document, metadata: Mapping[str, str]) -> list[Body]:
-        """Return the pods of a Job; by its uid, too, if it has been on a cluster."""
-        uid = metadata["uid"] if job.made_by is None and job.is_from_cluster else ""
-        found = self._pods.get((metadata["namespace"], metadata["name"]), {})
-        return [pod for pod in found.values() if not uid or _controller(pod).get("uid", uid) == uid]
+    def find(self, kind: str, group: str, namespace: str, name: str) -> Body | None:
+        """Return an object of the input; those without a namespace are in `default`."""
+        return self._objects.get(Named(kind, group, namespace, name))
+
+    def controlled_by(self, owner: Body, uid: str = "") -> list[Body]:
+        """Return what names this object as its controller, by `uid`, too, if there is one."""
+        named = _named(owner)
+        found = self._controlled.get(named, {}).values() if named else ()
+        return [each for each in found if not uid or controller(each).get("uid", uid) == uid]
+
+    def owners(self, kind: str, group: str, namespace: str) -> dict[str, list[Body]]:
+        """Return the controllers of a kind by name, whether they are in the input or not."""
+        return {
+            owner.name: [*found.values()]
+            for owner, found in self._controlled.items()
+            if (owner.kind, owner.group, owner.namespace) == (kind, group, namespace)
+        }
+
+    def loose_pods(self, namespace: str, key: str, value: str) -> Iterable[Body]:
+        """Return the pods with this label that have no controller, as in manifests."""
+        return self._loose_pods.get((namespace, key, value), {}).values()
 
     def _note(self, body: Body) -> None:
-        metadata, kind = _part(body, "metadata"), body.get("kind")
-        namespace, name = metadata.get("namespace") or "default", metadata.get("name")
-        if not (isinstance(kind, str) and isinstance(namespace, str) and isinstance(name, str)):
+        named = _named(body)
+        if named is None:
             return
-        self._names.add((kind, namespace, name))
-        job = _job_of(body) if kind == "Pod" else ""
-        if job:
-            self._pods[(namespace, job)][name] = body
+        self._objects[named] = body
+        owner = controller(body)
+        if owner:
+            self._controlled[_owner(owner, named.namespace)][named] = body
+        elif named.kind == "Pod":
+            for key, value in _labels(body):
+                self._loose_pods[(named.namespace, key, value)][named.name] = body
 
 
-def _job_of(pod: Body) -> str:
-    """Return the name of the Job of a pod, "" if it has none."""
-    owner, labels = _controller(pod), _part(_part(pod, "metadata"), "labels")
-    if owner:
-        return str(owner.get("name")) if owner.get("kind") == "Job" else ""
-    named = (labels[key] for key in JOB_NAMES if key in labels)
-    return str(next(named, ""))
-
-
-def _controller(pod: Body) -> Body:
-    owners = _part(pod, "metadata").get("ownerReferences")
+def controller(body: Body) -> Body:
+    """Return the reference to the controller of an object, an empty one if it has none."""
+    owners = part(body, "metadata").get("ownerReferences")
     found = (
         each
         for each in (owners if isinstance(owners, list) else ())
@@ -64,7 +82,30 @@ def _controller(pod: Body) -> Body:
     return next(found, {})
 
 
-def _part(body: Body, name: str) -> Body:
+def part(body: Body, *path: str) -> Body:
     """Return an object inside of an object, an empty one for anything else."""
-    value = body.get(name)
+    value: object = body
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
     return value if isinstance(value, Mapping) else {}
+
+
+def _named(body: Body) -> Named | None:
+    metadata = part(body, "metadata")
+    namespace = metadata.get("namespace") or "default"
+    given = (body.get("kind"), body.get("apiVersion"), namespace, metadata.get("name"))
+    if not all(isinstance(each, str) for each in given):
+        return None
+    kind, api_version, namespace, name = map(str, given)
+    return Named(kind, group_of(api_version), namespace, name)
+
+
+def _owner(reference: Body, namespace: str) -> Named:
+    group = group_of(str(reference.get("apiVersion", "")))
+    return Named(str(reference.get("kind")), group, namespace, str(reference.get("name")))
+
+
+def _labels(body: Body) -> Iterator[tuple[str, str]]:
+    for key, value in part(body, "metadata", "labels").items():
+        if isinstance(key, str) and isinstance(value, str):
+            yield key, value

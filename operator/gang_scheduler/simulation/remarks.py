@@ -7,6 +7,7 @@ from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.simulation.objects import DEFAULT_SCHEDULER, Objects
 from gang_scheduler.simulation.run import Outcome
 
@@ -16,7 +17,7 @@ def of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
     yield from found.notes
     if found.assumed_ours:
         yield (
-            f"{_pods(found.assumed_ours)} without spec.schedulerName: taken as ours, "
+            f"{counted(found.assumed_ours, 'pod')} without spec.schedulerName: taken as ours, "
             f"{next(iter(schedulers))}; on a cluster they are {DEFAULT_SCHEDULER}'s "
             "(--no-assume-scheduler-name)"
         )
@@ -27,7 +28,8 @@ def of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
     if not pods:
         yield "the input has no pods"
     elif not any(each.scheduler in schedulers for each in pods):
-        yield f"none of the {_pods(len(pods))} in the input has schedulerName {_names(schedulers)}"
+        number = counted(len(pods), "pod")
+        yield f"none of the {number} in the input has schedulerName {_names(schedulers)}"
     else:
         yield from _of_others(pods, schedulers)
 
@@ -52,11 +54,8 @@ def _of_others(pods: Iterable[Pod], schedulers: Collection[str]) -> Iterator[str
     others = Counter(each.scheduler for each in waiting if each.scheduler not in schedulers)
     for scheduler, number in sorted(others.items()):
         has = "has" if number == 1 else "have"
-        yield f"{_pods(number)} without a node {has} schedulerName {scheduler}: not scheduled here"
-
-
-def _pods(number: int) -> str:
-    return f"{number} pod{'s' * (number != 1)}"
+        waits = f"{counted(number, 'pod')} without a node {has} schedulerName {scheduler}"
+        yield f"{waits}: not scheduled here"
 
 
 def _names(schedulers: Collection[str]) -> str:

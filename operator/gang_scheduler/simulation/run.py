@@ -7,6 +7,7 @@ from typing import Final
 
 from gang_scheduler import policy, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
+from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
@@ -15,19 +16,25 @@ from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused, R
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings import Policy
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import trees
 from gang_scheduler.simulation.output.waiting import Waiting
+from gang_scheduler.simulation.snapshot_files import LIVE
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
 from gang_scheduler.state.gangs.preemption_eligibility import ROUNDS_SECONDS
 
+BESIDE_QUEUES: Final = frozenset({*KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS})
+"""Kinds of products with queues that files have without these: then queues may be left out."""
 MOST_CYCLES: Final = 1000
 """After so many cycles nothing is expected to settle any more."""
+MOST_IDLE: Final = 50
+"""How many cycles in a row may change nothing while victims were not looked for to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +103,26 @@ class _AtOnce:
             self._cache.gang_queue.preempted(victim.gang, by)
 
 
-def simulate(objects: Objects, options: Options) -> Outcome:
-    """Return what the scheduler decides. The same objects give the same outcome."""
-    # 1. Take the cluster in, as the watches would.
-    cache = policy.cache(options.policy, Changes())
+def filled(objects: Objects, decides: Policy) -> Cache:
+    """Return a cache of the objects, as the watches would fill it."""
+    cache = policy.cache(decides, Changes())
     cache.gang_queue.expect_nothing()
     for each in objects.loaded:
         cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
-    groups = {each.gvr.group for each in objects.loaded}
+    groups = {each.gvr.group for each in objects.loaded if each.gvr not in BESIDE_QUEUES}
+    header = objects.header
     for product, named in kinds.QUEUES_NAMED.items():
-        cache.serve_queues(product, served=named.group in groups)
+        served = named.group in groups
+        if header is not None and header.source == LIVE:
+            served = named.name in header.counts
+        cache.serve_queues(product, served=served)
+    return cache
+
+
+def simulate(objects: Objects, options: Options) -> Outcome:
+    """Return what the scheduler decides. The same objects give the same outcome."""
+    # 1. Take the cluster in, as the watches would.
+    cache = filled(objects, options.policy)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
     profile, naming = policy.profile(options.policy), policy.naming(options.policy)
@@ -113,7 +130,9 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
     settled = False
-    for now in _moments(objects.read_at, options):
+    unsearched: frozenset[GangKey] = frozenset()
+    now, idle = objects.read_at, 0
+    for _ in range(MOST_CYCLES):
         writers.now = now
         # 2. Decide.
         snapshot = cache.snapshot(now)
@@ -129,9 +148,13 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         if not options.until_settled:
             break
         passed = _pass(cache, plan, recreate=options.recreate_victims)
-        if not (passed or plan.placed or lost):
+        unsearched = unsearched.difference(_tried(snapshot)) | plan.unsearched
+        changed = bool(passed or plan.placed or lost)
+        idle = 0 if changed else idle + 1
+        if not changed and (not unsearched or idle > MOST_IDLE):
             settled = True
             break
+        now = _next(cache, now, options, changed=changed)
     return Outcome(
         placed=tuple(placed),
         preemptions=tuple(preemptions),
@@ -146,14 +169,20 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     )
 
 
-def _moments(first: int, options: Options) -> range:
-    """Return when the cycles are.
+def _next(cache: Cache, now: int, options: Options, *, changed: bool) -> int:
+    """Return when the next cycle is.
 
-    Every backoff has ended by the next cycle, so every waiting gang is tried in every cycle. Where
-    victims come back, a gang may preempt in every cycle, too.
+    Every backoff has ended by then, so every waiting gang is tried. Where victims come back, a gang
+    may preempt in every cycle, too. If nothing has changed, only gangs are tried again for which
+    victims were not looked for to the end.
     """
-    step = ROUNDS_SECONDS if options.recreate_victims else LAST_RETRY_SECONDS
-    return range(first, first + MOST_CYCLES * step, step)
+    if not changed and (retry := cache.gang_queue.next_retry()) is not None:
+        return max(retry, now + 1)
+    return now + (ROUNDS_SECONDS if options.recreate_victims else LAST_RETRY_SECONDS)
+
+
+def _tried(snapshot: Snapshot) -> set[GangKey]:
+    return {gang.key for group in snapshot.groups for gang in group.waiting}
 
 
 def _evictions(preemptions: Iterable[Preemption]) -> dict[GangKey, int]:

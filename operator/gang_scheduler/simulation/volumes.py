@@ -7,8 +7,7 @@ from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_V
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode import volumes as volume_decode
-from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
-from gang_scheduler.simulation import workloads
+from gang_scheduler.simulation.workloads import bodies
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire import volumes as volume_wire
 
@@ -17,12 +16,12 @@ IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 Body = Mapping[str, Any]
 
 
-def readers(classes: Iterable[Body]) -> Mapping[GVR, Callable[[Body], Claim | PersistentVolume]]:
-    """Return how claims and volumes are read, where these are the StorageClasses."""
+def fillers(classes: Iterable[Body]) -> Mapping[GVR, Callable[[Body], Body]]:
+    """Return what controllers would fill into claims and volumes, by these StorageClasses."""
     default = _default_class(classes)
     return {
-        PERSISTENT_VOLUME_CLAIMS: lambda body: volume_decode.claim(_settled_claim(body, default)),
-        PERSISTENT_VOLUMES: lambda body: volume_decode.persistent_volume(_settled_volume(body)),
+        PERSISTENT_VOLUME_CLAIMS: lambda body: _settled_claim(body, default),
+        PERSISTENT_VOLUMES: _settled_volume,
     }
 
 
@@ -39,10 +38,8 @@ def claims_of(pod: Body) -> Iterator[Body]:
         if not isinstance(given, Mapping):
             where = f"spec.volumes[{i}].ephemeral.volumeClaimTemplate.metadata"
             raise InvalidField(where, given, "must be an object")
-        metadata = {
-            **given,
-            **workloads.owned(pod, "Pod", f"{pod['metadata']['name']}-{volume.name}"),
-        }
+        name = f"{pod['metadata']['name']}-{volume.name}"
+        metadata = {**given, **bodies.owned(pod, name)}
         spec = template.get("spec", {})
         yield {
             "apiVersion": "v1",

@@ -13,6 +13,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 |                 | which waiting gangs that wakes is in `gangs.queueing_hints`      |
 | changes         | that meaning (`Change`), and the signals to loop and writers     |
 | node_usage      | nodes, and what the pods on them use                             |
+| elastic_surplus | which surplus of elastic gangs may be evicted, in which steps     |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
 | terminating     | pods that leave their nodes, and victims that will               |
 | evictions       | which gangs of queues were evicted, how often and for which      |

@@ -7,12 +7,12 @@ status reads it; all on one event loop, so nothing here needs a lock.
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Product, QueueRef, QueueState
 from gang_scheduler.model.refs import GangKey
@@ -23,6 +23,7 @@ from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Ru
 from gang_scheduler.state.evictions import EvictionRecords
 from gang_scheduler.state.foreign_members import ForeignMembers
 from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.gangs.train_jobs import TrainJobs
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.object_stores import NodeStore, Store
@@ -30,7 +31,6 @@ from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
 from gang_scheduler.state.queues import (
     declared_queues,
-    expected_ends,
     names,
     reservations,
     running_gangs,
@@ -41,6 +41,7 @@ from gang_scheduler.state.queues.kueue_objects import KueueObjects
 from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
 from gang_scheduler.state.queues.recent_usage import RecentUsages
 from gang_scheduler.state.queues.reservations import ReservationSettings, waits_of
+from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
@@ -66,6 +67,7 @@ class Cache:
         naming_rules: NamingRules = names.DEFAULT_RULES,
         charge_rules: ChargeRules = usage.DEFAULT_RULES,
         reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
+        train_jobs: bool = True,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
@@ -82,6 +84,9 @@ class Cache:
                 naming_rules,
             ),
             reservation_settings=reservation_settings,
+        )
+        self._running_gangs = RunningGangs(
+            self.gang_queue.infos, self.gang_queue.queues, rules.max_min_runtime_seconds
         )
         self.evictions = EvictionRecords(self.gang_queue, self.queues, rules.yield_memory_seconds)
         self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
@@ -102,6 +107,7 @@ class Cache:
             selector_matches=self.selector_matches,
             volumes=self.volumes,
             queue_usage=self.queue_usage,
+            train_jobs=TrainJobs(enabled=train_jobs),
         )
         self.node_store = NodeStore(
             node_usage=self.node_usage,
@@ -190,6 +196,26 @@ class Cache:
             resting=self.gang_queue.reservations.resting(now),
         )
 
+    def room(self, now: int) -> Snapshot:
+        """Return the nodes, with what is free and reserved there, and no gang to try."""
+        return Snapshot(
+            taken_at=now,
+            nodes=self.node_usage.table(),
+            free=self.node_usage.free(),
+            tree_specs=self.topologies.tree_specs(),
+            nominated=self._nominator.all(self.gang_queue.infos),
+        )
+
+    def running(self, now: int) -> BoundPods:
+        """Return all pods on nodes, with the expected ends of their gangs. Linear in pods.
+
+        Whatever a cycle would look at; `now` is in seconds.
+        """
+        infos, ranked = self.gang_queue.infos, self.gang_queue.ranked()
+        bound_pods = self.evictable_pods.bound_pods(infos, self.pods, now, ranked)
+        charged = self.queue_usage.charged()
+        return self._running_gangs.put_in(bound_pods, charged, now, enforcing=False)
+
     def queue_state(self, now: int) -> QueueState | None:
         """Return the queues with what is charged to them, None where there are none.
 
@@ -258,7 +284,7 @@ class Cache:
         enforcing = self.gang_queue.reservations.settings.enforce_backfill
         bound_pods: BoundPods | None
         if promising and not evictable.rules.preemption:
-            bound_pods = expected_ends.all_bound(self.pod_store)
+            bound_pods = running_gangs.all_bound(self.pod_store)
         elif (
             promising
             or running_gangs.may_evict(groups, queues.declared)
@@ -269,17 +295,8 @@ class Cache:
             bound_pods = evictable.leaving_for(groups, now)
         if bound_pods is None:
             return None
-        bound_pods = running_gangs.in_queues(
-            bound_pods,
-            self.queue_usage.charges_of_pods(),
-            infos,
-            self.gang_queue.queues,
-            evictable.rules.max_min_runtime_seconds,
-            enforcing=enforcing,
-        )
-        if not promising:
-            return bound_pods
-        return expected_ends.added(bound_pods, self.gang_queue, now)
+        charged, ends_as_of = self.queue_usage.charged(), now if promising else None
+        return self._running_gangs.put_in(bound_pods, charged, ends_as_of, enforcing=enforcing)
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]

@@ -18,8 +18,9 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
-from gang_scheduler.state import terminating
+from gang_scheduler.state import elastic_surplus, terminating
 from gang_scheduler.state.budgets import Budgets
+from gang_scheduler.state.elastic_surplus import Steps, is_cooling
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.terminating import Leaving
 
@@ -74,7 +75,8 @@ class EvictablePods:
         self._in_order = True
         self._present: Counter[int] = Counter()
         self._priorities: Counter[int] = Counter()
-        self._bound: Counter[GangKey] = Counter()
+        self._bound: dict[GangKey, Counter[str]] = {}
+        """How many pods of gangs are on nodes, by role."""
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod on its node; without a gang the pod is another scheduler's."""
@@ -189,17 +191,43 @@ class EvictablePods:
             bound_pods = tuple(self._checked(each, runtimes, now) for each in bound_pods)
         if ranked:
             bound_pods = tuple(_ranked(each, ranked) for each in bound_pods)
-        bound = ((key, n) for key, n in self._bound.items() if n > 1)
-        surplus = ((key, _surplus(infos.get(key), n)) for key, n in bound)
+        bound_pods, steps = self._elastic(bound_pods, infos, now)
+        bound = ((key, n) for key, n in self._bound.items() if len(n) > 1 or max(n.values()) > 1)
+        found = [(key, _surplus(infos.get(key), n)) for key, n in bound]
+        spare = [(key, by_role) for key, by_role in found if any(by_role.values())]
         going = self.leaving.not_deleted()
         used = Counter(budget for pod in going for budget in self.budgets.of(pod))
         allowed = self.budgets.allowed(pods)
         return BoundPods(
             pods=bound_pods,
-            surplus={key: spare for key, spare in surplus if spare},
+            surplus={key: by_role[""] for key, by_role in spare if by_role.keys() == {""}},
+            surplus_by_role={key: by_role for key, by_role in spare if by_role.keys() != {""}},
             allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
             leaving=self.leaving.bound_pods(now),
+            steps=steps,
         )
+
+    def _elastic(
+        self, bound_pods: tuple[BoundPod, ...], infos: Mapping[GangKey, GangInfo], now: int
+    ) -> tuple[tuple[BoundPod, ...], Mapping[GangKey, Steps]]:
+        """Return the bound pods without the surplus that stays now, and the steps of the rest."""
+        most = self.rules.max_min_runtime_seconds
+        found = list(elastic_surplus.elastic_of(self._bound, infos))
+        if not found:
+            return bound_pods, {}
+        cooling = {info.key for info, elastic in found if is_cooling(info, elastic, now, most)}
+        bound_pods = tuple(
+            self._spare(each) if each.gang in cooling and each.evictable else each
+            for each in bound_pods
+        )
+        members: dict[GangKey, list[BoundPod]] = {info.key: [] for info, _ in found}
+        for each in bound_pods:
+            if each.gang in members:
+                members[each.gang].append(each)
+        return bound_pods, {
+            info.key: elastic_surplus.steps_of(info, elastic, members[info.key])
+            for info, elastic in found
+        }
 
     def _leave(self, uid: str) -> None:
         """Take a pod off its node, if it was on one."""
@@ -247,7 +275,10 @@ class EvictablePods:
         if bound_pod.evictable:
             _add(self._priorities, bound_pod.pod.priority, sign)
         if bound_pod.gang.source != gang_sources.SINGLE.name:
-            _add(self._bound, bound_pod.gang, sign)
+            bound = self._bound.setdefault(bound_pod.gang, Counter())
+            _add(bound, bound_pod.pod.role, sign)
+            if not bound:
+                del self._bound[bound_pod.gang]
 
     def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:
         # A binding that is under way must be finished first.
@@ -316,8 +347,8 @@ def _ranked(bound_pod: BoundPod, priorities: Mapping[GangKey, int]) -> BoundPod:
     )
 
 
-def _surplus(info: GangInfo | None, bound: int) -> int:
-    return info.attempt.surplus_of(bound) if info is not None else 0
+def _surplus(info: GangInfo | None, bound: Mapping[str, int]) -> dict[str, int]:
+    return info.attempt.surplus_of(bound) if info is not None else {}
 
 
 def _add(counter: Counter[T], key: T, sign: int) -> None:

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from typing import Final
 
 from gang_scheduler.api.pod_group import MOST_YIELDED_TO
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.evictions import EvictionClass, Evictions, YieldedTo
 from gang_scheduler.model.plan import Preemption
@@ -161,7 +162,7 @@ class EvictionRecords:
         if source:
             yield link.gang
         elif name:
-            keys = (GangKey(each.name, namespace, name) for each in gang_sources.SOURCES)
+            keys = (GangKey(each.name, namespace, name) for each in table.SOURCES)
             yield from (key for key in keys if key in self._gang_queue.infos)
         else:
             yield from self._gang_queue.described_by(link.uid)
@@ -233,4 +234,5 @@ def _asked(info: GangInfo) -> tuple[object, ...]:
     spec = info.observed.spec
     if spec is None or info.key.source not in _POD_GROUPS:
         return ()
-    return (spec.min_member, spec.min_resources, spec.options, spec.topology_request)
+    asked = (spec.min_member, spec.min_resources, spec.options, spec.topology_request)
+    return (*asked, spec.roles) if spec.roles else asked

@@ -12,21 +12,25 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode import budgets, namespaces, nodes, unreadable, volumes
 from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.jobs import job_objects
 from gang_scheduler.decode.network import kueue_topologies, topologies
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.queues import flavors, kueue, kueue_objects, ours, volcano
 from gang_scheduler.decode.queues import unreadable as unreadable_queues
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.decode.reader import Object, Reader, Unreadable, direct
 from gang_scheduler.decode.sink import Sink
 from gang_scheduler.decode.volume_objects import VolumeObject
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.decode.workloads.kind import ObjectsOfKind
+from gang_scheduler.model.gang_sources import GangSource
 from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.object_stores import (
     BudgetStore,
     GangStore,
+    JobSetStore,
     JobStore,
     NamespaceStore,
     Store,
@@ -63,7 +67,39 @@ def _kind(
 
 
 def _gangs(reader: Reader[GangObject]) -> Kind:
-    return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.gvr.group))
+    return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name))
+
+
+def _workload(source: GangSource, objects: ObjectsOfKind) -> Kind:
+    reader = Reader(
+        kind=source.object_kind or source.name,
+        versions=objects.versions,
+        read=objects.read,
+        if_unreadable=objects.if_unreadable or unreadable.workload(source, objects.versions[0]),
+    )
+    if reader.gvr == kinds.JOB_SETS:
+        return _kind(
+            reader, lambda cache: JobSetStore(cache.gang_queue, cache.pod_store, reader.name)
+        )
+    if reader.gvr != kinds.JOBS:
+        return _gangs(reader)
+    return _kind(
+        reader, lambda cache: JobStore(cache.gang_queue, cache.evictable_pods, reader.name)
+    )
+
+
+def _pods(membership: Membership) -> Kind:
+    return _kind(
+        Reader(
+            kind="Pod",
+            versions=(kinds.PODS,),
+            read=lambda body: pod.pod(body, membership),
+            if_unreadable=lambda obj, why, known: unreadable.pod(obj, why, known, membership),
+            direct=direct(pod_wire.Pod, lambda source: pod.pod_from_wire(source, membership)),
+        ),
+        lambda cache: cache.pod_store,
+        known=Cache.pod,
+    )
 
 
 def _trees(reader: Reader[DeclaredTopology]) -> Kind:
@@ -121,17 +157,7 @@ KINDS: Final = (
         ),
         lambda cache: NamespaceStore(cache.selector_matches, cache.gang_queue),
     ),
-    _kind(
-        Reader(
-            kind="Pod",
-            versions=(kinds.PODS,),
-            read=pod.pod,
-            if_unreadable=unreadable.pod,
-            direct=direct(pod_wire.Pod, pod.pod_from_wire),
-        ),
-        lambda cache: cache.pod_store,
-        known=Cache.pod,
-    ),
+    _pods(table.MEMBERSHIP),
     _gangs(
         Reader(
             kind="PodGroup",
@@ -157,23 +183,7 @@ KINDS: Final = (
             best_version_counts=True,
         )
     ),
-    _kind(
-        Reader(
-            kind="Job",
-            versions=(kinds.JOBS,),
-            read=job_objects.job,
-            if_unreadable=unreadable.job,
-        ),
-        lambda cache: JobStore(cache.gang_queue, cache.evictable_pods, kinds.JOBS.group),
-    ),
-    _gangs(
-        Reader(
-            kind="JobSet",
-            versions=(kinds.JOB_SETS,),
-            read=job_objects.job_set,
-            if_unreadable=KEEP,
-        )
-    ),
+    *(_workload(each.pods.source, each.objects) for each in table.KINDS if each.objects),
     _kind(
         Reader(
             kind="PodDisruptionBudget",
@@ -302,9 +312,18 @@ def of(gvr: GVR) -> Kind:
     return _BY_GVR[gvr]
 
 
-def sinks(cache: Cache) -> list[tuple[Reader[Any], Sink[Any]]]:
+def rows(membership: Membership) -> tuple[Kind, ...]:
+    """Return the table where pods are in gangs by these rules."""
+    return tuple(_pods(membership) if each.reader.gvr == kinds.PODS else each for each in KINDS)
+
+
+def sinks(
+    cache: Cache, membership: Membership = table.MEMBERSHIP
+) -> list[tuple[Reader[Any], Sink[Any]]]:
     """Return how each kind is read, and where in this cache it goes."""
-    return [(each.reader, _CacheSink(cache, each.store(cache), each.known)) for each in KINDS]
+    return [
+        (each.reader, _CacheSink(cache, each.store(cache), each.known)) for each in rows(membership)
+    ]
 
 
 class _CacheSink(Generic[T]):

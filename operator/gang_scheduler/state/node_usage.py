@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
 from gang_scheduler.model.bound_pods import NONE_PINNED, PinnedPods
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable
-from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import HostPort, Pod, PodClass
 from gang_scheduler.state.pod_affinity.counts import SelectorCounts
 

@@ -93,15 +93,15 @@ class NodeStore:
 
 
 class GangStore:
-    """The objects of an API group that describe gangs."""
+    """The objects of a kind that describe gangs. `kind` is its name as that of a CRD."""
 
-    def __init__(self, gang_queue: GangQueue, api_group: str) -> None:
+    def __init__(self, gang_queue: GangQueue, kind: str) -> None:
         self._gang_queue = gang_queue
-        self._api_group = api_group
+        self._kind = kind
 
     def upsert(self, described: GangObject) -> Change:
         """Take in what an object says of gangs."""
-        self._gang_queue.upsert_gang_specs(self._api_group, described.uid, described.gang_specs)
+        self._gang_queue.upsert_gang_specs(self._kind, described.uid, described.gang_specs)
         if described.readable:
             self._gang_queue.upsert_misplaced(described.uid, described.misplaced)
         if described.workload:
@@ -114,7 +114,7 @@ class GangStore:
 
     def delete(self, uid: str) -> Change:
         """Forget what an object said."""
-        self._gang_queue.delete_gang_specs(self._api_group, uid)
+        self._gang_queue.delete_gang_specs(self._kind, uid)
         self._gang_queue.upsert_misplaced(uid, None)
         self._gang_queue.delete_workload(uid)
         self._gang_queue.upsert_parts(uid, ())
@@ -122,16 +122,33 @@ class GangStore:
 
     def uids(self) -> Collection[str]:
         """Return the uids of all objects, whether they describe a gang or none."""
-        return self._gang_queue.objects(self._api_group).keys()
+        return self._gang_queue.objects(self._kind).keys()
+
+
+class JobSetStore(GangStore):
+    """JobSets, of which the pods of some are gangs without saying so."""
+
+    def __init__(self, gang_queue: GangQueue, pod_store: PodStore, kind: str) -> None:
+        super().__init__(gang_queue, kind)
+        self._pod_store = pod_store
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what a JobSet says of its gangs, and of which its pods are."""
+        change = super().upsert(self._pod_store.train_jobs.chosen(described))
+        found = self._pod_store.settle(self._pod_store.train_jobs.upsert(described))
+        return found if found is Change.ROOM_FREED else change
+
+    def delete(self, uid: str) -> Change:
+        """Forget a JobSet."""
+        self._pod_store.train_jobs.delete(uid)
+        return super().delete(uid)
 
 
 class JobStore(GangStore):
     """Jobs, which describe gangs, and may fail for good when their pods are evicted."""
 
-    def __init__(
-        self, gang_queue: GangQueue, evictable_pods: EvictablePods, api_group: str
-    ) -> None:
-        super().__init__(gang_queue, api_group)
+    def __init__(self, gang_queue: GangQueue, evictable_pods: EvictablePods, kind: str) -> None:
+        super().__init__(gang_queue, kind)
         self._jobs = gang_queue
         self._evictable_pods = evictable_pods
 

@@ -4,7 +4,7 @@ import functools
 from dataclasses import replace
 
 from gang_scheduler.decode.pods import node_requirements
-from gang_scheduler.model.pod_affinity import PodSelector
+from gang_scheduler.model.affinity.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Storage
 

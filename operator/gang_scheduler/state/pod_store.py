@@ -15,6 +15,7 @@ from gang_scheduler.state.changes import Change
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.foreign_members import ForeignMembers
 from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.gangs.train_jobs import TrainJobs
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
@@ -47,7 +48,9 @@ class PodStore:
         selector_matches: SelectorMatches,
         volumes: VolumeCache,
         queue_usage: QueueUsageStore,
+        train_jobs: TrainJobs,
     ) -> None:
+        self.train_jobs = train_jobs
         self._schedulers = schedulers
         self._node_usage = node_usage
         self._evictable_pods = evictable_pods
@@ -64,6 +67,8 @@ class PodStore:
 
     def upsert(self, pod: Pod) -> Change:
         """Take in a pod as the API server shows it."""
+        known = self._entries.get(pod.uid)
+        pod = self.train_jobs.settled(pod, None if known is None else known.pod.gang)
         is_confirmed = bool(pod.node) and self._assumed.pop(pod.uid, None) is not None
         if pod.node:
             self._nominator.forget(pod.uid)
@@ -83,6 +88,14 @@ class PodStore:
         self._nominator.forget(uid)
         self._queue_usage.decide(uid, ())
         return self._replace(uid, None)
+
+    def settle(self, uids: Iterable[str]) -> Change:
+        """Let pods be in their gangs anew, as their JobSet is known now."""
+        changes = set()
+        for uid in uids:
+            entry = self._entries[uid]
+            changes.add(self._replace(uid, self.train_jobs.settled(entry.pod, entry.pod.gang)))
+        return Change.ROOM_FREED if Change.ROOM_FREED in changes else Change.NOTHING
 
     def uids(self) -> Collection[str]:
         """Return the uids of all pods."""
@@ -162,6 +175,8 @@ class PodStore:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
+            if before is not None:
+                self.train_jobs.forget(before.pod)
             self._foreign_members.forget(uid)
             self._selector_matches.delete(uid)
             self._volumes.delete_pod(uid)

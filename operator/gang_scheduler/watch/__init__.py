@@ -7,11 +7,15 @@ beside them, or list and watch of our own.
 |-------------------|--------------------------------------------------------------|
 | source            | the protocol of a source                                     |
 | decisive_kinds    | the kinds that are always served, and never long out of date |
+| optional_kinds    | the kinds without which only some pods wait                  |
 | kopf_source       | runs Kopf, and starts it again when it ends                  |
 | kopf_handlers     | the Kopf handlers: each hands its event on                   |
+| kopf_requests     | which lists and watches of Kopf are answered, for metrics    |
+| watch_ages        | how long ago each watch last gave a sign of life             |
 | sweep             | compares the cache with a list, for what Kopf missed         |
 | reflector         | the other source: a `list_watch` for each kind               |
 | list_watch        | a list, and from its version on a watch, over and over       |
+| live              | one list of each kind, for questions that are asked once     |
 | known_objects     | what one kind has told so far: what is new, and what is gone |
 | relist            | lists of all kinds, on demand, past every watch              |
 | synced            | whether anything may have been missed, and since when        |

@@ -7,12 +7,13 @@ import msgspec
 from msgspec import Raw
 from msgspec.json import Decoder
 
-from gang_scheduler import internal_errors, telemetry
+from gang_scheduler import internal_errors
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import UNREADABLE, ApiError
 from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.decode.resource_versions import Versions
+from gang_scheduler.telemetry import metrics
 from gang_scheduler.watch import envelope
 from gang_scheduler.wire.metadata import Identity, Metadata
 
@@ -108,7 +109,7 @@ class KnownObjects:
             found = self._hand_on(change, raw)
         except Exception as error:
             # A bug that one object brings out must not keep all others away.
-            telemetry.OBJECTS_BROKEN.labels(self._handler.name).inc()
+            metrics.OBJECTS_BROKEN.labels(self._handler.name).inc()
             found = _identity(raw)
             about = f"{self._handler.name} {found.namespace}/{found.name}"
             internal_errors.note("take in", about, error)

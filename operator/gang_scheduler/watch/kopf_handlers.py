@@ -15,6 +15,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
+from gang_scheduler.watch import watch_ages
 
 Listed = Callable[[KindHandler[Any], str], None]
 
@@ -52,6 +53,7 @@ def _watch(
         if event["type"] is None:
             listed(handler, unreadable.identity(event["object"]).uid)
         handler.take(event)
+        watch_ages.seen(handler.name)
 
 
 @dataclass(frozen=True, kw_only=True)

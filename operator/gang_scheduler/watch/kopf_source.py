@@ -18,12 +18,12 @@ import kopf
 import structlog
 from kopf._cogs.aiokits import aiotasks
 
-from gang_scheduler import telemetry
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
 from gang_scheduler.client.http import CONNECT_SECONDS
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.watch import kopf_handlers
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.watch import kopf_handlers, kopf_requests
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.sweep import Sweep
 from gang_scheduler.watch.synced import InStep
@@ -66,6 +66,11 @@ class KopfSource:
         """The kinds without a CRD, as of the last look."""
         return self._sweep.not_served
 
+    @property
+    def forbidden(self) -> list[str]:
+        """The kinds that may not be read, as of the last look."""
+        return self._sweep.forbidden
+
     async def run(self) -> None:
         """Run until cancelled. Kopf is started again whenever it ends."""
         async with anyio.create_task_group() as group:
@@ -92,8 +97,9 @@ class KopfSource:
         loop.set_exception_handler(_pass_on)
         while True:
             started = loop.time()
-            error = await self._run_once()
-            telemetry.SOURCE_RESTARTS.inc()
+            with kopf_requests.seen(self._event_handlers.names()):
+                error = await self._run_once()
+            metrics.SOURCE_RESTARTS.inc()
             if loop.time() - started > HEALTHY_SECONDS:
                 backoff.reset()
             pause = backoff.seconds()

@@ -14,15 +14,16 @@ import anyio
 import msgspec
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.watch import decisive_kinds, envelope, line_stream
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.watch import decisive_kinds, envelope, line_stream, watch_ages
 from gang_scheduler.watch.envelope import Page
 from gang_scheduler.watch.known_objects import KnownObjects
-from gang_scheduler.watch.synced import InStep
+from gang_scheduler.watch.optional_kinds import OptionalKinds
+from gang_scheduler.watch.synced import ChangeCount, InStep
 
 PAGE: Final = 500
 SLICE: Final = 100
@@ -58,7 +59,8 @@ log = structlog.get_logger()
 class ListWatch:
     """Lists and watches one kind, in the first of its versions that is served.
 
-    `crds_changed` is set when a kind may be served that was not.
+    `crds` are the changes of CRDs: after one, a kind may be served that was not. The first time a
+    page may take `page_seconds`, and longer after failures.
     `in_step` is set for as long as nothing is missed, as far as can be known here.
     """
 
@@ -67,26 +69,37 @@ class ListWatch:
         connection: Connection,
         versions: tuple[GVR, ...],
         known_objects: KnownObjects,
-        crds_changed: asyncio.Event,
+        crds: ChangeCount,
         accept: tuple[str, str] = FULL,
+        *,
+        page_seconds: float = FIRST_PAGE_SECONDS,
     ) -> None:
         self.name = versions[0].name
         self.in_step = InStep()
         self.served = False
         self._connection = connection
         self._known_objects = known_objects
-        self._crds_changed = crds_changed
+        self._crds = crds
+        self._crds_seen = 0
         self._accept_list, self._accept_watch = accept
+        self._page_seconds = page_seconds
         self._versions = versions
         self._gvr = versions[0]
         self._version = ""
         self._look_again_seconds = LOOK_AGAIN_SECONDS
+        self._optional_kinds = OptionalKinds()
         # In a row, and what was told of them.
         self._failures = 0
         self._problem = ""
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self._turn = anyio.CancelScope()
         self._must_list = True
+        self._has_listed = False
+
+    @property
+    def forbidden(self) -> list[str]:
+        """The name of the kind if it may not be read, as of the last list."""
+        return self._optional_kinds.forbidden
 
     async def run(self) -> None:
         """List, then watch, and anew whenever the watch cannot go on. Runs until cancelled."""
@@ -109,14 +122,20 @@ class ListWatch:
     async def list_once(self) -> bool:
         """Take all objects in, in the best version that is served; return whether one is."""
         self._must_list = False
+        # What changes while the lists are under way may be too late for them.
+        self._crds_seen = self._crds.number
+        if self._has_listed:
+            metrics.RELISTS.labels(self.name).inc()
         for gvr in self._versions:
             try:
                 await self._list_pages(gvr)
             except ApiError as error:
-                if error.kind is not Kind.GONE:
+                if not self._optional_kinds.is_absent(self.name, error):
                     raise
             else:
-                self._gvr, self.served = gvr, True
+                self._optional_kinds.listed(self.name)
+                self._gvr, self.served, self._has_listed = gvr, True, True
+                watch_ages.seen(self.name)
                 self._keep_step()
                 return True
         decisive_kinds.require_absent(self.name)
@@ -141,7 +160,8 @@ class ListWatch:
 
         def ask(following: str) -> asyncio.Task[bytes]:
             path = f"{gvr.path()}?limit={PAGE}&continue={following}"
-            longest = min(FIRST_PAGE_SECONDS * 2 ** min(self._failures, RESUMES), LAST_PAGE_SECONDS)
+            patience = self._page_seconds * 2 ** min(self._failures, RESUMES)
+            longest = min(patience, max(self._page_seconds, LAST_PAGE_SECONDS))
             request = self._connection.request(
                 "GET", path, accept=self._accept_list, timeout_seconds=longest
             )
@@ -177,10 +197,12 @@ class ListWatch:
             self._watch_path(), accept=self._accept_watch, silence_seconds=SILENT_SECONDS
         ) as chunks:
             self._keep_step()
+            watch_ages.seen(self.name)
             async for lines in line_stream.lines(chunks):
                 for line in lines:
                     self._version = self._known_objects.changed(line) or self._version
                 self._recovered()
+                watch_ages.seen(self.name)
         if clock() - began < BRIEF_SECONDS:
             raise ApiError(0, "the watch ended at once")
 
@@ -197,10 +219,11 @@ class ListWatch:
         """
         self._known_objects.begin(self._gvr)
         self._known_objects.end()
-        self.served = False
+        self.served = self._has_listed = False
+        watch_ages.not_served(self.name)
         self._keep_step()
         with anyio.move_on_after(self._look_again_seconds) as waiting:
-            await self._crds_changed.wait()
+            await self._crds.after(self._crds_seen)
         if waiting.cancelled_caught:
             self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
         else:
@@ -210,7 +233,7 @@ class ListWatch:
     async def pause(self, error: ApiError) -> None:
         """Wait before the next attempt."""
         self.in_step.clear()
-        telemetry.SOURCE_RESTARTS.inc()
+        metrics.SOURCE_RESTARTS.inc()
         self._failures += 1
         if str(error) != self._problem:
             self._problem = str(error)

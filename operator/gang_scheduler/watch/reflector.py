@@ -4,7 +4,6 @@ Bytes of pods and nodes are decoded once, straight into structs. Objects that ar
 list are deleted at once, so no sweep is needed.
 """
 
-import asyncio
 from typing import Final
 
 import anyio
@@ -17,6 +16,7 @@ from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.watch import decisive_kinds, list_watch
 from gang_scheduler.watch.known_objects import Handler, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch.synced import ChangeCount
 
 CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -27,18 +27,23 @@ class Reflector:
     """A source with one task for each kind, and one for CRDs, which announce new kinds."""
 
     def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
-        self._crds_changed = asyncio.Event()
+        self._crd_changes = ChangeCount()
         self._kinds = [
             self._list_watch(connection, event_handlers, each) for each in event_handlers.all
         ]
         self._crds = self._list_watch(
-            connection, event_handlers, _Crds(self._crds_changed), list_watch.METADATA_ONLY
+            connection, event_handlers, _Crds(self._crd_changes), list_watch.METADATA_ONLY
         )
 
     @property
     def not_served(self) -> list[str]:
         """The kinds without a CRD, as of the last list."""
         return [each.name for each in self._kinds if not each.served]
+
+    @property
+    def forbidden(self) -> list[str]:
+        """The kinds that may not be read, as of the last list."""
+        return [name for each in self._kinds for name in each.forbidden]
 
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
@@ -78,7 +83,7 @@ class Reflector:
         accept: tuple[str, str] = list_watch.FULL,
     ) -> ListWatch:
         known_objects = KnownObjects(handler, event_handlers.versions)
-        return ListWatch(connection, handler.versions, known_objects, self._crds_changed, accept)
+        return ListWatch(connection, handler.versions, known_objects, self._crd_changes, accept)
 
 
 class _Crds:
@@ -88,13 +93,12 @@ class _Crds:
     versions = (CRDS,)
     decoder = None
 
-    def __init__(self, changed: asyncio.Event) -> None:
-        self._changed = changed
+    def __init__(self, changes: ChangeCount) -> None:
+        self._changes = changes
 
     def take(self, _: Object) -> None:
-        """Wake what waits now. Nothing else is to find the event set."""
-        self._changed.set()
-        self._changed.clear()
+        """Count the change."""
+        self._changes.changed()
 
     def take_decoded(self, _: str, __: HasMetadata) -> None:
         """Do nothing: without a decoder nothing comes this way."""

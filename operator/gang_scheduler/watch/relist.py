@@ -5,17 +5,17 @@ cannot be asked for a list, so these lists come beside its own; the event handle
 older versions.
 """
 
-import asyncio
 from typing import Any
 
 import anyio
 
-from gang_scheduler import telemetry
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
+from gang_scheduler.telemetry import metrics
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch.synced import ChangeCount
 
 
 class Relist:
@@ -37,8 +37,9 @@ class Relist:
     async def _kind(self, handler: KindHandler[Any]) -> None:
         # Only what was known before the list was asked for can be missing from it by deletion.
         known = set(handler.uids())
+        metrics.RELISTS.labels(handler.name).inc()
         known_objects = KnownObjects(handler, self._event_handlers.versions)
-        lists = ListWatch(self._connection, handler.versions, known_objects, asyncio.Event())
+        lists = ListWatch(self._connection, handler.versions, known_objects, ChangeCount())
         while True:
             try:
                 await lists.list_once()
@@ -48,4 +49,4 @@ class Relist:
         gone = known.difference(known_objects.uids)
         for uid in gone:
             handler.missing(uid)
-        telemetry.SWEPT.labels(handler.plural).inc(len(gone))
+        metrics.SWEPT.labels(handler.plural).inc(len(gone))

@@ -10,6 +10,10 @@ class Source(Protocol):
     def not_served(self) -> list[str]:
         """The names of the kinds that the API server did not serve when it was last asked."""
 
+    @property
+    def forbidden(self) -> list[str]:
+        """The names of the kinds that the scheduler may not read, when it last tried."""
+
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
 

@@ -16,13 +16,14 @@ from typing import Any
 import anyio
 import structlog
 
-from gang_scheduler import telemetry
-from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
 from gang_scheduler.model.refs import PodRef
-from gang_scheduler.watch import decisive_kinds
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.watch import decisive_kinds, watch_ages
+from gang_scheduler.watch.optional_kinds import OptionalKinds
 
 AFTER_LIST_SECONDS = 2.0
 """How long after a watch's own list to sweep: its objects take a moment to come in."""
@@ -53,11 +54,17 @@ class Sweep:
         self._asked = asyncio.Event()
         self._patience = STALLS
         self._not_served: set[str] = set()
+        self._optional_kinds = OptionalKinds()
 
     @property
     def not_served(self) -> list[str]:
         """The kinds that the API server did not serve when they were last listed: no CRD."""
         return sorted(self._not_served)
+
+    @property
+    def forbidden(self) -> list[str]:
+        """The kinds that may not be read, as of when they were last listed."""
+        return self._optional_kinds.forbidden
 
     def listed(self, handler: Handler, uid: str) -> None:
         """Note that an object has come with a list.
@@ -131,7 +138,7 @@ class Sweep:
         for uid in gone:
             handler.missing(uid)
         if gone:
-            telemetry.SWEPT.labels(handler.plural).inc(len(gone))
+            metrics.SWEPT.labels(handler.plural).inc(len(gone))
             log.info("swept", kind=handler.plural, gone=len(gone))
 
     async def _fill(self, required: Mapping[Handler, Mapping[str, PodRef]]) -> dict[Handler, int]:
@@ -150,7 +157,8 @@ class Sweep:
         """Return the kinds that the API server has objects of, and the cache none."""
         found = set()
         for handler in self._handlers:
-            if not handler.uids():
+            # A kind that was forbidden may have been allowed since, and watched.
+            if not handler.uids() or handler.name in self.forbidden:
                 with contextlib.suppress(ApiError):
                     if self._missing(handler, await self._uids(handler)):
                         found.add(handler)
@@ -175,14 +183,16 @@ class Sweep:
             try:
                 listed = await self._api.uids(gvr)
             except ApiError as error:
-                if error.kind is not Kind.GONE:
+                if not self._optional_kinds.is_absent(handler.name, error):
                     raise
             else:
+                self._optional_kinds.listed(handler.name)
                 self._not_served.discard(handler.name)
                 return listed
         decisive_kinds.require_absent(handler.name)
         self._not_served.add(handler.name)
-        return {}  # Its CRD is not installed.
+        watch_ages.not_served(handler.name)
+        return {}  # Its CRD is not installed, or it may not be read.
 
 
 def _names(handlers: Iterable[Handler]) -> str:

@@ -1,4 +1,4 @@
-"""Whether the known objects are in step with the API server, and since when not."""
+"""Whether the known objects are in step with the API server, and what tasks wait for."""
 
 import asyncio
 from typing import Final
@@ -36,3 +36,22 @@ class InStep:
         """Return at once unless events may have been missed for long; else when that is over."""
         if asyncio.get_running_loop().time() - self._left_at > STALE_SECONDS:
             await self.wait()
+
+
+class ChangeCount:
+    """How often something has changed. Tasks that wait for the next change miss none of them."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._next = asyncio.Event()
+
+    def changed(self) -> None:
+        """Count a change, and wake what waits for it."""
+        self.number += 1
+        self._next.set()
+        self._next = asyncio.Event()
+
+    async def after(self, number: int) -> None:
+        """Return when there were more changes than that."""
+        while self.number <= number:
+            await self._next.wait()

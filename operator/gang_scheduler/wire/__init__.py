@@ -14,13 +14,11 @@ watch and the dicts that Kopf hands out.
 | nodes       | nodes                                                 |
 | conditions  | conditions of pods and nodes                          |
 | pod_groups  | PodGroups of scheduling.k8s.io                        |
-| jobs        | Jobs and JobSets                                      |
 | budgets     | PodDisruptionBudgets                                  |
 | volumes     | claims, volumes, classes, drivers and attachments     |
-| kueue       | queues of Kueue, and the objects around them          |
-| volcano     | Queues of Volcano                                     |
-| flavors     | ResourceFlavors                                       |
 | selectors   | node selectors and label selectors                    |
 | quantities  | amounts of resources                                  |
 | structs     | how a struct of any kind is read                      |
+| workloads   | workloads, as far as they make gangs                  |
+| queues      | queues of other products, and flavors                 |
 """

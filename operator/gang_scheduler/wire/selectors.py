@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from gang_scheduler.model.requirements import Operator
+from gang_scheduler.model.affinity.requirements import Operator
 from gang_scheduler.wire.structs import Wire
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-TIMEOUT_SECONDS = 30.0
+TIMEOUT_SECONDS = 60.0
 POLL_SECONDS = 0.05
 
 

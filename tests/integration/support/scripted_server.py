@@ -3,11 +3,12 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import msgspec
-from aiohttp import test_utils, web
-from kubernetes_asyncio.client import Configuration
+from aiohttp import web
+
+from support.local_server import LocalServer
 
 HANG = "hang"
 CUT = "cut"
@@ -31,7 +32,7 @@ def failure(code: int) -> bytes:
     return line("ERROR", {"kind": "Status", "code": code, "message": "a fault of the test"})
 
 
-class ScriptedServer:
+class ScriptedServer(LocalServer):
     """Use as an async context manager.
 
     `lists` and `watches` are what is answered, one after the other: a page or the steps of a
@@ -42,25 +43,11 @@ class ScriptedServer:
     def __init__(
         self, lists: Sequence[dict[str, Any] | int], watches: Sequence[Sequence[Step] | int] = ()
     ) -> None:
+        super().__init__()
         self.asked: list[str] = []
         self.retry_after = ""
         self._lists = list(lists)
         self._watches = list(watches)
-        application = web.Application()
-        application.router.add_get("/{path:.*}", self._answer)
-        self._server = test_utils.TestServer(application)
-
-    async def __aenter__(self) -> Self:
-        await self._server.start_server()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._server.close()
-
-    @property
-    def configuration(self) -> Configuration:
-        """The way to it."""
-        return Configuration(host=str(self._server.make_url("")).rstrip("/"))
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         if "watch" in request.query:

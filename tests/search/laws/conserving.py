@@ -70,8 +70,9 @@ def quorums_come_first(case: Case) -> Iterator[str]:
             other = case.group_of(case.pods[key].gang)
             if other is not None and other.priority >= group.priority:
                 gang = case.gangs[case.pods[key].gang]
-                needed = max(gang.lacks, 0 if gang.places_alone else gang.quorum)
-                placed = [p.key for p in gang.waiting if p.key in cycle.binds]
+                role = gang.role_of(case.pods[key])
+                needed = gang.before_surplus[role]
+                placed = [p.key for p in gang.of_role(role, gang.waiting) if p.key in cycle.binds]
                 # A gang that loses members lacks more than it did.
                 is_surplus = key in placed[needed:] and not case.loses_members(other)
                 if not is_surplus or other.priority > group.priority:

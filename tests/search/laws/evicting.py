@@ -26,8 +26,9 @@ def gangs_go_whole(case: Case) -> Iterator[str]:
     for gang in case.gangs.values():
         there = [p for p in case.running if p.gang == gang.name and p.ours and not p.deleting]
         gone = [pod for pod in there if pod.key in victims]
-        if gone and len(gone) > gang.surplus and len(gone) < len(there):
-            yield f"{gang.name} keeps {len(there) - len(gone)} of {gang.minimum}"
+        for role, spare in gang.spare.items() if len(gone) < len(there) else ():
+            if len(gang.of_role(role, gone)) > spare:
+                yield f"{gang.name} keeps {len(there) - len(gone)} of {dict(gang.roles)}"
 
 
 def plans_are_complete(case: Case) -> Iterator[str]:
@@ -40,10 +41,12 @@ def plans_are_complete(case: Case) -> Iterator[str]:
             yield f"{by} has a member that never preempts"
         for gang in group.gangs:
             coming = {**cycle.binds, **cycle.nominations}
-            left = [pod.key for pod in gang.waiting if pod.key not in coming]
-            found = len(gang.bound) + len(gang.waiting) - len(left)
-            if found < gang.minimum and left:
-                yield f"{gang.name} evicts, and will have {found} of {gang.minimum}"
+            for role, least in gang.roles.items():
+                waiting = gang.of_role(role, gang.waiting)
+                left = [pod.key for pod in waiting if pod.key not in coming]
+                found = len(gang.of_role(role, gang.bound)) + len(waiting) - len(left)
+                if found < least and left:
+                    yield f"{gang.name} evicts, and will have {found} of {least} {role}"
 
 
 def none_evicts_in_vain(case: Case) -> Iterator[str]:

@@ -27,28 +27,32 @@ def quorums(case: Case) -> Iterator[str]:
     """Check that no gang starts in part: each has its own minimum once its members are bound."""
     cycle = case.once.cycles[0]
     for gang in case.gangs.values():
-        bound = sum(pod.key in cycle.binds for pod in gang.waiting)
-        coming = bound + sum(pod.key in cycle.nominations for pod in gang.waiting)
-        lost = sum(pod.key in cycle.victims for pod in gang.bound)
-        left = len(gang.bound) - lost
-        if coming and lost and left + coming < gang.minimum:
-            yield f"{gang.name} has {left} + {coming} of {gang.minimum}, and loses {lost}"
-        elif bound and not gang.places_alone and bound < gang.quorum:
-            yield f"{gang.name} binds {bound} of its quorum {gang.quorum}"
+        bound = [pod for pod in gang.waiting if pod.key in cycle.binds]
+        coming = [p for p in gang.waiting if p.key in {**cycle.binds, **cycle.nominations}]
+        left = [pod for pod in gang.bound if pod.key not in cycle.victims]
+        lost = len(gang.bound) - len(left)
+        if coming and lost and not gang.is_quorum([*left, *coming]):
+            here = f"{len(left)} + {len(coming)}"
+            yield f"{gang.name} has {here} of {dict(gang.roles)}, and loses {lost}"
+        elif bound and not gang.places_alone:
+            for role, needed in gang.needs.items():
+                if len(gang.of_role(role, bound)) < needed:
+                    yield f"{gang.name} binds {len(bound)}, and needs {needed} {role}"
 
 
 def groups(case: Case) -> Iterator[str]:
     """Check that of gangs that start together all start or none does."""
     cycle = case.once.cycles[0]
     for group in case.groups:
-        bound = {g.name: sum(p.key in cycle.binds for p in g.waiting) for g in group.gangs}
+        bound = {g.name: [p for p in g.waiting if p.key in cycle.binds] for g in group.gangs}
         if not any(bound.values()):
             continue
         if group.missing:
             yield f"{sorted(bound)} start, and a gang of their group does not exist"
         for gang in group.gangs:
-            if not gang.started and len(gang.bound) + bound[gang.name] < gang.minimum:
-                yield f"{gang.name} has {bound[gang.name]} of {gang.minimum}, and others start"
+            if not gang.started and not gang.is_quorum([*gang.bound, *bound[gang.name]]):
+                here = len(bound[gang.name])
+                yield f"{gang.name} has {here} of {dict(gang.roles)}, and others start"
 
 
 def places(case: Case) -> Iterator[str]:
@@ -131,7 +135,7 @@ def slices(case: Case) -> Iterator[str]:
     cycle = case.once.cycles[0]
     for gang in case.gangs.values():
         parts: dict[tuple[tuple[str, str], ...], list[Pod]] = {}
-        for pod in sorted(gang.members, key=lambda each: each.rank):
+        for pod in gang.in_order(gang.members):
             parts.setdefault(pod.podset, []).append(pod)
         for podset, pods in parts.items():
             asked = dict(podset)

@@ -26,7 +26,7 @@ def of_the_undisturbed(documents: Sequence[Manifest], before: Sequence[Manifest]
     in_part = {gang.name for gang in _gangs(before) if _is_in_part(gang)}
     for gang in _gangs(documents):
         if _is_in_part(gang) and gang.name not in in_part:
-            yield f"{gang.name} has {len(gang.bound)} of {gang.minimum} at rest"
+            yield f"{gang.name} has {len(gang.bound)} of {dict(gang.roles)} at rest"
 
 
 def _gangs(documents: Sequence[Manifest]) -> list[Gang]:
@@ -34,7 +34,7 @@ def _gangs(documents: Sequence[Manifest]) -> list[Gang]:
 
 
 def _is_in_part(gang: Gang) -> bool:
-    return gang.body is not None and 0 < len(gang.bound) < gang.minimum
+    return gang.body is not None and bool(gang.bound) and not gang.is_quorum(gang.bound)
 
 
 def _reason(pod: Pod) -> str:

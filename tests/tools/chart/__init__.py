@@ -1,7 +1,8 @@
 """Writes what is generated of the chart: `python -m tools.chart [--check]`.
 
-values.schema.json is made of schema.yaml, which is written by hand, and of the settings; the table
-in the chart's README is made of that and of values.yaml. `make chart` runs it; with `--check`
+values.schema.json is made of schema.yaml, which is written by hand, of the settings, and of the
+alerts in values.yaml; the table in the chart's README is made of that and of values.yaml. The
+dashboards are made by `tools.dashboards`. `make chart` runs it; with `--check`
 nothing is written and the exit status says whether all is fresh.
 """
 

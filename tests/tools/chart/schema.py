@@ -7,6 +7,7 @@ from typing import Any, Final
 import yaml
 
 from gang_scheduler.settings import Settings
+from tools.chart import CHART
 
 Schema = dict[str, Any]
 
@@ -28,7 +29,27 @@ def values_schema() -> Schema:
     """Return the schema of all values."""
     schema: Schema = {"$comment": COMMENT, **yaml.safe_load(WRITTEN.read_text())}
     schema["properties"]["settings"] = _settings()
+    schema["properties"]["alerts"]["properties"]["rules"]["properties"] = _alerts()
     return schema
+
+
+def _alerts() -> Schema:
+    """Return the schema of what can be said of each alert: not all have a threshold."""
+    alike = {
+        "for": {"$ref": "#/definitions/duration"},
+        "severity": {"enum": ["critical", "warning", "info"]},
+    }
+    # A fraction after `helm --set` is a string.
+    number = {"type": ["number", "string"], "minimum": 0, "pattern": r"^[0-9]+(\.[0-9]+)?$"}
+    values = yaml.safe_load((CHART / "values.yaml").read_text())["alerts"]["rules"]
+    return {
+        name: {
+            "type": ["object", "null"],
+            "additionalProperties": False,
+            "properties": ({"threshold": number} if "threshold" in default else {}) | alike,
+        }
+        for name, default in values.items()
+    }
 
 
 def _settings() -> Schema:

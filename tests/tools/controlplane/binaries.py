@@ -42,8 +42,7 @@ def _is_usable(name: str, program: str) -> bool:
     """Say whether a program on PATH has the minor version we pin; any kubectl will do."""
     if name == "kubectl":
         return True
-    pinned = builds.pinned_version(name).removeprefix("v")
-    wanted = pinned[: pinned.rindex(".") + 1]
+    wanted = _minor_of_release(name)
     try:
         shown = subprocess.run(
             [program, *VERSION_COMMANDS.get(name, ("--version",))],
@@ -56,3 +55,12 @@ def _is_usable(name: str, program: str) -> bool:
         return False
     # Every one of them shows its version as a word of its own: "v1.2.3" or "1.2.3".
     return any(word.removeprefix("v").startswith(wanted) for word in shown.split())
+
+
+def _minor_of_release(name: str) -> str:
+    """Return what the version of a release begins with that is like the one we pin, as 1.2."""
+    major, minor, _ = builds.pinned_version(name).removeprefix("v").split(".", 2)
+    if name in {"prometheus", "promtool"}:
+        # As a Go module, Prometheus 3.5 is 0.305.
+        major, minor = str(int(minor) // 100), str(int(minor) % 100)
+    return f"{major}.{minor}."

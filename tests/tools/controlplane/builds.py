@@ -1,8 +1,9 @@
 """Build pinned binaries with Go into the user's cache, never silently and never twice at once.
 
-Called by `binaries.py` when a binary is found nowhere else, and by `stages.py` for files that
-travel with a Go module. The versions are those of the go.mod files below `binaries/`, so an
-update of a dependency is an edit of one line there.
+Called by `binaries.py` when a binary is found nowhere else, and by those that need files that
+travel with a Go module: `stages.py`, and the manifests of `tools.controllers`. The versions are
+those of the go.mod files below `binaries/`, so an update of a dependency is an edit of one line
+there.
 
     CONTROLPLANE_KUBERNETES   the minor version of Kubernetes, such as 1.36: of `kubernetes`, the
                               default, or of a directory `kubernetes-MINOR` there
@@ -10,6 +11,7 @@ update of a dependency is an edit of one line there.
 
 import contextlib
 import fcntl
+import json
 import os
 import re
 import shutil
@@ -35,10 +37,17 @@ class Source:
     requires: str  # Go module whose version is the binary's
     package: str
     cold_minutes: int
+    tags: str = ""  # build tags of Go
 
 
 def _kubernetes(name: str, cold_minutes: int) -> Source:
     return Source("kubernetes", "k8s.io/kubernetes", f"k8s.io/kubernetes/cmd/{name}", cold_minutes)
+
+
+def _prometheus(name: str, cold_minutes: int) -> Source:
+    module = "github.com/prometheus/prometheus"
+    # Without the discovery of targets in every cloud there is: most of its build, none of our use.
+    return Source("prometheus", module, f"{module}/cmd/{name}", cold_minutes, "remove_all_sd")
 
 
 # The API server is asked for first and its build pays for what the four of Kubernetes share.
@@ -50,6 +59,25 @@ SOURCES = {
     "kubectl": _kubernetes("kubectl", 1),
     "kwok": Source("kwok", "sigs.k8s.io/kwok", "sigs.k8s.io/kwok/cmd/kwok", 2),
     "helm": Source("helm", "helm.sh/helm/v4", "helm.sh/helm/v4/cmd/helm", 2),
+    # What is watched by people: the server that reads our metrics, and what checks our rules.
+    "prometheus": _prometheus("prometheus", 6),
+    "promtool": _prometheus("promtool", 1),
+    # Controllers of jobs: `tools.controllers` runs them.
+    "jobset": Source("jobset", "sigs.k8s.io/jobset", "sigs.k8s.io/jobset", 4),
+    "lws": Source("lws", "sigs.k8s.io/lws", "sigs.k8s.io/lws/cmd", 4),
+    "mpi-operator": Source("mpi-operator", "github.com/kubeflow/mpi-operator", ".", 4),
+    "training-operator": Source(
+        "training-operator",
+        "github.com/kubeflow/training-operator",
+        "github.com/kubeflow/training-operator/cmd/training-operator.v1",
+        5,
+    ),
+    "kuberay": Source(
+        "kuberay",
+        "github.com/ray-project/kuberay/ray-operator",
+        "github.com/ray-project/kuberay/ray-operator",
+        5,
+    ),
 }
 
 
@@ -119,6 +147,25 @@ def build(name: str, say: Say = say_on_stderr) -> Path:
     return target
 
 
+def files_of_module(name: str, module: str = "") -> Path:
+    """Return the directory of the module of a binary, or of one that it is built with.
+
+    Go keeps it; a download when cold. Raises ControlPlaneError without Go, or without a way to it.
+    """
+    done = subprocess.run(
+        [go_program(), "mod", "download", "-json", module or SOURCES[name].requires],
+        cwd=directory(name),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise errors.ControlPlaneError(
+            f"cannot get the files of {name}:\n{done.stderr}{done.stdout}"
+        )
+    return Path(json.loads(done.stdout)["Dir"])
+
+
 def go_program() -> str:
     """Return the path of Go, or explain how to get along without it."""
     found = shutil.which("go")
@@ -135,7 +182,7 @@ def _build_into(target: Path, name: str, say: Say) -> None:
     source = SOURCES[name]
     # A temporary name of its own, then a rename: a killed build never leaves half a binary.
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    command = [go_program(), "build", "-trimpath", "-buildvcs=false"]
+    command = [go_program(), "build", "-trimpath", "-buildvcs=false", "-tags", source.tags]
     command += ["-ldflags", _ldflags(name), "-o", str(unfinished), source.package]
     say(f"building {target.name}: about {source.cold_minutes} min the first time")
     started = time.monotonic()

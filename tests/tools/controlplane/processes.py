@@ -1,11 +1,13 @@
 """The owner's side of the supervisor: start, stop and measure components by name."""
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,16 @@ class Processes:
         if self._pids.pop(name, None) is None:
             raise errors.ControlPlaneError(f"{name} is not running")
         self._ask(do="stop", name=name, grace_seconds=grace_seconds)
+
+    @contextlib.contextmanager
+    def paused(self, name: str) -> Iterator[None]:
+        """Have a component do nothing until the block ends, without an end of its own."""
+        pid = self.pid(name)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def check(self) -> None:
         """Raise ComponentDied when a component that should run does not."""

@@ -4,16 +4,14 @@ The documents come with KWOK's Go module. They are copied into the cache next to
 that a later start needs no Go. One is our own: KWOK only removes the pods that are to end.
 """
 
-import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tools.controlplane import builds, errors
+from tools.controlplane import builds
 
 STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delete")
 COMPLETE = "pod/fast/pod-complete"
@@ -62,7 +60,7 @@ def _cached_documents() -> Path:
 
 
 def _copy_from_module(directory: Path) -> None:
-    source = _module_directory() / "kustomize" / "stage"
+    source = builds.files_of_module("kwok") / "kustomize" / "stage"
     unfinished = directory.with_name(f".{directory.name}.{os.getpid()}")
     unfinished.mkdir(parents=True, exist_ok=True)
     for stage in (*STAGES, COMPLETE):
@@ -73,16 +71,3 @@ def _copy_from_module(directory: Path) -> None:
     except OSError:
         # Another process was faster, with the same content.
         shutil.rmtree(unfinished)
-
-
-def _module_directory() -> Path:
-    done = subprocess.run(
-        [builds.go_program(), "mod", "download", "-json", builds.SOURCES["kwok"].requires],
-        cwd=builds.MODULES / "kwok",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise errors.ControlPlaneError(f"cannot get the stages of KWOK:\n{done.stderr}")
-    return Path(json.loads(done.stdout)["Dir"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tools import controlplane, foreign_crds
+from tools import controllers, controlplane, foreign_crds
 from tools.controlplane import builds, errors, nodes
 from tools.demo import examples
 from tools.jobset import standin
@@ -57,7 +57,12 @@ def furnished(
     plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", crds)
     if examples.KUEUE in needs:
         _install_kueue(plane, say)
-    with _job_sets(plane, say) if examples.JOB_SET in needs else contextlib.nullcontext():
+    with contextlib.ExitStack() as beside:
+        if examples.JOB_SET in needs:
+            beside.enter_context(_job_sets(plane, say))
+        for name in sorted(examples.CONTROLLERS.intersection(needs)):
+            say(f"installing the CRDs of {name}, and starting it")
+            beside.enter_context(controllers.running(plane, name))
         say("starting the scheduler")
         scheduler = controlplane.Scheduler(plane, "--log-format=console")
         scheduler.start()

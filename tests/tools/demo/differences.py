@@ -20,8 +20,8 @@ Labels = Mapping[str, Mapping[str, str]]
 Group = Mapping[str, Any]
 
 
-WITHOUT_EVENT = frozenset({"WaitingForTurn"})
-"""Reasons of gangs in a line: these are in the condition alone."""
+WITHOUT_EVENT = frozenset({"WaitingForTurn", "WaitingForMembers"})
+"""Reasons of gangs in a line, or whose members are on their way: in the condition alone."""
 
 
 def wait(

@@ -42,9 +42,11 @@ TWO_TEAMS = EXAMPLES / "22-two-teams"
 NATIVE_GANGS = "native-gangs"
 JOB_SET = "jobset"
 KUEUE = "kueue"
-NEEDS = {NATIVE_GANGS, JOB_SET, KUEUE}
-"""An API server that serves PodGroups of its own; the CRD of JobSets, and their controller; the
-CRDs of Kueue's queues, without its controller."""
+CONTROLLERS = frozenset({"training-operator", "lws"})
+"""Controllers of jobs as `tools.controllers` runs them, with their CRDs."""
+NEEDS = {NATIVE_GANGS, JOB_SET, KUEUE, *CONTROLLERS}
+"""An API server that serves PodGroups of its own; the CRD of JobSets, and a stand-in for their
+controller; the CRDs of Kueue's queues, without its controller; real controllers."""
 Needs = tuple[str, ...]
 
 
@@ -95,6 +97,11 @@ class Example:
     def runs_on_the_demo(self) -> bool:
         """It needs nothing that the demo's cluster has not."""
         return self.make_up == "make up"
+
+    @property
+    def needs_controllers(self) -> bool:
+        """It needs real controllers of jobs, which take minutes to build the first time."""
+        return not CONTROLLERS.isdisjoint(self.needs)
 
     @property
     def make_up(self) -> str:

@@ -50,7 +50,8 @@ def rank_of(pod: Pod) -> tuple[float, list[tuple[int, str]]]:
 def gang_of(pod: Pod) -> str:
     """Return the name of a pod's gang; a pod that is in none is its own.
 
-    The first that has one of: scheduling group, labels, annotation, JobSet, Job.
+    The first that has one of: scheduling group, labels, annotation, PyTorchJob and its kin,
+    LeaderWorkerSet, JobSet, Job.
     """
     return next(name for name in (found(pod) for found in GANG_NAMES) if name)
 
@@ -65,6 +66,12 @@ def _label(*keys: str) -> Callable[[Pod], str]:
 
 def _annotation(pod: Pod) -> str:
     return _annotations(pod).get("gang.scheduling.koordinator.sh/name", "")
+
+
+def _leader_worker_set(pod: Pod) -> str:
+    names = (f"leaderworkerset.sigs.k8s.io/{each}" for each in ("name", "group-index"))
+    parts = [_labels(pod).get(name, "") for name in names]
+    return "/".join(parts) if all(parts) else ""
 
 
 def _job_set(pod: Pod) -> str:
@@ -97,6 +104,8 @@ GANG_NAMES: tuple[Callable[[Pod], str], ...] = (
     _label("pod-group.scheduling.sigs.k8s.io", "scheduling.x-k8s.io/pod-group"),
     _annotation,
     _label("pod-group.scheduling.sigs.k8s.io/name"),
+    _label("training.kubeflow.org/job-name"),
+    _leader_worker_set,
     _job_set,
     _job,
     lambda pod: str(pod["metadata"]["name"]),

@@ -1,7 +1,8 @@
 """CRDs of other products, so that tests run against what their users have.
 
 Kueue's are fetched as data from its Go module, at a version that is pinned with its checksum.
-Volcano publishes none as a module: `volcano-queue.yaml` declares the fields of its Queue.
+Volcano publishes none as a module: `volcano-queue.yaml` declares the fields of its Queue, and
+`volcano-jobs.yaml` its Jobs and PodGroups.
 """
 
 import json
@@ -25,6 +26,7 @@ OF_QUEUES = (
     "workloadpriorityclasses",
 )
 VOLCANO_QUEUE = Path(__file__).parent / "volcano-queue.yaml"
+VOLCANO_JOBS = Path(__file__).parent / "volcano-jobs.yaml"
 
 
 def kueue() -> Path:
@@ -43,6 +45,12 @@ def kueue() -> Path:
     if found["Sum"] != KUEUE_SUM:
         raise errors.ControlPlaneError(f"{KUEUE}: the checksum is {found['Sum']}, not {KUEUE_SUM}")
     return Path(found["Dir"]) / "config" / "components" / "crd" / "bases"
+
+
+def of_volcano() -> list[dict[str, Any]]:
+    """Return the CRDs of Volcano's Queues, Jobs and PodGroups."""
+    files = (VOLCANO_QUEUE, VOLCANO_JOBS)
+    return [crd for each in files for crd in yaml.safe_load_all(each.read_text())]
 
 
 def queues_of_kueue() -> Iterator[dict[str, Any]]:

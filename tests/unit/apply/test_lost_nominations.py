@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.lost_nominations import MOST_REFUSALS, LostNominations
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.cause_texts import text_if_any
+from gang_scheduler.report.texts.cause_texts import text_if_any
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
@@ -111,3 +111,25 @@ def test_a_loss_is_over_when_there_is_a_place() -> None:
     books.over(waits.key)
 
     assert books.cause(waits.key) is None
+
+
+def test_room_that_the_api_server_refuses_to_have_used_is_given_up_in_the_end() -> None:
+    books, waits = losses(), gang("n1", "n1")
+
+    books.refused(waits, MOST_REFUSALS - 1)
+    assert [] == books.note(Plan())
+
+    books.refused(waits, MOST_REFUSALS)
+    assert [*waits.pending] == books.note(Plan())
+    words = "the API server refused 3 times to bind to the room on n1"
+    assert words == text_if_any(books.cause(waits.key))
+    assert [] == books.note(Plan())
+
+
+def test_a_gang_that_is_bound_after_refusals_keeps_its_room() -> None:
+    books, waits = losses(), gang("n1")
+    placed = Placed(waits, tuple(Bind(pod, "n1") for pod in waits.pending))
+
+    books.refused(waits, MOST_REFUSALS)
+
+    assert [] == books.note(Plan(placed=(placed,)))

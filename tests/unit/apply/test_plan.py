@@ -1,17 +1,23 @@
 """A plan is counted in the state as a whole, save what could not be begun."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
 
 from gang_scheduler import internal_errors
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
-from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption
+from gang_scheduler.model.evictions import Backfilled
+from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
 from support.applying import WritesNothing
+from support.queue_builders import queue_ref
 
 POD = builders.pod("a-0", gang="a")
 GANG = builders.gang("a", members=[POD])
@@ -86,3 +92,42 @@ def test_what_is_on_its_way_or_cannot_be_handed_over_is_not_counted() -> None:
         cache, _ = taken(NOMINATED, writers)
 
         assert ("", "") == where(cache)
+
+
+@pytest.mark.parametrize(("unsearched", "retry"), [(frozenset(), None), (frozenset([GANG.key]), 1)])
+def test_a_gang_for_which_no_search_came_to_its_end_is_tried_again_soon(
+    unsearched: frozenset[GangKey], retry: int | None
+) -> None:
+    refused = Refused(GANG, Reason.WAITING_FOR_QUOTA, GANG.pending)
+
+    cache, _ = taken(Plan(refused=(refused,), unsearched=unsearched), Writers())
+
+    assert retry == cache.gang_queue.next_retry()
+
+
+def test_a_gang_is_tried_again_when_one_that_it_let_pass_must_have_ended() -> None:
+    other = replace(builders.gang("b"), queue=queue_ref("a"))
+    passes = Placed(other, (), backfilled=Backfilled(40, GANG.key))
+    refused = Refused(GANG, Reason.WAITING_FOR_QUOTA, GANG.pending)
+
+    cache, _ = taken(Plan((passes,), refused=(refused,)), Writers())
+
+    assert cache.gang_queue.next_retry() == 40
+
+
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_a_gang_that_is_let_pass_when_it_is_nominated_is_held_to_its_end(
+    *, is_dropped: bool
+) -> None:
+    """From when it starts. Not if it was refused room since."""
+    waits = replace(GANG, queue=queue_ref("a"), duration=600)
+    ahead_of = builders.gang_key("big")
+    nominated = Preemption((waits,), (), backfilled=Backfilled(600, ahead_of))
+    refused = Refused(waits, Reason.UNSCHEDULABLE, waits.pending)
+    cache, _ = taken(Plan(preemptions=(nominated,)), Writers())
+    lost_nominations = LostNominations(cache, Naming())
+    for plan in (Plan(refused=(refused,) * is_dropped), Plan((Placed(waits, ()),))):
+        take_in(cache, plan, 30, lost_nominations=lost_nominations, writers=Writers())
+
+    held = cache.gang_queue.infos[GANG.key].backfilled
+    assert held == (None if is_dropped else Backfilled(630, ahead_of))

@@ -7,13 +7,13 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import durations
 from gang_scheduler.decode.gangs import gang_specs
-from gang_scheduler.decode.jobs import job_objects
-from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.workloads import jobs
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangName
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.texts.cause_texts import text_of
+from support import decoded as pod
 from support.api_objects import pod_body, pod_group_body
 
 EXPECTED = "py-gang-scheduler.io/expected-duration"
@@ -88,8 +88,8 @@ def test_a_job_says_it_for_its_pods_from_its_start() -> None:
         "status": {"startTime": "2026-01-01T00:00:00Z"},
     }
 
-    read_job = job_objects.job(body)
-    wrong = job_objects.job({**body, "metadata": {**metadata, "labels": {KUEUE: "x"}}})
+    read_job = jobs.read(body)
+    wrong = jobs.read({**body, "metadata": {**metadata, "labels": {KUEUE: "x"}}})
 
     assert read_job.run_time == RunTime(90, 60, 1_767_225_600)
     assert read_job.run_time_problem is None

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import nodes
-from gang_scheduler.decode.pods import pod
+from support import decoded as pod
 from support.api_objects import container, node_body, pod_body
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -42,6 +42,16 @@ def test_an_unknown_annotation_is_named_with_the_nearest_key(key: str, hint: str
         ("py-gang-scheduler/gang", annotations.JOB_GANG_LABEL),
         ("gang.scheduling.koordinator/name", annotations.GANG_NAME),
         ("kueue.x-k8s.io/pod-set-required-topology", annotations.PODSET_REQUIRED),
+        ("kueue.x-k8s.io/podgroup-name", "kueue.x-k8s.io/pod-group-name"),
+        ("py-gang-scheduler.k8s.io/gang", annotations.JOB_GANG_LABEL),
+        ("pod-group.scheduling.x-k8s.io", annotations.POD_GROUP_LABEL),
+        ("scheduling.sigs.k8s.io/pod-group", annotations.POD_GROUP_LABEL),
+        ("scheduling.k8s.io/pod-group-name", annotations.POD_GROUP_LABEL),
+        ("scheduling.x-k8s.io/pod-group-name", annotations.POD_GROUP_LABEL_SCHED_PLUGINS),
+        ("scheduling.k8s.io/groupName", keys.VOLCANO_GROUP),
+        ("volcano.sh/group-name", keys.VOLCANO_GROUP),
+        ("scheduling.koordinator.sh/gang-name", annotations.GANG_NAME),
+        ("gang.koordinator.sh/name", annotations.GANG_NAME),
     ],
 )
 def test_a_key_that_is_misspelt_at_one_place_is_refused(key: str, meant: str) -> None:
@@ -61,10 +71,40 @@ def test_a_key_that_is_misspelt_at_one_place_is_refused(key: str, meant: str) ->
         *("jobset.sigs.k8s.io/jobset-name", "batch.kubernetes.io/job-name", "runai/queue"),
         *("scheduling.k8s.io/pod-group", "scheduling.k8s.io/workload-name"),
         *("app.kubernetes.io/name", "scheduling.x-k8s.io/pod-group", "pod-template-hash"),
+        *("jobset.sigs.k8s.io/group-name", "leaderworkerset.sigs.k8s.io/group-key"),
+        *("yunikorn.apache.org/task-groups", "example.com/pod-group", "group-name", "pod-group"),
+        *(
+            "quota.scheduling.koordinator.sh/tree-id",
+            "volcano.sh/job-name",
+            "gang",
+            "example.com/gang",
+        ),
     ],
 )
 def test_keys_of_other_products_are_no_misspellings(key: str) -> None:
     assert "" == keys.meant_by(key)
+
+
+def test_a_name_of_a_pod_group_in_an_annotation_must_be_a_label() -> None:
+    key = annotations.POD_GROUP_LABEL
+
+    (found,) = keys.unknown_annotations([key])
+
+    assert f"metadata.annotations[{key}] must be a label" == str(found)
+    assert [] == [*keys.unknown_annotations([key], [key])]
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [
+        (annotations.PODSET_REQUIRED, "must be an annotation"),
+        ("kueue.x-k8s.io/podset-require-topology", "is unknown; did you mean"),
+    ],
+)
+def test_a_request_of_kueue_in_a_label_is_refused(key: str, wrong: str) -> None:
+    (found,) = keys.unknown_labels([key])
+
+    assert str(found).startswith(f"metadata.labels[{key}] {wrong}")
 
 
 def test_a_key_is_compared_with_others_once_however_many_pods_have_it() -> None:

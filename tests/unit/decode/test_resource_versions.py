@@ -6,12 +6,12 @@ import pytest
 
 from gang_scheduler.api.kinds import NODES, PODS
 from gang_scheduler.decode import resource_versions
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding
+from support import decoded as pod_decode
 from support.api_objects import node_body, pod_body
 from support.builders import SCHEDULER
 

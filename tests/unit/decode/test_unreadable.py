@@ -7,7 +7,7 @@ from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding

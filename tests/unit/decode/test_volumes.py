@@ -6,7 +6,6 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import volumes as volume_decode
-from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.volume_objects import (
     Capacity,
     CsiDriver,
@@ -16,6 +15,7 @@ from gang_scheduler.decode.volume_objects import (
 )
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.volumes import Disk, Need, PodVolume, Pool, Volume
+from support import decoded as pod
 from support.api_objects import pod_body
 from support.builders import NAMESPACE, requirement
 from support.volume_builders import (

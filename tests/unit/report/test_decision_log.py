@@ -10,9 +10,22 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.causes.admission import QuotaShort
+from gang_scheduler.model.evictions import Backfilled, EvictionClass
+from gang_scheduler.model.plan import (
+    Bind,
+    GroupRejection,
+    Misfit,
+    Obstacle,
+    Placed,
+    Plan,
+    Preemption,
+    Refused,
+    Shortage,
+)
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report import decision_log
 from gang_scheduler.report.decision_log import LINES_A_SECOND, DecisionLog
 from support.builders import bound_pod, gang, gang_key
@@ -46,7 +59,7 @@ def test_a_bound_gang_is_one_line_with_its_pods_and_nodes(lines: list[EventDict]
     (line,) = lines
     assert ("gang_bound", "info", "default/a") == (line["event"], line["log_level"], line["gang"])
     assert (["a-0", "a-1", "a-2"], 3) == (line["pods"], line["pods_in_all"])
-    assert (["n0", "n1"], 2) == (line["nodes"], line["nodes_in_all"])
+    assert ("n[0-1]", 2) == (line["nodes"], line["nodes_in_all"])
 
 
 def test_a_line_has_ten_names_and_the_number_of_all(lines: list[EventDict]) -> None:
@@ -54,7 +67,7 @@ def test_a_line_has_ten_names_and_the_number_of_all(lines: list[EventDict]) -> N
 
     (line,) = lines
     assert (10, 1000) == (len(line["pods"]), line["pods_in_all"])
-    assert (10, 500) == (len(line["nodes"]), line["nodes_in_all"])
+    assert ("n[0-499]", 500) == (line["nodes"], line["nodes_in_all"])
 
 
 def test_a_preemption_is_one_line_with_its_victims_and_nodes(lines: list[EventDict]) -> None:
@@ -67,7 +80,62 @@ def test_a_preemption_is_one_line_with_its_victims_and_nodes(lines: list[EventDi
     (line,) = lines
     assert ("preempting", ["default/a"]) == (line["event"], line["preemptors"])
     assert (["default/x", "default/y"], 2) == (line["victims"], line["victims_in_all"])
-    assert ["n1"] == line["nodes"]
+    assert "n1" == line["nodes"]
+
+
+def test_nodes_that_are_no_ranges_are_cut(lines: list[EventDict]) -> None:
+    whole = gang("a", pods=100)
+    binds = tuple(Bind(pod, f"{'x' * i}-{i}") for i, pod in enumerate(whole.pending, 1))
+    DecisionLog({}).bound(GangBinding(Placed(whole, binds), "plan", submitted_at=0.0))
+
+    (line,) = lines
+    assert (500, 100) == (len(line["nodes"]), line["nodes_in_all"])
+
+
+@pytest.mark.parametrize(
+    ("classes", "right"),
+    [({}, "Priority"), ({gang_key("b"): EvictionClass.RECLAIM}, "Reclaim")],
+)
+def test_a_gang_that_is_evicted_is_one_line_with_the_right(
+    lines: list[EventDict], classes: dict[GangKey, EvictionClass], right: str
+) -> None:
+    preemption = Preemption((gang("a"),), (), classes=classes)
+    pods = [bound_pod("b-0", "n1").pod, bound_pod("b-1", "n2").pod]
+
+    DecisionLog({}).evicted(gang_key("b"), pods, preemption)
+
+    (line,) = lines
+    assert ("gang_evicted", "default/b") == (line["event"], line["gang"])
+    assert ("default/a", right) == (line["preemptor"], line["right"])
+    assert (["b-0", "b-1"], "n[1-2]") == (line["pods"], line["nodes"])
+
+
+def test_a_gang_that_changes_its_size_is_one_line(lines: list[EventDict]) -> None:
+    DecisionLog({}).scaled(gang_key("a"), "ScaledUp", "From 2 to 4 workers of at most 8")
+
+    (line,) = lines
+    assert ("gang_scaled", "default/a", "ScaledUp") == (line["event"], line["gang"], line["change"])
+    assert "From 2 to 4 workers of at most 8" == line["workers"]
+
+
+def test_a_gang_that_is_let_pass_says_which_one(lines: list[EventDict]) -> None:
+    binding = bound("a")
+    binding.placed = replace(binding.placed, backfilled=Backfilled(9, gang_key("b")))
+    DecisionLog({}).bound(binding)
+
+    assert ["default/b"] == [line["ahead_of"] for line in lines]
+
+
+def test_the_kind_of_the_cause_is_a_word_of_its_own(lines: list[EventDict]) -> None:
+    decisions = DecisionLog({})
+    misfit = Misfit(9, 0, 1, (), shortage=Shortage(Obstacle.TAINTS, 9))
+    room = waiting("b", misfit=misfit)
+    decisions.waits(waiting("a", Reason.WAITING_FOR_QUOTA, cause=QuotaShort("q", "f", "cpu", 2, 1)))
+    decisions.waits(room)
+    decisions.waits(waiting("c", with_group=GroupRejection("g", "default/b-0", room)))
+    decisions.waits(waiting("d"))
+
+    assert ["QuotaShort", "TAINTS", "TAINTS", ""] == [line["cause"] for line in lines]
 
 
 def test_a_gang_that_waits_is_a_line_only_when_its_reason_changes(lines: list[EventDict]) -> None:

@@ -167,3 +167,31 @@ async def test_a_gang_that_is_complete_is_forgotten() -> None:
 
     assert desk.look() is None
     assert {} == desk.missing_members._told
+
+
+def misspelt(name: str, **fields: Any) -> Pod:
+    return replace(
+        builders.pod(name, gang="A", created_at=fields.pop("created_at", BEGAN)), **fields
+    )
+
+
+async def test_pods_that_misspell_the_name_are_named() -> None:
+    desk = Desk(misspelt("p-0"))
+
+    ((kind, *about, note),) = await desk.told()
+
+    assert ("Warning", ["PodGroup", "a"]) == (kind, about)
+    assert 'pod p-0 names PodGroup "A", which does not exist: is this one meant?' == note
+
+
+async def test_pods_that_misspell_the_name_later_make_the_pod_group_told() -> None:
+    desk = Desk()
+    assert [] == await desk.told()
+    pod = misspelt("p-0", created_at=LATE)
+    desk.cache.upsert_pod(pod)
+
+    again = desk.missing_members.look(desk.cache.gang_queue.infos[pod.gang], LATE)
+    assert LATE + PATIENCE_SECONDS == again
+    desk.missing_members.look(desk.cache.gang_queue.infos[pod.gang], again)
+
+    assert [("Warning", "PodGroup", "a")] == [each[:3] for each in await desk.told(again)]

@@ -43,7 +43,9 @@ class Desk:
         self._clock = asyncio.get_running_loop().time
         busy = how.pop("busy", lambda: False)
         self.pod_events = PodEvents(
-            self.api, self.cache, Backpressure(busy), clock=lambda: BEGAN + self._clock(), **how
+            *(self.api, self.cache, Backpressure(busy)),
+            clock=lambda: BEGAN + self._clock(),
+            **{"stands_seconds": 5} | how,
         )
 
     def wait(
@@ -254,6 +256,31 @@ async def test_a_pod_without_a_gang_is_told_elsewhere() -> None:
         await here.at(6)
 
         assert ([], []) == (here.told(), here.told("Scheduled"))
+
+
+async def test_a_pod_without_a_gang_is_told_of_what_is_worth_no_event_of_a_gang() -> None:
+    async with desk() as here:
+        alone = builders.pod("alone")
+        here.cache.upsert_pod(alone)
+        here.gang = replace(builders.gang("b", members=[alone]), key=alone.gang)
+        here.wait("gang c comes first", Reason.WAITING_FOR_TURN)
+        await here.at(5)
+        here.wait("gang c comes first", Reason.WAITING_FOR_TURN)
+        await here.at(5 + SENT)
+
+        assert [("alone", "gang c comes first", 1)] == here.told()
+
+
+async def test_how_long_a_reason_must_stand_is_a_setting() -> None:
+    async with desk(stands_seconds=60) as here:
+        assert 60 == here.wait()
+        await here.at(59)
+        assert 60 == here.wait()
+        await here.at(60)
+        here.wait()
+        await here.at(60 + SENT)
+
+        assert [("a-0", FULL, 1)] == here.told()
 
 
 # Where a pod was bound.

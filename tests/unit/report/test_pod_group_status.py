@@ -6,16 +6,17 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.conditions import Finding
-from gang_scheduler.model.causes import NodeFault, NominationLost, UnknownLayers
+from gang_scheduler.model.causes.preemption import NodeFault, NominationLost
+from gang_scheduler.model.causes.topology import UnknownLayers
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.refs import ChargedTo
-from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.report.queues.queue_places import Place
+from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -1,12 +1,12 @@
 """What queues are charged is compared with the sum, and a difference is counted."""
 
-from gang_scheduler import telemetry
 from gang_scheduler.report.usage_sweep import UsageSweep
+from support import metric_values
 from support.queue_clusters import QueueCluster
 
 
 def counted() -> float:
-    return float(telemetry.USAGE_DIFFERENCES._value.get())
+    return metric_values.counted("pgs_queue_usage_differences_total")
 
 
 def test_only_a_difference_is_counted() -> None:

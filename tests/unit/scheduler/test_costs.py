@@ -20,7 +20,7 @@ from support.call_counts import Calls, at_most, calls_of
 
 SIZE = 20
 NODES = 500
-TRIAL, SEARCH = "gather.place", "search.find"
+TRIAL, SEARCH = "gather.place", "cheapest.find"
 EMPTY = "empty_cluster.EmptyCluster._fit"
 ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.EvictionSets._weighed"
 GAIN = "slots.Slots.gain"

@@ -8,12 +8,14 @@ import pytest
 
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Obstacle, Shortage
+from gang_scheduler.model.pods import HostPort
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import GPU, node, pod, snapshot
 
 BINPACK = PROFILES["binpack"]
+NOT_COUNTED: Any = {"asked": (), "one_a_node": False, "ruled_out": ()}
 
 
 def test_the_first_filter_to_reject_a_node_gives_the_reason() -> None:
@@ -48,7 +50,7 @@ def shortage(nodes: list[Node], near: list[bool] | None = None, **asks: Any) -> 
     where = None if near is None else np.array(near, dtype=np.bool_)
     trial = Trial(snapshot(nodes))
     found = diagnosis.diagnose(pod("a-0", **asks).pod_class, trial, BINPACK, where).shortage
-    return replace(found, oversized=()) if found else None
+    return replace(found, oversized=(), **NOT_COUNTED) if found else None
 
 
 def test_what_is_short_is_what_the_nearest_node_lacks() -> None:
@@ -98,3 +100,53 @@ def test_of_several_rules_that_break_the_one_of_most_nodes_is_named() -> None:
 
 def test_where_there_is_room_nothing_is_short() -> None:
     assert shortage([node("n1")]) is None
+
+
+def counted(nodes: list[Node], near: list[bool] | None = None, **asks: Any) -> Shortage:
+    """Return all that is told of what a pod is short of."""
+    where = None if near is None else np.array(near, dtype=np.bool_)
+    found = diagnosis.diagnose(pod("a-0", **asks).pod_class, Trial(snapshot(nodes)), BINPACK, where)
+    assert found.shortage is not None
+    return found.shortage
+
+
+def test_what_is_asked_for_is_told_of_what_every_node_has_too_little_of() -> None:
+    without_gpu = node("n1", cpu=1)
+
+    # One node lacks both, and the other only the GPUs.
+    assert ((GPU, 8),) == counted([without_gpu, node("n2", cpu=9, gpu=7)], cpu=8, gpu=8).asked
+    # Here one has enough GPUs, and the other enough CPUs.
+    several = counted([node("n1", cpu=1, gpu=8), node("n2", cpu=9, gpu=7)], cpu=8, gpu=8).asked
+    assert {("cpu", 8000), (GPU, 8)} == set(several)
+
+
+def test_it_is_told_whether_a_node_could_hold_two() -> None:
+    assert counted([node("n1", gpu=7)], gpu=8).one_a_node
+    assert not counted([node("n1", gpu=1), node("n2", gpu=4, unschedulable=True)], gpu=2).one_a_node
+
+
+def test_nodes_with_room_that_are_ruled_out_are_counted_by_the_first_rule() -> None:
+    nodes = [
+        node("full", gpu=7),
+        node("c1", gpu=8, unschedulable=True, taints=["a=b:NoSchedule"]),
+        node("c2", gpu=8, unschedulable=True),
+        node("c3", gpu=7, unschedulable=True),
+        node("down", gpu=8, ready=False),
+    ]
+
+    expected = {Obstacle.UNSCHEDULABLE: 2, Obstacle.NOT_READY: 1}
+    assert expected == dict(counted(nodes, gpu=8).ruled_out)
+    # In the order of their names.
+    near = [True, False, False, False, True]
+    assert {Obstacle.UNSCHEDULABLE: 1} == dict(counted(nodes, near, gpu=8).ruled_out)
+
+
+def test_where_rules_about_other_pods_keep_it_away_too_the_nodes_are_not_counted() -> None:
+    taken = pod("x", node="n1", ports=[HostPort(80)])
+    trial = Trial(snapshot([node("n1", cpu=8), node("n2", cpu=1)], bound=[taken]))
+
+    asks = pod("a-0", cpu=4, ports=[HostPort(80)]).pod_class
+    found = diagnosis.diagnose(asks, trial, BINPACK).shortage
+
+    assert found is not None
+    assert (Obstacle.RESOURCES, ()) == (found.obstacle, found.asked)

@@ -1,5 +1,6 @@
 """How much is searched in a cycle, and how it is shared."""
 
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.effort import (
     LEAST,
     MOST_LOOKS,
@@ -109,7 +110,7 @@ def test_something_may_be_found_beyond_the_share_but_not_without_end() -> None:
 
 
 def test_where_all_is_used_up_nothing_is_begun() -> None:
-    effort = Effort(GANGS[:1], taken_at=0)
+    effort = Effort()
     effort.spend(MOST_OF_ALL)
     effort.begin(GANGS[0])
 
@@ -120,3 +121,24 @@ def test_where_all_is_used_up_nothing_is_begun() -> None:
 def test_more_nodes_and_classes_cost_more_looks() -> None:
     assert 2 * looks(5_000) == looks(5_000, classes=2)
     assert looks(8) < looks(5_000) < looks(20_000)
+
+
+def test_the_extra_looks_of_a_turn_are_there_once_all_others_are_spent() -> None:
+    effort = Effort(GANGS)
+    turn = next(key for key in GANGS if _extra(key))
+    effort.begin(next(key for key in GANGS if key != turn))
+    effort.spend(MOST_OF_ALL)
+    assert effort.is_used_up()
+
+    effort.begin(turn)
+
+    assert effort.may_begin()
+    assert RESERVED == use_up(effort)
+    assert effort.is_used_up()
+
+
+def _extra(key: GangKey) -> bool:
+    """Return whether a gang has its turn now."""
+    effort = Effort(GANGS)
+    effort.begin(key)
+    return use_up(effort) > SHARE

@@ -33,7 +33,8 @@ def test_directories_inside_of_directories_are_read_on_demand(tmp_path: Path) ->
 def test_a_directory_of_directories_alone_asks_for_recursion(tmp_path: Path) -> None:
     (tmp_path / "deeper").mkdir()
 
-    said = "has no file that ends in .json, .yaml, .yml; -R reads the directories in it, too"
+    ends = "has no file that ends in .json, .jsonl, .jsonl.gz, .yaml, .yml"
+    said = f"{ends}; -R reads the directories in it, too"
     assert [Problem(f"{tmp_path}: {said}")] == list(documents.read([str(tmp_path)]))
 
 
@@ -56,7 +57,7 @@ def test_what_cannot_be_read_is_a_problem_with_a_place(tmp_path: Path) -> None:
 
     expected = [
         Problem(f"{names[0]}: is not UTF-8 text: invalid start byte at byte 0"),
-        Problem(f"{names[1]}: has no file that ends in .json, .yaml, .yml"),
+        Problem(f"{names[1]}: has no file that ends in .json, .jsonl, .jsonl.gz, .yaml, .yml"),
         Problem(f"{names[2]}: cannot be read: No such file or directory"),
         Problem('"": cannot be read: No such file or directory'),
     ]

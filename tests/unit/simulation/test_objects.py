@@ -94,10 +94,10 @@ def test_a_generated_name_does_not_depend_on_what_is_skipped() -> None:
 def test_what_is_left_out_is_noted() -> None:
     found = loaded(
         "{kind: Node, apiVersion: v1, metadata: {name: n}}\n---\n"
-        "{kind: Deployment, apiVersion: apps/v1}\n"
+        "{kind: DaemonSet, apiVersion: apps/v1}\n"
     )
 
-    expected = ("f: document 2: Deployment (apps/v1) is not a kind that matters here; skipped",)
+    expected = ("f: document 2: DaemonSet (apps/v1) is not a kind that matters here; skipped",)
     assert expected == found.notes
 
 

@@ -15,10 +15,10 @@ def loaded(*texts: str) -> Objects:
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        (f"{{kind: Deployment, apiVersion: apps/v1, spec: {{{POD}}}}}", 1),
-        (f"{{kind: CronJob, apiVersion: batch/v1, spec: {{jobTemplate: {{spec: {{{POD}}}}}}}}}", 1),
-        (f"{{kind: RayCluster, apiVersion: ray.io/v1, spec: {{workers: [{{{POD}}}]}}}}", 1),
-        (f"{{kind: Deployment, apiVersion: apps/v1, metadata: {{uid: u}}, spec: {{{POD}}}}}", 0),
+        (f"{{kind: DaemonSet, apiVersion: apps/v1, spec: {{{POD}}}}}", 1),
+        (f"{{kind: Plan, apiVersion: x.io/v1, spec: {{jobTemplate: {{spec: {{{POD}}}}}}}}}", 1),
+        (f"{{kind: RayCluster, apiVersion: example.com/v1, spec: {{workers: [{{{POD}}}]}}}}", 1),
+        (f"{{kind: DaemonSet, apiVersion: apps/v1, metadata: {{uid: u}}, spec: {{{POD}}}}}", 0),
         ("{kind: Service, apiVersion: v1, spec: {ports: []}}", 0),
         ("{kind: Widget, apiVersion: example.com/v1, spec: 3}", 0),
     ],
@@ -29,13 +29,13 @@ def test_workloads_of_manifests_lack_pods(text: str, number: int) -> None:
 
 def test_a_line_says_whether_pods_are_missing() -> None:
     lines = loaded(
-        f"{{kind: Deployment, apiVersion: apps/v1, spec: {{{POD}}}}}",
+        f"{{kind: DaemonSet, apiVersion: apps/v1, spec: {{{POD}}}}}",
         *["{kind: Secret, apiVersion: v1}"] * 3,
     ).notes
 
     expected = (
         (
-            "f: document 1: Deployment (apps/v1) has a pod template, and its pods are not made "
+            "f: document 1: DaemonSet (apps/v1) has a pod template, and its pods are not made "
             "here; skipped"
         ),
         "f: document 2 and 2 more: Secret (v1) is not a kind that matters here; skipped",

@@ -8,10 +8,10 @@ import pytest
 from gang_scheduler.api.kinds import NATIVE_POD_GROUPS, POD_DISRUPTION_BUDGETS
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.affinity.requirements import Operator, Requirement
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
-from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules

@@ -13,13 +13,13 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.watch import envelope
 from gang_scheduler.watch.known_objects import KnownObjects
 from support import cache_feeding
+from support import decoded as pod_decode
 from support.api_objects import node_body, pod_body
 from support.builders import SCHEDULER
 

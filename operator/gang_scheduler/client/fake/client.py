@@ -160,6 +160,11 @@ class FakeApi:
                 for each in found
             }
 
+    async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
+        """Return an object of any kind."""
+        async with self._call("get", namespace, name, {"resource": gvr}):
+            return self.cluster.get(gvr, namespace, name)
+
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""
         async with self._call("get_lease", namespace, name):

@@ -1,8 +1,9 @@
 """Annotations of a PodGroup or of pods that say how a gang is scheduled."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
@@ -10,7 +11,9 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode.durations import duration
 from gang_scheduler.decode.fields import field, whole_number
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangName
 
 MOST_GROUPS = 64
@@ -50,6 +53,41 @@ def read(present: Mapping[str, str]) -> GangOptions:
     )
     faults.check()
     return found
+
+
+_OPTIONS: Final = {
+    annotations.GANG_GROUPS: "groups",
+    annotations.GANG_MODE: "strict",
+    annotations.GANG_MATCH_POLICY: "match_policy",
+    annotations.GANG_WAITING_TIME: "timeout_seconds",
+    annotations.GANG_TOTAL_NUMBER: "total",
+    annotations.MIN_RUNTIME: "min_runtime_seconds",
+}
+"""The option that each annotation says."""
+
+
+def problem_of(
+    pod: str, present: Mapping[str, str], options: GangOptions, elsewhere: str
+) -> Problem | None:
+    """Return which options a member asks for that its gang does not have, by its namespace/name.
+
+    `elsewhere` is said of each: where it belongs. None for most pods, at the cost of one look.
+    """
+    if _OPTIONS.keys().isdisjoint(present):
+        return None
+    try:
+        said = read(present)
+    except InvalidField as error:
+        return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {error}"))
+    text = "; ".join(f"{field(key)} {elsewhere}" for key in _others(present, said, options))
+    return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {text}")) if text else None
+
+
+def _others(present: Mapping[str, str], said: GangOptions, options: GangOptions) -> Iterator[str]:
+    """Yield the annotations that say something else than the options of the gang."""
+    for key, option in _OPTIONS.items():
+        if key in present and getattr(said, option) != getattr(options, option):
+            yield key
 
 
 def min_runtime(present: Mapping[str, str]) -> int:

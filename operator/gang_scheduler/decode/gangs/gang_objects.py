@@ -1,4 +1,4 @@
-"""Objects that describe gangs, and PodGroups among them. `decode.jobs` has the others."""
+"""Objects that describe gangs, and PodGroups among them. `decode.workloads` has the others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,8 +34,10 @@ class GangObject:
     queue of its pods, and `workload` how these name it: by its uid, or by namespace/name. Of a Job,
     `pods` is how many it can have, `run_time` how long they run with what is wrong with that,
     `failures` what evictions mean for it, and `failed_gang` the gang of its pods if it has failed.
-    Of a JobSet, `parts` are its replicatedJobs with how many pods each can have. If it is not
-    `readable`, all of these stay as they were known.
+    Of a JobSet, `parts` are its replicatedJobs with how many pods each can have, and of one that a
+    TrainJob owns, `by_default` are its gangs where pods of TrainJobs are gangs without asking;
+    `in_order`: some of its pods are created only after others. If it is not `readable`, all of
+    these stay as they were known.
     """
 
     uid: str
@@ -43,6 +45,8 @@ class GangObject:
     misplaced: MisplacedRequest | None = None
     pods: JobPods | None = None
     parts: tuple[tuple[str, int], ...] = ()
+    by_default: tuple[GangSpec, ...] | None = None
+    in_order: bool = False
     failures: JobFailures | None = None
     failed_gang: GangKey | None = None
     workload: str = ""

@@ -7,8 +7,8 @@
 | node_requirements | what a pod asks of a node, interned: read once if equal    |
 | affinity          | affinity, anti-affinity and spread constraints             |
 | volumes           | claims and disks that may decide where a pod goes          |
-| membership        | the labels and annotations by which a pod names its gang   |
+| membership        | which gang a pod is in, as which role and with which rank  |
 | faults            | what is wrong with what a pod says of its gang             |
-| rank              | the rank of a pod among the members of its gang            |
+| rank              | the indexes of a pod that its rank is made of              |
 | podsets           | the topology request of a podset, as Kueue defines it      |
 """

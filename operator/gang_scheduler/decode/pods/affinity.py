@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import label_selectors
-from gang_scheduler.model.pod_affinity import (
+from gang_scheduler.model.affinity.pod_affinity import (
     Affinity,
     AffinityTerm,
     Clause,
@@ -18,7 +18,7 @@ from gang_scheduler.model.pod_affinity import (
     PodSelector,
     Spread,
 )
-from gang_scheduler.model.requirements import Operator, Requirement
+from gang_scheduler.model.affinity.requirements import Operator, Requirement
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.affinity import (
     PREFERRED,

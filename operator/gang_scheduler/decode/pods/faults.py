@@ -3,7 +3,7 @@
 A gang that is asked for in a way that is not understood must not become single pods.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
@@ -14,7 +14,7 @@ from gang_scheduler.decode.keys import label_field
 from gang_scheduler.decode.pods.rank import Rank, index_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.network.topology_request import PodSet
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
@@ -23,7 +23,8 @@ from gang_scheduler.wire.metadata import Metadata
 _PAIRS: Final = (annotations.GANG_MIN_AVAILABLE_LABEL, annotations.GANG_MIN_AVAILABLE)
 _TELLING: Final = (*keys.PREFIXES, keys.POD_GROUP_PREFIX, *_PAIRS, *keys.FOREIGN)
 _FINE_LABELS: Final = keys.LABELS | {annotations.GANG_NAME_LABEL}
-_FINE: Final = keys.ANNOTATIONS - {annotations.GANG_MIN_AVAILABLE}
+_FINE: Final = keys.ANNOTATIONS - {annotations.GANG_MIN_AVAILABLE, annotations.ROLES}
+_OF_GANGS: Final = frozenset({annotations.ELASTIC, annotations.MIN_RUNTIME})
 _NO: Final = frozenset({"false"})
 _YES_OR_NO: Final = frozenset({"true", "false"})
 _INSTEAD: Final = (
@@ -54,9 +55,12 @@ def problem_of(
     )
     queue = None if bound else naming.misplaced(metadata.labels, metadata.annotations)
     lasting = durations.says(metadata.labels, metadata.annotations)
-    if not (is_unreadable or queue or lasting or _tells(metadata, is_alone=is_alone)):
+    of_gangs = is_alone and not _OF_GANGS.isdisjoint(metadata.annotations)
+    if not (is_unreadable or queue or lasting or of_gangs or _tells(metadata, is_alone=is_alone)):
         return None
     found = [*_misspelt(metadata), *_unreadable(metadata, podset)]
+    if annotations.ROLES in metadata.annotations and gang.source != gang_sources.ANNOTATION.name:
+        found.append(_Fault(f"{field(annotations.ROLES)} belongs on the PodGroup of the pod"))
     if queue is not None:
         found.append(_Fault(str(queue)))
     if is_alone:
@@ -69,11 +73,22 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
     heard = _NO if is_alone else _YES_OR_NO
     if metadata.labels.get(annotations.JOB_GANG_LABEL, "false") not in heard:
         return True
-    if any(map(keys.meant_by, metadata.labels)) or any(map(keys.meant_by, metadata.annotations)):
+    if any(map(keys.is_odd_label, metadata.labels)):
+        return True
+    if any(map(keys.is_odd_annotation, metadata.annotations)):
         return True
     labels = [key for key in metadata.labels if key.startswith(_TELLING)]
     present = [key for key in metadata.annotations if key.startswith(_TELLING)]
+    if is_alone and _asks_in_vain(metadata, labels, present):
+        return True
     return not (_FINE_LABELS.issuperset(labels) and _FINE.issuperset(present))
+
+
+def _asks_in_vain(metadata: Metadata, labels: Collection[str], present: Collection[str]) -> bool:
+    """Return whether a pod that is in no gang has keys that are for members."""
+    if annotations.ROLE in labels or _is_half_a_group(metadata):
+        return True
+    return not keys.OPTIONS.isdisjoint(present)
 
 
 def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
@@ -86,7 +101,7 @@ def _misspelt(metadata: Metadata) -> Iterator[_Fault]:
     """Yield keys that are unknown or not read, and values that are neither yes nor no."""
     for unknown in keys.unknown_labels(metadata.labels):
         yield _Fault(str(unknown))
-    for unknown in keys.unknown_annotations(metadata.annotations):
+    for unknown in keys.unknown_annotations(metadata.annotations, metadata.labels):
         yield _Fault(str(unknown))
     for unread in keys.not_read(metadata.labels, metadata.annotations):
         yield _Fault(str(unread), Reason.UNSUPPORTED_FEATURE)
@@ -114,22 +129,42 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
     """Yield what asks for a gang and makes none."""
     if metadata.labels.get(annotations.JOB_GANG_LABEL) == "true":
         where = label_field(annotations.JOB_GANG_LABEL)
-        text = f"{where} makes gangs of the pods of Jobs and JobSets, not of {_kind(metadata)}"
+        text = f"{where} makes no gang of {_kind(metadata)}"
         yield _Fault(f"{text}: {_INSTEAD}", Reason.UNSUPPORTED_FEATURE)
+    if annotations.ELASTIC in metadata.annotations:
+        yield _Fault(f"{field(annotations.ELASTIC)} is for a gang, and this pod is in none")
+    try:
+        durations.duration(metadata.annotations, annotations.MIN_RUNTIME)
+    except InvalidField as error:
+        yield _Fault(str(error))
     if annotations.GANG_MIN_AVAILABLE in metadata.annotations:
         needed = field(annotations.GANG_NAME)
         yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE}")
+    for key in sorted(keys.OPTIONS.intersection(metadata.annotations)):
+        yield _Fault(f"{field(annotations.GANG_NAME)} is required beside {key}")
+    if _is_half_a_group(metadata):
+        needed = label_field(annotations.KUEUE_POD_GROUP)
+        yield _Fault(f"{needed} is required beside {annotations.KUEUE_POD_GROUP_TOTAL}")
     if annotations.GANG_MIN_AVAILABLE_LABEL in metadata.labels:
         needed = label_field(annotations.GANG_NAME_LABEL)
         yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE_LABEL}")
+    if annotations.ROLE in metadata.labels:
+        where = label_field(annotations.ROLE)
+        yield _Fault(f"{where} is the role of a member of a gang, and this pod is in none")
     for where, product in keys.foreign(metadata.labels, metadata.annotations):
         text = f"{where} is for {product}, and makes no gang here: {_INSTEAD}"
         yield _Fault(text, Reason.UNSUPPORTED_FEATURE)
 
 
+def _is_half_a_group(metadata: Metadata) -> bool:
+    """Return whether a pod says how many are in its pod group of Kueue, and not which that is."""
+    is_counted = annotations.KUEUE_POD_GROUP_TOTAL in metadata.annotations
+    return is_counted and annotations.KUEUE_POD_GROUP not in metadata.labels
+
+
 def _kind(metadata: Metadata) -> str:
-    """Return which kind of controller a pod has, as in "not of a StatefulSet"."""
+    """Return which kind of controller a pod has, as in "no gang of the pods of a ReplicaSet"."""
     for each in metadata.owner_references:
         if each.controller:
-            return f"a {each.kind}"
+            return f"the pods of a {each.kind}"
     return "a pod without a controller"

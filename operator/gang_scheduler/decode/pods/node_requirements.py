@@ -11,8 +11,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import affinity
 from gang_scheduler.decode.pods.requests import pod_requests, said_of_a_resize
+from gang_scheduler.model.affinity.requirements import NodeTerm, Requirement
 from gang_scheduler.model.pods import HostPort, PodClass, Toleration
-from gang_scheduler.model.requirements import NodeTerm, Requirement
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.affinity import PREFERRED, PreferredSchedulingTerm
 from gang_scheduler.wire.containers import Container

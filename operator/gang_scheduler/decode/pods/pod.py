@@ -8,7 +8,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.decode import durations
 from gang_scheduler.decode.fields import read, timestamp
 from gang_scheduler.decode.network import gang_requests
-from gang_scheduler.decode.pods import faults, membership, node_requirements, podsets, rank, volumes
+from gang_scheduler.decode.pods import faults, node_requirements, podsets, volumes
+from gang_scheduler.decode.pods.membership import Membership, job_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire import pods as pod_wire
@@ -27,16 +28,16 @@ NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
 """Kinds of owners that recreate a pod on its node at once after an eviction."""
 
 
-def pod(body: Mapping[str, Any]) -> Pod:
+def pod(body: Mapping[str, Any], membership: Membership) -> Pod:
     """Return the pod. Raises InvalidField that names the field and the value."""
-    return pod_from_wire(read(body, pod_wire.Pod))
+    return pod_from_wire(read(body, pod_wire.Pod), membership)
 
 
-def pod_from_wire(source: pod_wire.Pod) -> Pod:
+def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
     """Return the pod of a decoded struct. Raises InvalidField, for example for a bad quantity."""
     metadata, spec = source.metadata, source.spec
-    job = membership.job_of(metadata)
-    gang, place = membership.gang_of(source), rank.rank_of(metadata)
+    job = job_of(metadata)
+    gang, place = membership.gang_of(source), membership.rank_of(metadata)
     podset = podsets.podset_of(metadata)
     return Pod(
         uid=metadata.uid,
@@ -58,6 +59,7 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         stateful_set=_stateful_set(metadata),
         problem=faults.problem_of(metadata, gang, place, podset, bound=bool(spec.node_name)),
         rank=place,
+        role=sys.intern(membership.role_of(metadata)),
         podset=podset,
         gang_request=gang_requests.of_pod(metadata.annotations),
         volumes=volumes.volumes_of(source),
@@ -67,7 +69,7 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
             spec.active_deadline_seconds, metadata.labels, metadata.annotations
         ),
         labels=metadata.labels,
-        annotations=_known(metadata.annotations),
+        annotations=_known(metadata.annotations, membership.prefixes),
         pinned=_pinned(metadata),
         unscheduled=_unscheduled(source.status),
         scheduled_at=_scheduled_at(source.status),
@@ -120,5 +122,6 @@ def _pinned(metadata: Metadata) -> bool:
     return mirrored or any(each.kind in NEVER_WITHOUT for each in metadata.owner_references)
 
 
-def _known(present: Mapping[str, str]) -> Mapping[str, str]:
-    return {key: text for key, text in present.items() if key.startswith(KNOWN_ANNOTATIONS)}
+def _known(present: Mapping[str, str], more: tuple[str, ...]) -> Mapping[str, str]:
+    known = KNOWN_ANNOTATIONS + more
+    return {key: text for key, text in present.items() if key.startswith(known)}

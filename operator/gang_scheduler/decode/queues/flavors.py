@@ -8,7 +8,7 @@ from gang_scheduler.decode.queues.declared import DeclaredFlavor
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.queues import Flavor, Product
-from gang_scheduler.wire.flavors import ResourceFlavor
+from gang_scheduler.wire.queues.flavors import ResourceFlavor
 
 
 def of(product: Product) -> Callable[[Mapping[str, Any]], DeclaredFlavor]:

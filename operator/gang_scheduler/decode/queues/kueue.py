@@ -9,6 +9,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, label_selectors
 from gang_scheduler.decode.queues import values
 from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.affinity.requirements import Requirement
 from gang_scheduler.model.queues import (
     EvictionPolicy,
     EvictionRules,
@@ -23,9 +24,8 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.model.requirements import Requirement
-from gang_scheduler.wire import kueue as wire
 from gang_scheduler.wire.quantities import Quantity
+from gang_scheduler.wire.queues import kueue as wire
 
 V1BETA1, V1ALPHA1 = "v1beta1", "v1alpha1"
 USAGE_BASED, NOT_USAGE_BASED = "UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing"

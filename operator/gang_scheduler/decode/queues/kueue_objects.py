@@ -7,7 +7,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.queues import values
 from gang_scheduler.decode.queues.declared import AdmissionCheck, LocalQueue, WorkloadPriorityClass
 from gang_scheduler.model.queues import QueueKind, QueueRef, StopPolicy
-from gang_scheduler.wire import kueue as wire
+from gang_scheduler.wire.queues import kueue as wire
 
 MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
 _ONE_CLUSTER: Final = (

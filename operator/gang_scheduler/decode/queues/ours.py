@@ -13,6 +13,7 @@ from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.decode import durations, fields, label_selectors
 from gang_scheduler.decode.queues import values
 from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.affinity.requirements import Requirement
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
@@ -37,7 +38,6 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.model.requirements import Requirement
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.quantities import Quantities
 from gang_scheduler.wire.selectors import LabelSelector

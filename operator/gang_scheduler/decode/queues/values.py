@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.model import resources
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.quantities import Quantity
 

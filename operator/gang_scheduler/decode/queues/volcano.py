@@ -23,7 +23,7 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.wire import volcano as wire
+from gang_scheduler.wire.queues import volcano as wire
 
 STRATEGIES: Final = {
     "": Strategy.BEST_EFFORT_FIFO,

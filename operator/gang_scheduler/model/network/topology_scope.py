@@ -11,7 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gang_scheduler.model.causes import InvalidSlice, LayersApart, SliceFault, UnknownLayers
+from gang_scheduler.model.causes.topology import (
+    InvalidSlice,
+    LayersApart,
+    SliceFault,
+    UnknownLayers,
+)
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Topology

@@ -11,7 +11,6 @@ from typing import Final
 
 import anyio
 
-from gang_scheduler import telemetry
 from gang_scheduler.api.kinds import GVR, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
@@ -19,6 +18,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
 
 MOST_SECONDS: Final = 2.0
 """How long an eviction waits for it."""
@@ -55,6 +55,6 @@ class EvictionWriter:
             try:
                 await self._api.patch_status(gvr, key.namespace, key.name, status)
             except ApiError as error:
-                telemetry.WRITES.labels("pod_group_evictions", error.kind.value).inc()
+                metrics.WRITES.labels("pod_group_evictions", error.kind.value).inc()
             else:
-                telemetry.WRITES.labels("pod_group_evictions", "written").inc()
+                metrics.WRITES.labels("pod_group_evictions", "written").inc()

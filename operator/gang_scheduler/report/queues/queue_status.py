@@ -9,7 +9,7 @@ from typing import Any
 
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
-from gang_scheduler.model.causes import QueueInactive
+from gang_scheduler.model.causes.queues import QueueInactive
 from gang_scheduler.model.queues import (
     GPU,
     Amounts,
@@ -20,7 +20,7 @@ from gang_scheduler.model.queues import (
     StopPolicy,
 )
 from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.texts.cause_texts import text_of
 
 ACTIVE = "Active"
 OVERSUBSCRIBED = "Oversubscribed"
@@ -121,9 +121,15 @@ def share_of(share: Fraction | None) -> str | None:
 
 def _oversubscribed(figures: QueueFigures) -> Finding:
     if figures.oversubscribed:
-        words = "the queues below were promised more than this one"
+        more = ", ".join(_more(key, *each) for key, each in sorted(figures.oversubscribed.items()))
+        words = f"the queues below were promised {more}"
         return Finding(OVERSUBSCRIBED, status=True, reason="PromisedMore", message=words)
     return Finding(OVERSUBSCRIBED, status=False, reason="Covered")
+
+
+def _more(key: FlavorResource, promised: int, own: int) -> str:
+    amounts = f"{quantity_of(key.resource, promised)} of {quantity_of(key.resource, own)}"
+    return f"{amounts} {key.resource} in flavor {key.flavor}"
 
 
 def _starving(figures: QueueFigures) -> Finding:

@@ -10,7 +10,6 @@ from typing import Any, Final, Protocol
 
 import structlog
 
-from gang_scheduler import telemetry
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
@@ -18,6 +17,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.queues import QueueFigures, QueueKind, QueueRef, RecentUsage
 from gang_scheduler.report.queues import queue_status
 from gang_scheduler.report.queues.queue_status import Status, View
+from gang_scheduler.telemetry import metrics
 
 LEAST_SECONDS: Final = 10
 """The least time between two writes of one queue: figures change with every pod."""
@@ -130,11 +130,11 @@ class QueueWriter:
         try:
             await self._api.patch_status(QUEUES, "", name, patch)
         except ApiError as error:
-            telemetry.WRITES.labels("queue_status", error.kind.value).inc()
+            metrics.WRITES.labels("queue_status", error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT):
                 self._written.pop(uid, None)
                 self._news.set()
             elif error.kind is Kind.REFUSED:
                 log.warning("status_refused", what="queue", name=name, error=str(error))
         else:
-            telemetry.WRITES.labels("queue_status", "written").inc()
+            metrics.WRITES.labels("queue_status", "written").inc()

@@ -10,9 +10,9 @@ from collections import Counter
 
 import numpy as np
 
+from gang_scheduler.model.affinity.pod_affinity import Affinity
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
-from gang_scheduler.model.pod_affinity import Affinity
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.label_domains import Caps

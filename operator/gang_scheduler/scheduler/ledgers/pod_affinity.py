@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from gang_scheduler.model.affinity.pod_affinity import AffinityCounts, AffinityTerm, PodSelector
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pod_affinity import AffinityCounts, AffinityTerm, PodSelector
 from gang_scheduler.model.pods import PodClass
 
 K = TypeVar("K", bound=Hashable)

@@ -31,6 +31,9 @@ def pack(
     None if there is no way, or looks were used up before one was found. `counts` is by class,
     `slots` classes by nodes, `requests` classes by resources and `free` nodes by resources.
     """
+    if not len(free):
+        # Nor are there resources then that requests could be compared by.
+        return None
     alike = np.concatenate([free, slots.T], axis=1).tolist()
     nodes = sorted(range(len(free)), key=lambda node: (alike.index(alike[node]), node))
     # The largest class first: it has the least choice.

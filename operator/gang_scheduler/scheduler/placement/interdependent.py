@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
+from gang_scheduler.model.affinity.pod_affinity import Affinity
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.model.pod_affinity import Affinity
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.effort import looks

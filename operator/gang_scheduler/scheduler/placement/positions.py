@@ -7,13 +7,8 @@ import numpy as np
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.nodes import ABSENT, IntArray
-from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.placement_units import RankedMembers
-
-
-def in_line(part: RankedMembers) -> list[Pod]:
-    """Return the members that wait and those that have a node, in rank order."""
-    return sorted((*part.members, *part.bound_members), key=rank_key)
 
 
 def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:
@@ -22,7 +17,7 @@ def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> S
     Members may be missing now. So the first way to count is taken by which no slice is in two
     domains; if there is none, positions without gaps.
     """
-    line = in_line(part)
+    line = part.in_line()
     ways = _ways_to_count(line, max(part.sizes), complete=complete)
     places = places_of(line, tree)
     return next((way for way in ways if _agree(way, places, part, tree)), range(len(line)))
@@ -32,7 +27,7 @@ def slices_hold(part: RankedMembers, tree: Topology) -> bool:
     """Return whether there is a way to count the bound members by which no slice is broken."""
     if max(part.sizes) == 1:
         return True
-    line = in_line(part)
+    line = part.in_line()
     places = places_of(line, tree)
     ways = _ways_to_count(line, max(part.sizes), complete=True)
     return any(_agree(way, places, part, tree) for way in ways)
@@ -41,12 +36,13 @@ def slices_hold(part: RankedMembers, tree: Topology) -> bool:
 def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterator[Sequence[int]]:
     """Yield how members may have been counted when they were placed first, the likeliest first.
 
-    By indexes, if all members have different ones. Indexes need not begin at 0, which a leader may
-    have; and the first members of an incomplete gang may be missing. If indexes had gaps from the
-    beginning, members were counted in line, without gaps.
+    By indexes, if all members have different ones that ascend, as they need not beside roles.
+    Indexes need not begin at 0, which a leader may have; and the first members of an incomplete
+    gang may be missing. If indexes had gaps from the beginning, members were counted in line,
+    without gaps.
     """
     ranks = [pod.rank for pod in line]
-    if all(len(rank) == 1 for rank in ranks) and len(set(ranks)) == len(ranks):
+    if all(len(rank) == 1 for rank in ranks) and ranks == sorted(set(ranks)):
         first = ranks[0][0]
         missing = range(min(first + 1, size))
         for number in missing if complete else reversed(missing):

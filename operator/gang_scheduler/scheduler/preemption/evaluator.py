@@ -1,44 +1,38 @@
 """What becomes of a group that does not fit: it waits for pods that leave, or evicts pods."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.evictions import Forgotten
-from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup
+from gang_scheduler.model.gangs import BlockCause, GangGroup
 from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
-from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.preemption import search
-from gang_scheduler.scheduler.preemption.judge import Judge
+from gang_scheduler.scheduler.preemption.departures import Departures
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
-from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, usage_of
-from gang_scheduler.scheduler.preemption.search import ANY_PRIORITY, Found
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
+from gang_scheduler.scheduler.preemption.preemptor import (
+    Nominee,
+    Placements,
+)
+from gang_scheduler.scheduler.preemption.search import cheapest
+from gang_scheduler.scheduler.preemption.search.cheapest import Found
+from gang_scheduler.scheduler.preemption.victim_pools import VictimPools
 from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.rights.yielded import Memory
-from gang_scheduler.scheduler.trial import Trial, merged
+from gang_scheduler.scheduler.trial import Trial
 
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
-
-PODS_A_LOOK: Final = 2
-"""How many potential victims are looked at in the time of a look."""
-
-MOST_LOOKS: Final = 1_500
-"""Looks that all potential victims of one gang count as at most."""
-
-_VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
-"""Up to which priority pods may be evicted, the gangs that are spared, and the pods that are."""
+PROMISED = PreemptionOutcome(PreemptionVerdict.PROMISED)
+NOT_SEARCHED = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS, cut_off=True)
 
 
 class Foreseen(NamedTuple):
@@ -56,16 +50,8 @@ class PreemptionEvaluator:
         self._trial = trial
         self._profile = profile
         self._bound_pods = snapshot.bound_pods or BoundPods()
-        # The room of all pods that leave in any case; victims of this cycle are added.
-        self._left = usage_of(self._bound_pods.leaving, trial.nodes)
-        self._victims: list[BoundPod] = []
-        self._gone = [each for each in self._bound_pods.leaving if each.pod.living]
-        self._numbers = Counter(each.gang for each in self._gone)
-        self._by_priority: dict[_VictimsKey, PotentialVictims] = {}
-        self._leant_on: frozenset[PodSelector] = frozenset()
-        self._bound = frozenset(each.gang for each in self._bound_pods.pods)
-        evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
-        self._lowest = min(evictable, default=None)
+        self.departures = Departures(self._bound_pods, trial, profile)
+        self.pools = VictimPools(snapshot, trial, profile, self.departures)
         self._memory = Memory(snapshot.yielded)
         self.nominated_room = NominatedRoom(_ranked(snapshot), trial, _queues(snapshot))
         self.preemptions: list[Preemption] = []
@@ -92,7 +78,7 @@ class PreemptionEvaluator:
         displacing = causes <= {BlockCause.UNDER_WAY}
         will_pay = claim is None or not self._lacks_quota(claim)
         waits = (
-            self._wait_for_leaving(group, units, nominations, displacing=displacing)
+            self._wait_for_leaving(group, units, nominations, claim, displacing=displacing)
             if will_pay
             else None
         )
@@ -102,12 +88,13 @@ class PreemptionEvaluator:
         if nominations and BlockCause.UNDER_WAY in causes:
             self.nominated_room.keep(nominations)
             return TERMINATING
-        potential = self._potential_victims(group, units, claim)
+        potential = self._potential(group, units, claim)
         if potential is None:
-            return NO_VICTIMS
+            is_cut_off = claim is not None and self._trial.effort.cut_off
+            return NOT_SEARCHED if is_cut_off else NO_VICTIMS
         if blocks:
             return PreemptionOutcome(PreemptionVerdict.BLOCKED, block=min(blocks))
-        return self._evict(group, units, nominations, potential)
+        return self._evict(group, units, nominations, claim, potential)
 
     def foreseen(
         self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim
@@ -115,16 +102,16 @@ class PreemptionEvaluator:
         """Return what an attempt would come to that finds victims; None if it finds none."""
         if not any(gang.lacking for gang in group.waiting):
             return None
-        if not self._lacks_quota(claim) and self._preemptor(units).place(None) is not None:
+        has_quota = not self._lacks_quota(claim)
+        if has_quota and self.departures.preemptor(units).place(None) is not None:
             return Foreseen()
         if any(gang.preemption_block is not None for gang in group.waiting):
             return None
-        potential = self._potential_victims(group, units, claim)
-        found = search.find(self._preemptor(units), potential) if potential is not None else None
-        if found is None or potential is None or potential.judge is None:
+        potential = self._potential(group, units, claim)
+        if potential is None or potential.judge is None:
             return None
-        limit = self._profile.preemption.most_victims
-        if limit and len(found.victims) > limit:
+        found = cheapest.find(self.departures.preemptor(units), potential)
+        if found is None or self._has_too_many(found):
             return None
         borrows = potential.judge.borrows(found.victims)
         return Foreseen(max(found.classes.values(), default=0), borrows)
@@ -162,32 +149,6 @@ class PreemptionEvaluator:
             return _evicting(victims, cut_off=any(each.cut_off for each in outcomes))
         return next((each for each in outcomes if each.waits), outcomes[0])
 
-    def without_victims(self, group: GangGroup) -> GangGroup:
-        """Return the group without the members that are being evicted.
-
-        The same object if no member is evicted. A gang that loses all members counts as not
-        started: it needs its minMember again.
-        """
-        if not self._numbers:
-            return group
-        keys = {gang.key for gang in group.gangs} | group.declared
-        if keys.isdisjoint(self._numbers):
-            return group
-        gone = {each.pod.uid for each in self._gone if each.gang in keys}
-        started = tuple(pod for pod in group.started if pod.uid not in gone)
-        gangs = tuple(self._without(gone, gang) for gang in group.gangs)
-        return replace(group, gangs=gangs, started=started)
-
-    def _without(self, gone: Collection[str], gang: Gang) -> Gang:
-        evicted = self._numbers[gang.key]
-        if not evicted:
-            return gang
-        bound = max(0, gang.bound - evicted)
-        bound_members = tuple(pod for pod in gang.bound_members if pod.uid not in gone)
-        return replace(
-            gang, bound=bound, bound_members=bound_members, was_whole=gang.was_whole and bound > 0
-        )
-
     def displace(
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
     ) -> None:
@@ -200,15 +161,12 @@ class PreemptionEvaluator:
         """Return the gangs whose reserved room the group may take: of lower priority."""
         return self.nominated_room.below(group.priority, group.queue)
 
-    def own(self, group: GangGroup) -> frozenset[GangKey]:
-        """Return the gangs of the group that have pods on nodes: a group never evicts its own."""
-        return group.declared & self._bound
-
     def _wait_for_leaving(
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
+        claim: Claim | None,
         *,
         displacing: bool,
     ) -> Preemption | None:
@@ -218,18 +176,18 @@ class PreemptionEvaluator:
         them. If it fits nowhere else, a group that may evict takes room that is reserved for lower
         priorities.
         """
-        if not self._left:
+        if not self.departures.room:
             return None
-        preemptor = self._preemptor(units)
+        preemptor = self.departures.preemptor(units)
         found = preemptor.place_as(nominations) or preemptor.place(None)
         if found is not None:
-            return Preemption(group.waiting, _binds(found))
+            return Preemption(group.waiting, _binds(found)) if _may_take(claim, found) else None
         lower = self.displaceable(group) if displacing else ()
         released = self.nominated_room.release(lower)
         if not released:
             return None
-        found = self._preemptor(units).place(None)
-        if found is None:
+        found = self.departures.preemptor(units).place(None)
+        if found is None or not _may_take(claim, found):
             self.nominated_room.keep(released)
             return None
         binds = _binds(found)
@@ -247,26 +205,34 @@ class PreemptionEvaluator:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
+        claim: Claim | None,
         potential: PotentialVictims,
     ) -> PreemptionOutcome:
         resumed = self._resumed(units, potential, nominations)
         found, released = (resumed, []) if resumed else self._cheapest(group, units, potential)
-        limit = self._profile.preemption.most_victims
-        if found is None or (limit and len(found.victims) > limit):
+        if found is None or self._has_too_many(found):
             self.nominated_room.keep(released)
             if found is None:
                 return self._none_found(units, potential)
+            limit = self._profile.preemption.most_victims
             too_many = PreemptionVerdict.TOO_MANY_VICTIMS
             return PreemptionOutcome(too_many, victims=len(found.victims), limit=limit)
+        victims = tuple(found.victims.values())
+        if not _may_take(claim, found.placements, victims):
+            self.nominated_room.keep(released)
+            return PROMISED
         binds = _binds(found.placements)
         displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
-        victims = tuple(found.victims.values())
         preemption = Preemption(
             *(group.waiting, binds, victims, tuple(displaced), found.domain, found.classes),
             forgotten=self._remember(group, found, potential),
         )
         self._carry_out(group, preemption, nominations)
         return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
+
+    def _has_too_many(self, found: Found) -> bool:
+        limit = self._profile.preemption.most_victims
+        return bool(limit) and len(found.victims) > limit
 
     def _remember(
         self, group: GangGroup, found: Found, potential: PotentialVictims
@@ -293,10 +259,10 @@ class PreemptionEvaluator:
         if not nodes or nodes.isdisjoint(marked):
             return None
         nominee = Nominee(units, self._trial.copy(), self._profile, nominations)
-        nominee.free(self._left)
+        nominee.free(self.departures.room)
         # If the group does not fit without all potential victims, no choice of them need be tried.
         fits = nominee.fits(potential.shares(potential.remaining), None)
-        return search.find(nominee, potential) if fits else None
+        return cheapest.find(nominee, potential) if fits else None
 
     def _cheapest(
         self, group: GangGroup, units: Sequence[PlacementUnit], potential: PotentialVictims
@@ -305,11 +271,11 @@ class PreemptionEvaluator:
 
         Reserved room is taken only if victims cost less then.
         """
-        found = search.find(self._preemptor(units), potential)
+        found = cheapest.find(self.departures.preemptor(units), potential)
         released = self.nominated_room.release(self.displaceable(group))
         if not released:
             return found, []
-        taking = search.find(self._preemptor(units), potential)
+        taking = cheapest.find(self.departures.preemptor(units), potential)
         if taking is None or (found is not None and found.cost <= taking.cost):
             self.nominated_room.keep(released)
             return found, []
@@ -321,90 +287,37 @@ class PreemptionEvaluator:
         """Return why there are no victims; the offers come last, because they may be cut off."""
         is_cut_off = self._trial.effort.cut_off
         verdict = PreemptionVerdict.NONE_FOUND if is_cut_off else PreemptionVerdict.NOT_HELPFUL
-        return PreemptionOutcome(verdict, offers=self._potential(units, potential))
+        offers = self._offers(units, potential)
+        return PreemptionOutcome(verdict, cut_off=is_cut_off, offers=offers)
 
-    def _potential(
-        self, units: Sequence[PlacementUnit], potential: PotentialVictims
-    ) -> Offers | None:
+    def _offers(self, units: Sequence[PlacementUnit], potential: PotentialVictims) -> Offers | None:
         """Return what the domains offer without any potential victim, if the group must gather."""
-        preemptor = self._preemptor(units)
+        preemptor = self.departures.preemptor(units)
         preemptor.free(potential.shares(potential.remaining))
         return preemptor.offers()
 
-    def _preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
-        """Return the group as a preemptor, with the room that the leaving pods free."""
-        preemptor = Preemptor(units, self._trial.copy(), self._profile)
-        preemptor.free(self._left)
-        return preemptor
-
-    def _potential_victims(
+    def _potential(
         self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim | None
     ) -> PotentialVictims | None:
         """Return the pods that the group may evict, without the victims of earlier gangs."""
-        if claim is not None:
-            return self._by_rights(group, units, claim)
-        below = group.priority - self._profile.preemption.min_difference
-        if self._lowest is None or self._lowest > below:
-            return None
-        own = self.own(group)
-        key = below, own, self._leant_on
-        if key not in self._by_priority:
-            # Priorities only fall from one group to the next.
-            self._by_priority = {
-                key: each for key, each in self._by_priority.items() if key[0] == below
-            }
-            spared = _sparing(own, self._leant_on, self._bound_pods)
-            potential = PotentialVictims(
-                VictimCosts(spared, below, self._snapshot.taken_at), self._trial.nodes
-            )
-            self._by_priority[key] = potential
-            potential.leave(self._victims)
-        return self._by_priority[key]
-
-    def _by_rights(
-        self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim
-    ) -> PotentialVictims | None:
-        """Return the pods that the group may have a right to evict; None if there are none."""
-        if self.rounds is None or not self._trial.effort.may_begin():
-            return None
-        resources = self._preemptor(units).lacking_resources()
-        judge = Judge(self.rounds, self.rounds.rights(claim, resources), self._memory)
-        if not judge.held:
-            return None
-        members = [each for gang in judge.held for each in self.rounds.members(gang)]
-        # Never so much that the search itself could not begin.
-        self._trial.effort.spend(min(len(members) // PODS_A_LOOK, MOST_LOOKS))
-        spared = _sparing(
-            self.own(group), self._leant_on, replace(self._bound_pods, pods=tuple(members))
-        )
-        now = self._snapshot.taken_at
-        judge.costs = VictimCosts(spared, ANY_PRIORITY, now, judge.standings())
-        potential = PotentialVictims(judge.costs, self._trial.nodes, judge)
-        potential.leave(self._victims)
-        remaining = potential.victims(potential.remaining)
-        return None if not remaining or judge.lacking(remaining) else potential
+        if claim is None:
+            return self.pools.below(group)
+        return self.pools.by_rights(group, units, claim, self.rounds, self._memory)
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
     ) -> None:
         """Reserve the room and note the victims, unless the group is nominated just so already."""
         self.nominated_room.keep(_nominated(group, preemption.nominations))
-        self._leant_on |= _affinities(preemption.nominations)
-        self._leave(preemption.victims)
+        self.pools.spare(preemption.nominations)
+        self.departures.add(preemption.victims)
+        self.pools.leave(preemption.victims)
+        if self.rounds is not None:
+            self.rounds.leave(preemption.victims)
         before = {each.pod.uid: each.pod.nominated for each in nominations}
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
         if preemption.victims or before != after:
             self.preemptions.append(preemption)
-
-    def _leave(self, victims: Sequence[BoundPod]) -> None:
-        self._victims += victims
-        self._gone += victims
-        self._numbers.update(each.gang for each in victims)
-        self._left = merged([*self._left, *usage_of(victims, self._trial.nodes)])
-        if self.rounds is not None:
-            self.rounds.leave(victims)
-        for potential in self._by_priority.values():
-            potential.leave(victims)
 
 
 def _joined(preemptions: Sequence[Preemption]) -> Preemption:
@@ -418,26 +331,13 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
     )
 
 
-def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
-    """Return the selectors of the pods that members must have near: those pods must stay."""
-    pod_affinity = (bind.pod.pod_class.pod_affinity for bind in binds)
-    affinities = (each.affinity for each in pod_affinity if each is not None)
-    return frozenset(each.selector for each in affinities if each is not None)
-
-
-def _sparing(
-    own: frozenset[GangKey], leant_on: frozenset[PodSelector], bound_pods: BoundPods
-) -> BoundPods:
-    """Return the bound pods, none evictable of the preemptor's own group or of `leant_on`."""
-    if not own and not leant_on:
-        return bound_pods
-    spared = (
-        replace(each, evictable=False)
-        if each.gang in own or leant_on & each.pod.pod_class.selected_by
-        else each
-        for each in bound_pods.pods
-    )
-    return replace(bound_pods, pods=tuple(spared))
+def _may_take(
+    claim: Claim | None, placements: Placements, victims: Sequence[BoundPod] = ()
+) -> bool:
+    """Return whether a plan would delay no gang that was promised a start."""
+    if claim is None or claim.may_take is None:
+        return True
+    return claim.may_take(claim, [*placements.values()], victims)
 
 
 def _binds(placements: Placements) -> tuple[Bind, ...]:

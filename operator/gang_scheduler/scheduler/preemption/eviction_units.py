@@ -23,16 +23,22 @@ NO_SHARE: Final[ShareRank] = (-1, Fraction(0))
 """Less than all: no victim is of another queue, or there are no queues."""
 
 
+Portion = GangKey | tuple[GangKey, str]
+"""Members whose surplus counts together: those of a gang, or of one of its roles."""
+
+
 class Standing(NamedTuple):
     """How the eviction of a gang compares where there are queues.
 
     `lowest_class` is the lowest by which it may go, `share` what its queue borrows, none if the
-    queue is that of the preemptor. `saved_at` is when it last saved its work, in seconds.
+    queue is that of the preemptor. `saved_at` is when it last saved its work, in seconds, and
+    `name` the sort key of its name.
     """
 
     lowest_class: int = 0
     share: ShareRank = NO_SHARE
     saved_at: int = 0
+    name: tuple[object, ...] = ()
 
 
 NO_STANDING: Final = Standing()
@@ -62,14 +68,20 @@ class EvictionUnit:
     is the number, `highest_priority` the highest priority, `unprotected` the number of pods of Jobs
     that evictions could end for good, `lost_work` the run time in pod-seconds, `covered` the number
     of pods under one PodDisruptionBudget by that budget, and `overlapping` are the pods under
-    several budgets. `lowest_class` and `share` are those of its standing.
+    several budgets. `lowest_class` and `share` are those of its standing. `numbers` are the pods of
+    each portion of the gang, all in one portion unless they are given.
     """
 
     def __init__(
-        self, bound_pods: Sequence[BoundPod], now: int, standing: Standing = NO_STANDING
+        self,
+        bound_pods: Sequence[BoundPod],
+        now: int,
+        standing: Standing = NO_STANDING,
+        numbers: Mapping[Portion, int] | None = None,
     ) -> None:
         self.bound_pods = tuple(bound_pods)
         self.gang: GangKey = bound_pods[0].gang
+        self.numbers = numbers or {self.gang: len(bound_pods)}
         pods = [each.pod for each in bound_pods if not each.pod.marked]
         self.going = len(pods)
         priorities = (each.priority for each in bound_pods if not each.pod.marked)
@@ -120,12 +132,9 @@ def of_surplus(unit: EvictionUnit) -> EvictionUnit:
     return unit
 
 
-def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:
-    """Return bound pods by gang, in their order."""
-    found: dict[GangKey, list[BoundPod]] = {}
-    for each in bound_pods:
-        found.setdefault(each.gang, []).append(each)
-    return found
+def gang_of(portion: Portion) -> GangKey:
+    """Return the gang of a portion."""
+    return portion if isinstance(portion, GangKey) else portion[0]
 
 
 def usage_of(units: Sequence[EvictionUnit], nodes: NodeTable) -> tuple[IntArray, IntArray]:

@@ -4,14 +4,13 @@ A set must leave quota enough, each victim must go by right in the final state, 
 take back at once what it was evicted for.
 """
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.bound_pods import BoundPod, by_gang
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.names import natural_key
-from gang_scheduler.model.queues import FlavorResource
+from gang_scheduler.model.queues import Charge, FlavorResource
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.ordering import drs
 from gang_scheduler.scheduler.preemption.eviction_units import (
@@ -19,7 +18,6 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
     EvictionUnit,
     ShareRank,
     Standing,
-    by_gang,
 )
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.quota.accounts import Share
@@ -42,6 +40,7 @@ class Judge:
         self.held = {each.key: each for each in rounds.candidates(rights)}
         """The gangs that may have to go in some final state."""
         self._shares: dict[object, ShareRank] = {}
+        self._frees: dict[int, bool] = {}
         self._lacking: dict[frozenset[str], Mapping[FlavorResource, int]] = {}
         self._judged: dict[frozenset[str], Judgement] = {}
         self.counts = not self._quota.keeps
@@ -57,7 +56,7 @@ class Judge:
     def _standing(self, held: Held) -> Standing:
         own = held.ref == self.rights.claim.ref
         share = NO_SHARE if own else self._share(held)
-        return Standing(min(self.rights.possible(held)), share, held.known.saved_at)
+        return Standing(min(self.rights.possible(held)), share, held.known.saved_at, held.name)
 
     def _share(self, held: Held) -> ShareRank:
         """Return what the queue of a gang borrows before any plan, as it is compared."""
@@ -84,8 +83,11 @@ class Judge:
 
     def frees_quota(self, bound_pod: BoundPod) -> bool:
         """Return whether a pod is charged anything of what lacks."""
-        charge = self.held[bound_pod.gang].charges.get(bound_pod.pod.uid, {})
-        return any(charge.get(key, 0) > 0 for key in self.rights.short)
+        charge = self.held[bound_pod.gang].charges[bound_pod.pod.uid]
+        # Pods alike have one charge, and there are many pods.
+        if id(charge) not in self._frees:
+            self._frees[id(charge)] = any(charge.get(key, 0) > 0 for key in self.rights.short)
+        return self._frees[id(charge)]
 
     def classes(self, victims: Victims) -> Classes | None:
         """Return the class of each gang with victims; None if the set is not allowed."""
@@ -109,8 +111,8 @@ class Judge:
 
     def yielding(self, victims: Victims, classes: Classes) -> Classes:
         """Return the gangs that go as a whole, with their classes."""
-        numbers = Counter(each.gang for each in victims.values())
-        return {gang: classes[gang] for gang, n in numbers.items() if self._breaks(gang, n)}
+        gangs = by_gang(victims.values())
+        return {gang: classes[gang] for gang, some in gangs.items() if self._breaks(some)}
 
     def _refused(
         self, victims: Victims, parts: Sequence[Part], classes: Classes
@@ -129,22 +131,32 @@ class Judge:
         found = []
         for gang, some in by_gang(victims.values()).items():
             held = self.held[gang]
-            if self._breaks(gang, len(some)):
-                charge = held.charge_of(each.pod.uid for each in some)
+            if self._breaks(some):
+                charge = held.charge_of([each.pod.uid for each in some])
                 found.append(Part(held, charge, quorum=self._quorum_of(held, some)))
             else:
                 uids = (each.pod.uid for each in some)
                 found += [Part(held, held.charge_of([uid]), whole=False) for uid in uids]
         return found
 
-    def _quorum_of(self, held: Held, members: Sequence[BoundPod]) -> Mapping[FlavorResource, int]:
-        """Return what a gang that goes as a whole asks for without its surplus."""
-        in_order = sorted(members, key=lambda each: natural_key(each.pod.name))
-        surplus = 0 if self.costs is None else self.costs.surplus(held.key)
-        return held.charge_of(each.pod.uid for each in in_order[: len(in_order) - surplus])
+    def _quorum_of(self, held: Held, members: Sequence[BoundPod]) -> Charge | None:
+        """Return what a gang that goes as a whole asks for without its surplus, if it has any."""
+        if self.costs is None:
+            return None
+        numbers = self.costs.numbers(members)
+        if not any(map(self.costs.surplus, numbers)):
+            return None
+        left = {each: n - self.costs.surplus(each) for each, n in numbers.items()}
+        asked = []
+        for each in sorted(members, key=lambda each: natural_key(each.pod.name)):
+            portion = self.costs.portion(each)
+            left[portion] -= 1
+            if left[portion] >= 0:
+                asked.append(each.pod.uid)
+        return held.charge_of(asked)
 
-    def _breaks(self, gang: GangKey, number: int) -> bool:
-        return self.costs is None or number > self.costs.surplus(gang)
+    def _breaks(self, members: Iterable[BoundPod]) -> bool:
+        return self.costs is None or self.costs.is_broken(self.costs.numbers(members))
 
     @contextmanager
     def draining(self) -> Iterator["Draining"]:
@@ -184,7 +196,7 @@ class Judge:
             tuple(sorted((each.priority for each in held), reverse=True)),
             tuple(shares),
             self._left_over(victims),
-            tuple(sorted(_name(each.key) for each in held)),
+            tuple(sorted(each.name for each in held)),
             tuple(sorted(natural_key(each.pod.name) for each in victims.values())),
         )
 
@@ -209,12 +221,16 @@ class Draining:
     def __init__(self, judge: Judge, quota: Quota) -> None:
         self._judge = judge
         self._quota = quota
-        self.taken: list[EvictionUnit] = []
+        self.taken: list[tuple[GangKey, Charge]] = []
+        self._gone: frozenset[str] = frozenset()
 
     def take(self, unit: EvictionUnit) -> None:
         """Let a unit leave."""
-        self._quota.release(self._judge.held[unit.gang].ref, self._judge.freed(unit))
-        self.taken.append(unit)
+        freed = self._judge.held[unit.gang].charge_of(unit.uids - self._gone)
+        self._quota.release(self._judge.held[unit.gang].ref, freed)
+        # More steps of a gang are taken with those that were taken before.
+        self._gone |= unit.uids
+        self.taken.append((unit.gang, freed))
 
     def rank(self, unit: EvictionUnit) -> ShareRank:
         """Return how the queue of a unit compares now: less where it borrows more."""
@@ -224,17 +240,13 @@ class Draining:
 
     def restore(self) -> None:
         """Put all units back."""
-        for unit in self.taken:
-            self._quota.charge(self._judge.held[unit.gang].ref, self._judge.freed(unit))
+        for gang, freed in self.taken:
+            self._quota.charge(self._judge.held[gang].ref, freed)
 
 
 def ranked(share: Share) -> ShareRank:
     """Return a share so that the larger one comes first: less is better among costs."""
     return (0 if share.is_infinite else 1, -share.number)
-
-
-def _name(key: GangKey) -> tuple[object, ...]:
-    return natural_key(key.namespace), natural_key(key.name), key.source
 
 
 def victims_of(units: Iterable[EvictionUnit]) -> Victims:

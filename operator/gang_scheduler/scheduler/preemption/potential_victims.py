@@ -4,14 +4,15 @@ To look at every bound pod for every preemptor would make a cycle with many pree
 every bound pod is looked at once, and the victims of each preemptor are removed.
 """
 
+import functools
 from collections.abc import Collection, Hashable
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from gang_scheduler.model.affinity.pod_affinity import PodSelector
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
-from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.judge import Judge
@@ -68,7 +69,7 @@ class PotentialVictims:
         self.under_budget: BoolArray = np.array(
             [bool(e.budgets) for e in self.bound_pods], dtype=np.bool_
         )
-        elastic = [costs.surplus(each.gang) > 0 for each in self.bound_pods]
+        elastic = [costs.has_surplus(each.gang) for each in self.bound_pods]
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
         self.marked: BoolArray = np.array([e.pod.marked for e in self.bound_pods], dtype=np.bool_)
         unprotected = [each.unprotected and not each.pod.marked for each in self.bound_pods]
@@ -119,11 +120,13 @@ class PotentialVictims:
 
     def freeing_quota(self) -> BoolArray:
         """Return the mask of the remaining pods that free quota of which a claim lacks some."""
-        found: BoolArray = np.zeros_like(self.remaining)
-        if self.judge is not None and self.judge.rights.short:
-            for place in np.flatnonzero(self.remaining).tolist():
-                found[place] = self.judge.frees_quota(self.bound_pods[place])
-        return found
+        return self._freeing & self.remaining
+
+    @functools.cached_property
+    def _freeing(self) -> BoolArray:
+        if self.judge is None or not self.judge.rights.short:
+            return np.zeros_like(self.remaining)
+        return np.fromiter(map(self.judge.frees_quota, self.bound_pods), dtype=np.bool_)
 
     def priorities_of(self, chosen: BoolArray) -> list[int]:
         """Return the priorities of the chosen pods, ascending."""

@@ -7,10 +7,10 @@ from typing import Final
 
 import numpy as np
 
+from gang_scheduler.model.affinity.pod_affinity import PodSelector
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Offers
-from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks

@@ -5,10 +5,11 @@ left of it would only hold GPUs without progress. Surplus of an elastic gang is 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods, by_gang
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NO_SHARE,
@@ -16,16 +17,18 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
     NOBODY,
     EvictionUnit,
     Overlap,
+    Portion,
     ShareRank,
     Standing,
-    by_gang,
+    gang_of,
     of_surplus,
     work_of,
 )
+from gang_scheduler.scheduler.preemption.surplus_steps import SurplusSteps
 
 Victims = dict[str, BoundPod]
 """Bound pods by the uid of the pod."""
-NONE: Mapping[GangKey, int] = {}
+NONE: Mapping[Portion, int] = {}
 NO_STANDINGS: Mapping[GangKey, Standing] = {}
 
 
@@ -77,7 +80,13 @@ class VictimCosts:
         self._below = below
         self._standings = standings
         self._now = now
-        self._surplus = dict(bound_pods.surplus)
+        self.steps = SurplusSteps(bound_pods, lambda each: _may_go(each, below))
+        self._by_role = bound_pods.surplus_by_role.keys() - bound_pods.steps.keys()
+        self._surplus: dict[Portion, int] = dict(bound_pods.surplus.items())
+        for gang, by_role in bound_pods.surplus_by_role.items():
+            self._surplus.update(((gang, role), number) for role, number in by_role.items())
+        for gang in bound_pods.steps:
+            self._surplus[gang] = self.steps.number(gang)
         self._allowed = dict(bound_pods.allowed)
         low = [each for each in bound_pods.pods if _may_go(each, below)]
         # Gangs without an evictable pod are never asked about.
@@ -99,25 +108,61 @@ class VictimCosts:
         """Whether there are queues."""
         return bool(self._standings)
 
+    def name(self, gang: GangKey) -> tuple[object, ...]:
+        """Return the sort key of a gang's name among all sources; without queues all are alike."""
+        return self._standings.get(gang, NO_STANDING).name[:2]
+
     def leave(self, victims: Collection[BoundPod]) -> None:
         """Note that victims have left, with all members of their gangs that must go with them."""
         gone = {each.pod.uid for each in victims}
-        for gang, number in Counter(each.gang for each in victims).items():
+        for portion, number in Counter(map(self.portion, victims)).items():
+            self._surplus[portion] = max(0, self.surplus(portion) - number)
+        for gang in {each.gang for each in victims}:
             left = [each for each in self.members(gang) if each.pod.uid not in gone]
-            self._surplus[gang] = max(0, self.surplus(gang) - number)
             self._gangs[gang] = left
             self._weigh(gang)
             self._units.pop(gang, None)
             self._alone.pop(gang, None)
+            if gang in self.steps:
+                self.steps.leave(gang, gone)
+                self._surplus[gang] = self.steps.number(gang)
+                # What goes with a pod is not the same any more.
+                self._units.clear()
+                self._alone.clear()
         used = Counter(budget for each in victims for budget in each.budgets)
         for budget in used.keys() & self._allowed.keys():
             self._allowed[budget] = max(0, self._allowed[budget] - used[budget])
         if used:
             self._alone.clear()
 
-    def surplus(self, gang: GangKey) -> int:
-        """Return how many members a gang can lose without falling below its minMember."""
-        return self._surplus.get(gang, 0)
+    def portion(self, bound_pod: BoundPod) -> Portion:
+        """Return the members with which a bound pod may be surplus: of its gang, or its role."""
+        gang = bound_pod.gang
+        return (gang, bound_pod.pod.role) if gang in self._by_role else gang
+
+    def surplus(self, portion: Portion) -> int:
+        """Return how many members a gang or role can lose without falling below its minimum."""
+        return self._surplus.get(portion, 0)
+
+    def surplus_of(self, bound_pod: BoundPod) -> int:
+        """Return how many members like this one its gang can lose."""
+        if bound_pod.gang in self.steps and self.steps.place(bound_pod) is None:
+            return 0
+        return self._surplus.get(self.portion(bound_pod), 0)
+
+    def has_surplus(self, gang: GangKey) -> bool:
+        """Return whether a gang can lose any member without falling below its minMember."""
+        if gang not in self._by_role:
+            return self.surplus(gang) > 0
+        return any(self.surplus_of(each) for each in self.members(gang))
+
+    def is_broken(self, numbers: Mapping[Portion, int]) -> bool:
+        """Return whether a gang falls below its minMember without so many of its members."""
+        return any(number > self._surplus.get(each, 0) for each, number in numbers.items())
+
+    def numbers(self, bound_pods: Iterable[BoundPod]) -> Mapping[Portion, int]:
+        """Return how many bound pods are of each portion."""
+        return Counter(map(self.portion, bound_pods))
 
     def members(self, gang: GangKey) -> list[BoundPod]:
         """Return the bound pods of a gang that are not leaving already."""
@@ -129,13 +174,23 @@ class VictimCosts:
 
     def may_go(self, bound_pod: BoundPod) -> bool:
         """Return whether an evictable pod can be evicted now, alone or with its gang."""
-        return self._lost[bound_pod.gang] or self.surplus(bound_pod.gang) > 0
+        return self._lost[bound_pod.gang] or self.surplus_of(bound_pod) > 0
+
+    def goes_with(self, bound_pod: BoundPod) -> list[BoundPod] | None:
+        """Return a pod of surplus with all that must go before it; None for a pod that is none."""
+        if bound_pod.gang in self.steps:
+            return self.steps.with_all(bound_pod.gang, [bound_pod])
+        return [bound_pod] if self.surplus_of(bound_pod) > 0 else None
 
     def priority(self, bound_pod: BoundPod) -> int:
         """Return the highest priority that is evicted with a pod: its own, or that of its gang."""
-        if self.surplus(bound_pod.gang):
-            return NOBODY if self._standings else _price(bound_pod)
-        return self._highest[bound_pod.gang]
+        if not self.surplus_of(bound_pod):
+            return self._highest[bound_pod.gang]
+        if self._standings:
+            return NOBODY
+        if bound_pod.gang not in self.steps:
+            return _price(bound_pod)
+        return max(map(_price, self.goes_with(bound_pod) or ()))
 
     def work(self, bound_pod: BoundPod) -> int:
         """Return the run time that is lost with a pod, in pod-seconds."""
@@ -150,33 +205,43 @@ class VictimCosts:
     def with_gangs(self, victims: Victims) -> Victims | None:
         """Return victims with all pods that must go with them; None if any of these must stay."""
         closed = dict(victims)
-        for gang, number in Counter(each.gang for each in victims.values()).items():
-            if number <= self.surplus(gang):
-                continue
+        for portion, number in self.numbers(victims.values()).items():
+            gang = gang_of(portion)
+            if number <= self.surplus(portion):
+                if gang not in self.steps:
+                    continue
+                own = [each for each in victims.values() if each.gang == gang]
+                steps = self.steps.with_all(gang, own)
+                if steps is not None:
+                    closed.update((each.pod.uid, each) for each in steps)
+                    continue
             if not self._lost[gang]:
                 return None
             closed.update((each.pod.uid, each) for each in self._gangs[gang])
         return closed
 
     def unit_of(self, bound_pod: BoundPod) -> EvictionUnit:
-        """Return a bound pod as a unit: alone while its gang has surplus, else with its gang."""
-        elastic = self.surplus(bound_pod.gang) > 0
-        key = bound_pod.pod.uid if elastic else bound_pod.gang
+        """Return a bound pod as a unit: with its step while its gang has surplus, else whole."""
+        surplus = self.goes_with(bound_pod)
+        key = bound_pod.gang if surplus is None else surplus[-1].pod.uid
         if key not in self._units:
-            self._units[key] = self.unit([bound_pod] if elastic else self._gangs[bound_pod.gang])
+            self._units[key] = self.unit(surplus or self._gangs[bound_pod.gang])
         return self._units[key]
 
     def unit(self, bound_pods: Collection[BoundPod]) -> EvictionUnit:
         """Return bound pods of one gang as one eviction unit."""
-        if not self._standings:
-            return EvictionUnit(tuple(bound_pods), self._now)
         first = next(iter(bound_pods))
-        unit = EvictionUnit(tuple(bound_pods), self._now, self._standings[first.gang])
-        return of_surplus(unit) if len(unit) <= self.surplus(first.gang) else unit
+        numbers = self.numbers(bound_pods) if first.gang in self._by_role else None
+        if not self._standings:
+            return EvictionUnit(tuple(bound_pods), self._now, numbers=numbers)
+        standing = self._standings[first.gang]
+        unit = EvictionUnit(tuple(bound_pods), self._now, standing, numbers)
+        return unit if self.is_broken(unit.numbers) else of_surplus(unit)
 
     def cost_of(self, bound_pod: BoundPod) -> Cost:
         """Return the cost of a pod, with its gang if the gang must be evicted as a whole."""
-        key = bound_pod.pod.uid if self.surplus(bound_pod.gang) else bound_pod.gang
+        surplus = self.goes_with(bound_pod)
+        key = bound_pod.gang if surplus is None else surplus[-1].pod.uid
         if key not in self._alone:
             self._alone[key] = self.tally().with_more([self.unit_of(bound_pod)])
         return self._alone[key]
@@ -194,34 +259,51 @@ class VictimCosts:
         return Tally(self._allowed, self.surplus)
 
     def most_valuable_first(
-        self, units: Iterable[EvictionUnit], gone: Mapping[GangKey, int] = NONE
+        self, units: Iterable[EvictionUnit], gone: Mapping[Portion, int] = NONE
     ) -> list[EvictionUnit]:
         """Return units split into parts that can be spared apart, the most valuable first.
 
         Ordered by budget, priority, whether evictions could end a Job, size of the gang and age.
-        `gone` are further victims by gang.
+        `gone` are further victims by portion.
         """
         groups: dict[GangKey, list[EvictionUnit]] = {}
         for each in units:
             groups.setdefault(each.gang, []).append(each)
-        apart: list[EvictionUnit] = []
+        apart: list[tuple[tuple[object, ...], EvictionUnit]] = []
         for gang, some in groups.items():
-            broken = gone.get(gang, 0) + sum(map(len, some)) > self.surplus(gang)
+            numbers = Counter[Portion]()
+            for each in some:
+                numbers.update(each.numbers)
+            broken = self.is_broken({each: gone.get(each, 0) + n for each, n in numbers.items()})
             if broken and len(some) == 1:
-                apart += some
+                apart += [(self._value(each), each) for each in some]
                 continue
             bound_pods = [each for unit in some for each in unit.bound_pods]
-            apart += (
-                [self.unit(bound_pods)] if broken else [self.unit([each]) for each in bound_pods]
-            )
-        return sorted(apart, key=self._value)
+            apart += self._parts(gang, [bound_pods] if broken else None, bound_pods)
+        return [unit for _, unit in sorted(apart, key=itemgetter(0))]
+
+    def _parts(
+        self,
+        gang: GangKey,
+        parts: list[list[BoundPod]] | None,
+        bound_pods: Sequence[BoundPod],
+    ) -> Iterator[tuple[tuple[object, ...], EvictionUnit]]:
+        """Yield parts of a gang with what each is worth: its steps, or single pods, if not given.
+
+        Steps keep their order: one is spared only after those that go after it.
+        """
+        if parts is None and gang in self.steps:
+            parts = self.steps.apart(gang, bound_pods)
+        found = [self.unit(each) for each in parts or ([each] for each in bound_pods)]
+        for each in found:
+            yield self._value(found[0] if gang in self.steps else each), each
 
     def _weigh(self, gang: GangKey) -> None:
         members = self._gangs[gang]
         self._lost[gang] = all(_may_go(each, self._below) for each in members)
         self._highest[gang] = max(map(_price, members), default=NOBODY)
 
-    def _value(self, unit: EvictionUnit) -> tuple[bool, bool, int, bool, int, int, str]:
+    def _value(self, unit: EvictionUnit) -> tuple[object, ...]:
         bound_pod = unit.bound_pods[0]
         pod = bound_pod.pod
         size = len(self._gangs[bound_pod.gang])
@@ -249,12 +331,13 @@ def _price(bound_pod: BoundPod) -> int:
 class Tally:
     """What a growing set of victims costs, and what it would cost with more.
 
-    `numbers` are the victims of each gang in the set.
+    `numbers` are the victims of each portion of a gang in the set.
     """
 
-    def __init__(self, allowed: Mapping[str, int], surplus: Callable[[GangKey], int]) -> None:
+    def __init__(self, allowed: Mapping[str, int], surplus: Callable[[Portion], int]) -> None:
         self.cost = Cost()
-        self.numbers: Counter[GangKey] = Counter()
+        self.numbers: Counter[Portion] = Counter()
+        self._beyond: set[GangKey] = set()
         self._allowed = allowed
         self._surplus = surplus
         self._going: Counter[GangKey] = Counter()
@@ -265,7 +348,10 @@ class Tally:
         """Add eviction units that are not in the set."""
         self.cost = self.with_more(more)
         for each in more:
-            self.numbers[each.gang] += len(each)
+            for portion, number in each.numbers.items():
+                self.numbers[portion] += number
+                if self.numbers[portion] > self._surplus(portion):
+                    self._beyond.add(each.gang)
             self._going[each.gang] += each.going
             self._covered.update(each.covered)
             self._overlapping += each.overlapping
@@ -273,10 +359,12 @@ class Tally:
     def with_more(self, more: Collection[EvictionUnit]) -> Cost:
         """Return the cost of the set with more units."""
         now = self.cost
-        numbers: dict[GangKey, int] = {}
+        numbers: dict[GangKey, dict[Portion, int]] = {}
         going: dict[GangKey, int] = {}
         for each in more:
-            numbers[each.gang] = numbers.get(each.gang, 0) + len(each)
+            of_gang = numbers.setdefault(each.gang, {})
+            for portion, number in each.numbers.items():
+                of_gang[portion] = of_gang.get(portion, 0) + number
             going[each.gang] = going.get(each.gang, 0) + each.going
         return Cost(
             over_budget=self._over_budget(more),
@@ -284,7 +372,7 @@ class Tally:
             highest_priority=max([now.highest_priority, *(e.highest_priority for e in more)]),
             least_share=max([now.least_share, *(e.share for e in more)]),
             broken=now.broken
-            + sum(self._breaks(gang, number, going[gang]) for gang, number in numbers.items()),
+            + sum(self._breaks(gang, some, going[gang]) for gang, some in numbers.items()),
             touched=now.touched + sum(n > 0 and not self._going[gang] for gang, n in going.items()),
             unprotected=now.unprotected + sum(each.unprotected for each in more),
             lost_work=now.lost_work + sum(each.lost_work for each in more),
@@ -307,10 +395,14 @@ class Tally:
             over += any(covered[each] > self._allowed.get(each, 0) for each in pod.budgets)
         return over
 
-    def _breaks(self, gang: GangKey, more: int, going: int) -> int:
+    def _breaks(self, gang: GangKey, more: Mapping[Portion, int], going: int) -> int:
         """Return 1 if so many more victims break a gang that was not broken, else 0."""
-        return self._is_broken(gang, more, going) - self._is_broken(gang, 0, 0)
+        return self._is_broken(gang, more, going) - self._is_broken(gang, NONE, 0)
 
-    def _is_broken(self, gang: GangKey, more: int, going: int) -> bool:
-        counts = self._going.get(gang, 0) + going > 0
-        return counts and self.numbers.get(gang, 0) + more > self._surplus(gang)
+    def _is_broken(self, gang: GangKey, more: Mapping[Portion, int], going: int) -> bool:
+        if self._going.get(gang, 0) + going <= 0:
+            return False
+        return gang in self._beyond or any(
+            self.numbers.get(portion, 0) + number > self._surplus(portion)
+            for portion, number in more.items()
+        )

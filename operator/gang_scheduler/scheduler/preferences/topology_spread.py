@@ -5,8 +5,8 @@ After kube-scheduler's PodTopologySpread; its weights by the number of domains a
 
 import numpy as np
 
+from gang_scheduler.model.affinity.pod_affinity import Spread
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pod_affinity import Spread
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.trial import Trial

@@ -50,7 +50,7 @@ def figures(
             _amounts(accounts, row, lent, fair_shares),
             None if share.is_infinite else share.number,
             trees.problems[row],
-            any(row in terms.oversubscribed for terms in accounts.promises.terms.values()),
+            _oversubscribed(accounts, row),
             running[row],
             pending.get(queue.ref, ()),
         )
@@ -103,6 +103,15 @@ def _amounts(
         if amounts != _NOTHING or key in declared:
             found[key] = amounts
     return found
+
+
+def _oversubscribed(accounts: Accounts, row: int) -> dict[FlavorResource, tuple[int, int]]:
+    """Return what the queues below were promised, and what there is for them, where it is less."""
+    return {
+        key: (terms.promised[row], terms.oversubscribed[row])
+        for key, terms in accounts.promises.terms.items()
+        if row in terms.oversubscribed
+    }
 
 
 def _lent(accounts: Accounts, key: FlavorResource) -> list[int]:

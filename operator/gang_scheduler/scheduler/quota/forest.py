@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from gang_scheduler.model.causes import QueueFault, QueueUnusable
+from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (

@@ -34,7 +34,8 @@ class Terms:
     `promised` is all that is promised in the subtree. `borrowing` is how far a queue may go above
     its nominal, `limit` what all of its subtree may hold; UNBOUNDED where nothing limits it.
     `capacities` are what the nodes have, for the roots that lend what was promised to no queue.
-    `oversubscribed` are the rows that have less than the queues below them were promised.
+    `oversubscribed` are the rows that have less than the queues below them were promised, with what
+    they have.
     """
 
     nominal: list[int]
@@ -44,7 +45,7 @@ class Terms:
     limit: list[int]
     pool: list[int]
     capacities: Mapping[int, int]
-    oversubscribed: set[int] = field(default_factory=set)
+    oversubscribed: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> 
             nominal = terms.pool[row] + lent[row]
             terms.promised[row] = terms.pool[row] + promised[row]
             if quota.total and promised[row] > quota.nominal:
-                terms.oversubscribed.add(row)
+                terms.oversubscribed[row] = quota.nominal
         terms.nominal[row] = nominal
         terms.guaranteed[row] = _guaranteed(quota, nominal)
         terms.borrowing[row] = _borrowing(quota, nominal)

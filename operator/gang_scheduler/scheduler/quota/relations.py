@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gang_scheduler.model.causes import FieldRefused, Inactivity, QueueInactive
+from gang_scheduler.model.causes.queues import FieldRefused, Inactivity, QueueInactive
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,

@@ -52,19 +52,26 @@ class Paper:
     def go_to(self, place: int) -> None:
         """Let so many gangs have ended. Costs what differs."""
         low, high = sorted((self.place, place))
-        ending = place > self.place
         some = self.releases[low:high]
-        for share in _shares(some):
-            if ending:
-                self.trial.release(share)
-            else:
-                self.trial.assume(share)
-        for ref, charge in _charges(some).items():
-            if ending:
-                self.forest.release(ref, charge)
-            else:
-                self.forest.charge(ref, charge)
+        if place > self.place:
+            self.end(some)
+        else:
+            self.bring_back(some)
         self.place = place
+
+    def end(self, some: Sequence[Release]) -> None:
+        """Let what is held be free."""
+        for share in _shares(some):
+            self.trial.release(share)
+        for ref, charge in _charges(some).items():
+            self.forest.release(ref, charge)
+
+    def bring_back(self, some: Sequence[Release]) -> None:
+        """Do the opposite."""
+        for share in _shares(some):
+            self.trial.assume(share)
+        for ref, charge in _charges(some).items():
+            self.forest.charge(ref, charge)
 
     def find(self, request: Request, ways: Sequence[Way], units_of: Units) -> Fit | None:
         """Return the first way that there is quota and room for; nothing is taken."""

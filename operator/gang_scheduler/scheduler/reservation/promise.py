@@ -4,7 +4,8 @@ Its paper shows the cluster at the start, with the gang in its place. What is de
 on that paper, too, unless it is gone by then: so a later gang delays nothing that fits on it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from gang_scheduler.model.plan import Bind, Reservation
@@ -76,6 +77,23 @@ class Promise:
         if gang in self._ended or gang in self._there:
             return gang in self._ended
         return ends_at is not None and (self.start is None or ends_at <= self.start)
+
+    def has_ended(self, gang: GangKey) -> bool:
+        """Return whether a gang that holds room now has ended at the start."""
+        return gang in self._ended
+
+    @contextmanager
+    def without(self, victims: Release) -> Iterator[None]:
+        """Let victims be gone that would be there at the start; in the end all is as before."""
+        paper, before = self.paper, self.fit
+        paper.end([victims])
+        try:
+            yield
+        finally:
+            paper.give_back(self.fit)
+            self.fit = before
+            paper.take(before)
+            paper.bring_back([victims])
 
     def leaves_alone(self, placements: Iterable[Placement], ref: QueueRef, charge: Charge) -> bool:
         """Return whether there is room and quota for a gang beside this one, at its start."""

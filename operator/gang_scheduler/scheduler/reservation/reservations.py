@@ -1,14 +1,14 @@
 """The reservations of one cycle, and which later gangs may go before them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.causes.admission import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Refused, Reservation
@@ -46,6 +46,19 @@ class Decided:
     group: GangGroup
     placement: Placement
     charge: Charge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Eviction:
+    """Where members will be once victims have gone, and what they are charged then.
+
+    `within`: their queue does not borrow then.
+    """
+
+    placements: Sequence[Placement]
+    charge: Charge
+    victims: Sequence[BoundPod]
+    within: bool
 
 
 class Reservations:
@@ -106,7 +119,7 @@ class Reservations:
 
     def made(self) -> tuple[Reservation, ...]:
         """Return the reservations, in the order of turns."""
-        self._refresh()
+        self.refresh()
         return tuple(each.shown(hides_names=self._rules.hides_names) for each in self._promises)
 
     def _is_tired(self) -> bool:
@@ -175,11 +188,8 @@ class Reservations:
             by_gang.setdefault(each.gang, []).append(each)
         for key, pods in by_gang.items():
             seats = tuple((each.pod.pod_class, rows[each.pod.nominated]) for each in pods)
-            charges = [
-                (bound_pods.queues[each.pod.uid], bound_pods.charges[each.pod.uid])
-                for each in pods
-                if each.pod.uid in bound_pods.queues and each.pod.uid in bound_pods.charges
-            ]
+            charged = (bound_pods.charged.get(each.pod.uid) for each in pods)
+            charges = [each for each in charged if each is not None]
             ends_at = None
             if key in self._nominated:
                 request, way = self._nominated[key]
@@ -204,7 +214,8 @@ class Reservations:
     ) -> DelaysReserved | None:
         """Return which reserved gang would start later if a group started there; None if none."""
         charge, gone_before = way.charge, []
-        for promise in self._kept_from(request, way):
+        within = not self._ledger.forest.borrows(request.ref, charge)
+        for promise in self._kept_from(request, within=within):
             if promise.leaves_alone(placements, request.ref, charge):
                 continue
             if self._is_gone(promise, request.group):
@@ -220,16 +231,30 @@ class Reservations:
         self._note_backfilled(request.group, gone_before)
         return None
 
-    def passed_over(self, request: Request, way: Way) -> DelaysReserved | None:
-        """Return the reserved gang of the same queue that a group must not evict others before.
+    def delayed_by_eviction(self, request: Request, eviction: Eviction) -> DelaysReserved | None:
+        """Return which reserved gang would start later if victims went for a group; None if none.
 
-        Of other queues, rights come before promised starts.
+        The promises stay as they are: what is carried out is told by `nominated`.
         """
-        for promise in self._kept_from(request, way):
-            same = promise.request.ref == request.ref
-            if same and not self._is_gone(promise, request.group):
-                return self._cause(promise, request)
+        taken, gone_before = (eviction.placements, request.ref, eviction.charge), []
+        for promise in self._kept_from(request, within=eviction.within):
+            with promise.without(self._of_victims(promise, eviction.victims)):
+                if promise.leaves_alone(*taken):
+                    continue
+                if self._is_gone(promise, request.group):
+                    gone_before.append(promise)
+                    continue
+                self._trials += 1
+                if self._trials > MOST_TRIALS or not promise.moves_aside(*taken):
+                    return self._cause(promise, request)
+        self._note_backfilled(request.group, gone_before)
         return None
+
+    def _of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
+        """Return what victims leave that would be there at a promised start."""
+        bound_pods = self._snapshot.bound_pods or BoundPods()
+        there = (each for each in victims if not promise.has_ended(each.gang))
+        return sequence.of_victims(there, bound_pods, self._trial.nodes.rows, self._clock.now)
 
     def _cause(self, promise: Promise, request: Request) -> DelaysReserved:
         away = promise.key.namespace != request.group.waiting[0].key.namespace
@@ -239,7 +264,7 @@ class Reservations:
     @contextmanager
     def kept_free(self, group: GangGroup) -> Iterator[None]:
         """Keep the room and the quota of reserved gangs for them, unless the group is gone then."""
-        self._refresh()
+        self.refresh()
         concerned = [each for each in self._promises if not self._is_gone(each, group)]
         if not concerned:
             yield
@@ -284,15 +309,16 @@ class Reservations:
             for promise in self._promises:
                 promise.is_stale = True
 
-    def _kept_from(self, request: Request, way: Way) -> Iterator[Promise]:
-        """Yield the reservations that a group must not delay."""
-        self._refresh()
+    def _kept_from(self, request: Request, *, within: bool) -> Iterator[Promise]:
+        """Yield the reservations that a group must not delay.
+
+        `within`: its queue does not borrow then.
+        """
         if request.holds:
             return
         turn = self._turns.get(request.group.gangs[0].key, len(self._turns))
         own = {gang.key for gang in request.group.waiting}
-        ledger = self._ledger
-        within = ledger.enforces(request.ref) and not ledger.forest.borrows(request.ref, way.charge)
+        within = within and self._ledger.enforces(request.ref)
         for promise in list(self._promises):
             if promise.key not in own and turn > promise.turn and not (within and promise.borrows):
                 yield promise
@@ -316,8 +342,11 @@ class Reservations:
         for later in self._promises[self._promises.index(promise) + 1 :]:
             later.is_stale = True
 
-    def _refresh(self) -> None:
-        """Look for the starts anew that do not hold any more, and for those after them."""
+    def refresh(self) -> None:
+        """Look for the starts anew that do not hold any more, and for those after them.
+
+        Before a group is tried: its room must not be taken yet.
+        """
         first = next((n for n, each in enumerate(self._promises) if each.is_stale), None)
         if first is None:
             return

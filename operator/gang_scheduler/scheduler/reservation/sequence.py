@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.queues import Charge, QueueRef
@@ -15,7 +14,6 @@ from gang_scheduler.model.refs import GangKey
 
 Seat = tuple[PodClass, int]
 """A pod by its class, and the row of its node."""
-UNKNOWN = RunningGang()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,39 +67,39 @@ def of_running(
 
     `victims` are the uids of pods that leave as well.
     """
-    by_gang: dict[GangKey, list[BoundPod]] = {}
     leaving = list(bound_pods.leaving)
-    for each in bound_pods.pods:
-        if each.pod.uid in victims:
-            leaving.append(each)
-        elif not each.pod.pinned:
-            by_gang.setdefault(each.gang, []).append(each)
+    if victims:
+        leaving += [each for each in bound_pods.pods if each.pod.uid in victims]
     if leaving:
-        yield _release(None, (clock.now, clock.now), leaving, bound_pods, rows)
-    for key, pods in by_gang.items():
-        known = bound_pods.gangs.get(key, UNKNOWN)
-        times = clock.believed(known.ends_at), known.started_at or _start(pods)
-        yield _release(key, times, pods, bound_pods, rows)
+        seats, charges = _seats(leaving, rows), _charges(leaving, bound_pods)
+        yield Release(None, clock.now, clock.now, seats, charges)
+    for key, gang in bound_pods.gangs.items():
+        some = [each for each in gang.pods if not each.pod.pinned and each.pod.uid not in victims]
+        if some:
+            began = gang.known.started_at or _start(some)
+            ends_at = clock.believed(gang.known.ends_at)
+            yield Release(key, ends_at, began, _seats(some, rows), _charges(some, bound_pods))
 
 
-def _release(
-    key: GangKey | None,
-    times: tuple[int | None, int],
-    pods: Iterable[BoundPod],
-    bound_pods: BoundPods,
-    rows: Mapping[str, int],
+def of_victims(
+    victims: Iterable[BoundPod], bound_pods: BoundPods, rows: Mapping[str, int], now: int
 ) -> Release:
-    """Return what pods free together; `times` are their end and their start."""
-    seats = tuple(
-        (each.pod.pod_class, rows[each.pod.node]) for each in pods if each.pod.node in rows
+    """Return what is free once victims have gone."""
+    some = [*victims]
+    return Release(None, now, now, _seats(some, rows), _charges(some, bound_pods))
+
+
+def _seats(pods: Iterable[BoundPod], rows: Mapping[str, int]) -> tuple[Seat, ...]:
+    return tuple(
+        [(each.pod.pod_class, rows[each.pod.node]) for each in pods if each.pod.node in rows]
     )
-    charges = ((bound_pods.queues.get(each.pod.uid), each.pod.uid) for each in pods)
-    charged = tuple(
-        (ref, bound_pods.charges[uid])
-        for ref, uid in charges
-        if ref is not None and uid in bound_pods.charges
-    )
-    return Release(key, *times, seats, charged)
+
+
+def _charges(
+    pods: Iterable[BoundPod], bound_pods: BoundPods
+) -> tuple[tuple[QueueRef, Charge], ...]:
+    charged = bound_pods.charged
+    return tuple([charged[each.pod.uid] for each in pods if each.pod.uid in charged])
 
 
 def _start(pods: Iterable[BoundPod]) -> int:

@@ -1,17 +1,20 @@
 """What a gang asks of its queue, and the gangs that may have to go for it."""
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.placement.anywhere import Placement
 
-_UNKNOWN = RunningGang()
+MayTake = Callable[["Claim", Sequence[Placement], Sequence[BoundPod]], bool]
+"""Whether members may be where they are placed once victims have gone; then they will be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -19,7 +22,8 @@ class Claim:
     """What the members of a group that wait ask of a queue together: amounts of one offer.
 
     `charge_of` says what some of the members are charged by the same offer. `pod_priority` is the
-    priority that counts where the group names no queue.
+    priority that counts where the group names no queue. `may_take` is asked before anything is
+    evicted, or room taken that pods leave, for the claim.
     """
 
     ref: QueueRef
@@ -29,6 +33,7 @@ class Claim:
     gangs: tuple[GangKey, ...] = ()
     pod_priority: int = 0
     charge_of: Callable[[Iterable[Pod]], Charge] | None = None
+    may_take: "MayTake | None" = None
 
     def of(self, pods: Iterable[Pod]) -> "Claim":
         """Return what some of the members ask."""
@@ -72,8 +77,21 @@ class Held:
         charges = self.charges.values()
         return frozenset(key for charge in charges for key, amount in charge.items() if amount > 0)
 
-    def charge_of(self, uids: Iterable[str]) -> dict[FlavorResource, int]:
+    @functools.cached_property
+    def charge(self) -> Charge:
+        """What all of its pods are charged together."""
+        return self._sum(self.charges)
+
+    @functools.cached_property
+    def name(self) -> tuple[object, ...]:
+        """The sort key of its name."""
+        return natural_key(self.key.namespace), natural_key(self.key.name), self.key.source
+
+    def charge_of(self, uids: Collection[str]) -> Charge:
         """Return what some of its pods are charged together."""
+        return self.charge if len(uids) == len(self.charges) else self._sum(uids)
+
+    def _sum(self, uids: Iterable[str]) -> Charge:
         found: dict[FlavorResource, int] = {}
         for uid in uids:
             for key, amount in self.charges.get(uid, {}).items():
@@ -81,26 +99,33 @@ class Held:
         return found
 
 
-def held_of(members: Sequence[BoundPod], bound_pods: BoundPods) -> Held | None:
-    """Return a gang by its members on nodes; None for pods that are charged to no queue."""
-    ref = next((bound_pods.queues.get(each.pod.uid) for each in members), None)
+def held_of(gang: BoundGang) -> Held | None:
+    """Return a gang on nodes as claims look at it; None for pods that are charged to no queue.
+
+    Found once for as long as the gang stays as it is.
+    """
+    return gang.derive("held", _held_of)
+
+
+def _held_of(gang: BoundGang) -> Held | None:
+    ref = next((each[0] for each in gang.charged if each is not None), None)
     if ref is None:
         return None
-    gang = members[0].gang
-    known = bound_pods.gangs.get(gang, _UNKNOWN)
-    priority = max(each.priority for each in members)
+    pods, known = gang.pods, gang.known
+    priority = max(each.priority for each in pods)
+    charged = zip(pods, gang.charged, strict=True)
     return Held(
-        gang,
+        pods[0].gang,
         ref,
         priority if known.class_priority is None else known.class_priority,
         known,
-        {each.pod.uid: bound_pods.charges.get(each.pod.uid, {}) for each in members},
+        {each.pod.uid: {} if charge is None else charge[1] for each, charge in charged},
         priority,
         frozenset(
             name
-            for pod_class in {each.pod.pod_class for each in members}
+            for pod_class in {each.pod.pod_class for each in pods}
             for name, amount in pod_class.requests
             if amount > 0
         ),
-        all(each.pod.preempts for each in members),
+        all(each.pod.preempts for each in pods),
     )

@@ -16,7 +16,6 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.scheduler.policies import FairStrategy, Profile
 from gang_scheduler.scheduler.quota.accounts import Accounts
-from gang_scheduler.scheduler.quota.trees import NO_ROW
 from gang_scheduler.scheduler.rights.claims import Claim, Held
 from gang_scheduler.scheduler.rights.positions import Meeting, meeting
 
@@ -114,24 +113,6 @@ def _is_fenced(accounts: Accounts, ours: tuple[int, ...]) -> bool:
     """Return whether a fence is on our way, below the queue where two ways meet."""
     queues = accounts.promises.trees.queues
     return any(queues[row].evictions.fence for row in ours)
-
-
-def gate(accounts: Accounts, row: int) -> int:
-    """Return the queue that a gang must be below, too, to evict from another; NO_ROW for none.
-
-    It is the lowest one on the way to the root that nothing from outside may evict from.
-    """
-    trees = accounts.promises.trees
-    closed = (each for each in trees.ways[row][::-1] if not trees.queues[each].evictions.may_lose)
-    return next(closed, NO_ROW)
-
-
-def reach(accounts: Accounts, row: int) -> range:
-    """Return the queues that a queue's fences leave it to look at."""
-    trees = accounts.promises.trees
-    fenced = (each for each in trees.ways[row][::-1] if trees.queues[each].evictions.fence)
-    top = next(fenced, NO_ROW)
-    return range(len(trees)) if top == NO_ROW else range(top, trees.ends[top])
 
 
 def allows(

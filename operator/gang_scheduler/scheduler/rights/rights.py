@@ -4,7 +4,8 @@ A set of victims is legal when each has a class. Where a class takes what a queu
 victims must be able to go one after the other so that their queues still borrow as each one goes.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
@@ -91,7 +92,9 @@ class Rights:
         """What lacks of quota, before anything is evicted."""
         self._permits: dict[int, Permits] = {}
         self._possible: dict[GangKey, frozenset[EvictionClass]] = {}
+        self._alike: dict[Hashable, frozenset[EvictionClass]] = {}
         self._keys: dict[GangKey, frozenset[FlavorResource]] = {}
+        self._keys_at: dict[int, frozenset[FlavorResource]] = {}
 
     @property
     def reaches_out(self) -> bool:
@@ -99,31 +102,21 @@ class Rights:
         row = self._trees.rows.get(self.claim.ref)
         return row is not None and self._trees.queues[row].evictions.reaches_out
 
-    def reaches(self, lowest: float, *, within: bool) -> bool:
-        """Return whether policies let the claim evict any gang of a queue, by its lowest priority.
+    def highest_reached(self, *, within: bool) -> float:
+        """Return up to which priority policies may let the claim evict: in its own queue, or not.
 
-        Cheap: a queue that it does not reach need not be looked at gang by gang.
+        Cheap: a queue in which all are higher need not be looked at gang by gang.
         """
         row = self._trees.rows.get(self.claim.ref)
         if row is None:
-            return False
+            return -math.inf
         rules = self._trees.queues[row].evictions
         policies = {rules.within_queue} if within else {rules.reclaim, rules.while_borrowing}
         if EvictionPolicy.ANY in policies:
-            return True
+            return math.inf
         most = max(self.claim.priority, self.claim.pod_priority)
         equal = EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY in policies
-        return lowest < most or (equal and lowest == most)
-
-    def may_have_run(self, row: int, oldest: int) -> bool:
-        """Return whether any gang of a queue has run for as long as its queues ask.
-
-        `oldest` is when the first of them started. Cheap, as `reaches` is.
-        """
-        met = self.permits_at(row).meeting
-        return self.limits.now - oldest >= permits.min_runtime(
-            self._accounts, row, met, self.limits
-        )
+        return most if equal else most - 1
 
     # What is possible at all.
 
@@ -138,7 +131,23 @@ class Rights:
         if row is None:
             return NO_CLASSES
         given = self.permits_at(row)
-        if not given.classes or not self._uses(held, given) or self._is_young(row, held, given):
+        possible = self._possible_alike(row, held, given)
+        if not possible or self._is_young(row, held, given):
+            return NO_CLASSES
+        return possible
+
+    def _possible_alike(self, row: int, held: Held, given: Permits) -> frozenset[EvictionClass]:
+        """Return the classes by all but for how long a gang has run: found once for gangs alike."""
+        newer = held.known.created_at > self.claim.created_at
+        alike = row, held.keys, held.resources, held.priority, held.pod_priority, newer
+        if held.known.backfilled is not None:
+            return self._allowed(held, given)
+        if alike not in self._alike:
+            self._alike[alike] = self._allowed(held, given)
+        return self._alike[alike]
+
+    def _allowed(self, held: Held, given: Permits) -> frozenset[EvictionClass]:
+        if not given.classes or not self._uses(held, given):
             return NO_CLASSES
         queue = self._trees.queues[self._trees.rows[self.claim.ref]]
         allowed = frozenset(
@@ -155,12 +164,14 @@ class Rights:
             self._permits[row] = permits.permits(self._accounts, self.claim, row, self.limits)
         return self._permits[row]
 
-    def borrowers(self, rows: Iterable[int]) -> Iterator[int]:
-        """Yield those of the queues that use more than promised of what lacks."""
-        for row in rows:
-            keys = keys_at(self._accounts, row, self.short, self.resources)
-            if self._trees.queues[row].ref == NONE or is_over(self._accounts, row, keys):
-                yield row
+    def borrows_what_lacks(self, row: int) -> bool:
+        """Return whether a queue uses more than it was promised of what lacks."""
+        root = self._trees.root(row)
+        if root not in self._keys_at:
+            self._keys_at[root] = keys_at(self._accounts, row, self.short, self.resources)
+        return self._trees.queues[row].ref == NONE or is_over(
+            self._accounts, row, self._keys_at[root]
+        )
 
     def is_beyond(self, held: Held) -> bool:
         """Return whether the queue of a gang, and those up to where the ways meet, borrow now.

@@ -12,5 +12,6 @@
 | flavors      | which flavors members of one class can have in a queue                      |
 | offers       | the ways to give flavors to all members of a group, and what each charges   |
 | requests     | what a group asks of its queue, or why it can never have it                 |
+| unplaced     | whether there is quota for pods that do not exist yet                       |
 | ledger       | what each group is charged, and the quota that owners keep                  |
 """

@@ -10,7 +10,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.causes import BehindGang, BeyondFirst, DelaysReserved
+from gang_scheduler.model.causes.admission import BehindGang, BeyondFirst, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import (
     Failure,
@@ -129,11 +129,17 @@ class ByTurns(WithinQuota):
 
     def _take_turn(self, request: Request) -> None:
         self.deciding = request.group
+        self._show(request.group)
         self.attempt(Try(request, self.released(request), evicting=True))
         self.reservations.tried(request, self.refused.get(request.group.waiting[0].key))
         self._trees.decided(request.group)
         self._note_failure(request)
         self._note_blocking(self._lines[request.ref], request.group)
+
+    def _show(self, group: GangGroup) -> None:
+        """Let what watches look: the group is about to be decided, or was without a turn."""
+        if self.watch is not None:
+            self.watch(self, group)
 
     def _next_head(self, ref: QueueRef) -> Head | None:
         """Return the next group of a queue that is worth a turn; decide those that are not."""
@@ -145,6 +151,7 @@ class ByTurns(WithinQuota):
                 self._heads[ref] = request
                 self.deciding = None
                 return self._head(line, request)
+            self._show(group)
             self._trees.decided(group)
             self._note_blocking(line, group)
         self.deciding = None
@@ -230,7 +237,9 @@ class ByTurns(WithinQuota):
             line.is_over, own = True, line.queue.ref
             while own in self._heads or self._next_head(own) is not None:
                 request = self._heads.pop(own)
-                if not self._is_refused_at_once(line, request.group):
+                if self._is_refused_at_once(line, request.group):
+                    self._show(request.group)
+                else:
                     self._take_turn(request)
 
     def _is_refused_at_once(self, line: Line, group: GangGroup) -> bool:
@@ -259,7 +268,7 @@ class ByTurns(WithinQuota):
         """Return a key shared by groups that fail alike; None for a group like no other."""
         if len(group.waiting) > 1 or any(unit.gains for unit in units):
             return None
-        alike = prospects(group, units, self.evaluator.own(group))
+        alike = prospects(group, units, self.evaluator.pools.own(group))
         return alike and (self.known_misfits.generation, ref, alike)
 
     def _is_known(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:

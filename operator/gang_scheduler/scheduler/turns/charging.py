@@ -1,10 +1,12 @@
 """What a cycle with queues charges for what it decides, and in which flavors."""
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.causes.admission import DelaysReserved
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
     Bind,
@@ -25,12 +27,13 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.elastic.steps import of_payable
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reservation.reservations import Reservations
-from gang_scheduler.scheduler.rights.claims import Claim, claim_of
+from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservations
+from gang_scheduler.scheduler.rights.claims import Claim, MayTake, claim_of
 from gang_scheduler.scheduler.rights.permits import Limits
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.steps import Steps
@@ -60,6 +63,8 @@ class Charging(Steps):
             units_of=self.units_of,
         )
         self.tried: dict[GangKey, Request] = {}
+        self.unsearched: set[GangKey] = set()
+        """Gangs that wait, for which victims may be found in another cycle."""
         self.offers: dict[GangKey, Offer] = {}
         self._borrowing: set[GangKey] = set()
         self._charged: dict[PlacementUnit, Charge] = {}
@@ -149,6 +154,7 @@ class Charging(Steps):
             rest = [self.members[pod.uid] for pod in unit.members if pod.uid not in there]
             with self.reservations.kept_free(group):
                 more, charge = self.payable(ref, self.offers[key], rest)
+                more = of_payable(unit, there, more)
                 if more:
                     some = unit.only(there | {pod.uid for pod in more})
                     self.grow(group, unit, some, moving=moving)
@@ -156,6 +162,7 @@ class Charging(Steps):
                 paid = {pod.uid for pod in more}
                 unpaid = [pod for pod in rest if pod.uid not in paid]
                 self._report_unpaid(group, unit, unpaid, charge)
+        self.report_full(group)
 
     def _report_unpaid(
         self, group: GangGroup, unit: PlacementUnit, unpaid: Sequence[Pod], charge: Charge
@@ -177,12 +184,38 @@ class Charging(Steps):
         pods = [pod for unit in lacking for pod in unit.members if pod.uid in unit.required]
         charge = self.offers[key].charge_of(self.members[pod.uid] for pod in pods)
         if pods and claim is None:
-            way = Way(self.offers[key], charge, lacking)
-            super().make_room(
-                group, claim_of(group, ref, charge, self.charger(self.tried[key], way))
-            )
+            request, way = self.tried[key], Way(self.offers[key], charge, lacking)
+            asked = claim_of(group, ref, charge, self.charger(request, way))
+            self.reservations.refresh()
+            super().make_room(group, replace(asked, may_take=self.may_take(request, [])))
             if self.has_reserved_room(group):
                 self.ledger.charge(ref, charge)
+                self.reservations.nominated(request, way)
+
+    def may_take(self, request: Request, delaying: list[DelaysReserved]) -> MayTake:
+        """Return what refuses plans that delay a gang which was promised a start, and notes it."""
+        placements: list[Placement] = []
+        victims: list[BoundPod] = []
+        charge: Counter[FlavorResource] = Counter()
+
+        def may_take(claim: Claim, more: Sequence[Placement], gone: Sequence[BoundPod]) -> bool:
+            # Members that are gangs of one are asked for one by one: those before them count.
+            eviction = Eviction(
+                [*placements, *more],
+                charge + Counter(claim.charge),
+                [*victims, *gone],
+                within=not self.rounds.borrows(claim, gone),
+            )
+            delayed = self.reservations.delayed_by_eviction(request, eviction)
+            if delayed is not None:
+                delaying.append(delayed)
+                return False
+            placements.extend(more)
+            victims.extend(gone)
+            charge.update(claim.charge)
+            return True
+
+        return may_take
 
     def charger(self, request: Request, way: Way) -> Callable[[Iterable[Pod]], Charge]:
         """Return what says what members are charged: by the requests that they were declared."""
@@ -195,6 +228,7 @@ class Charging(Steps):
         return replace(
             plan,
             reservations=self.reservations.made(),
+            unsearched=frozenset(self.unsearched),
             placed=tuple(map(self._with_flavors, plan.placed)),
             preemptions=tuple(map(self._as_they_are, plan.preemptions)),
         )
@@ -206,15 +240,18 @@ class Charging(Steps):
         return replace(placed, binds=binds, borrows=key in self._borrowing, backfilled=backfilled)
 
     def _as_they_are(self, preemption: Preemption) -> Preemption:
-        nominations = preemption.nominations
+        nominations, backfilled = preemption.nominations, None
         if preemption.gangs and nominations:
             key = self.groups[preemption.gangs[0].key].gangs[0].key
+            backfilled = self.reservations.backfilled.get(key)
             nominations = tuple(self._bind(key, bind) for bind in nominations)
         displaced = tuple(
             replace(self.members.get(pod.uid, pod), nominated=pod.nominated)
             for pod in preemption.displaced
         )
-        return replace(preemption, nominations=nominations, displaced=displaced)
+        return replace(
+            preemption, nominations=nominations, displaced=displaced, backfilled=backfilled
+        )
 
     def _bind(self, key: GangKey, bind: Bind) -> Bind:
         pod = self.members[bind.pod.uid]

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable
 
-from gang_scheduler.model.causes import AdmissionLimit, JobLimit, LimitMissed, QueueOnHold
+from gang_scheduler.model.causes.admission import AdmissionLimit, JobLimit, LimitMissed, QueueOnHold
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import GPU, Queue, QueueSet, StopPolicy

@@ -32,12 +32,17 @@ class Line:
 
 def effective_priority(group: GangGroup, queue: Queue, default: Aging, now: int) -> int:
     """Return the priority with what waiting adds to it."""
+    return group.queue_priority + added_by_waiting(queue, default, now - group.created_at)
+
+
+def added_by_waiting(queue: Queue, default: Aging, seconds: float) -> int:
+    """Return what waiting for so long adds to a priority."""
     per_hour = default.per_hour if queue.aging.per_hour is None else queue.aging.per_hour
     if not per_hour:
-        return group.queue_priority
+        return 0
     most = default.most if queue.aging.most is None else queue.aging.most
-    added = int(per_hour * max(0, now - group.created_at) // _HOUR)
-    return group.queue_priority + (added if most is None else min(added, most))
+    added = int(per_hour * max(0, seconds) // _HOUR)
+    return added if most is None else min(added, most)
 
 
 def key(group: GangGroup, effective: int) -> tuple[int, bool, float, str, str]:

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Hashable
 from typing import Final
 
-from gang_scheduler.model.causes import QuotaShort
+from gang_scheduler.model.causes.admission import QuotaShort
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
@@ -39,7 +39,8 @@ class Shortages:
         state = self._rounds.state
         if self._judged_at != state:
             self._judged_at, self._for_good = state, {}
-        kind = request.kind, self._rounds.has_backfilled and request.group.name
+        # Some gangs on nodes may have been let pass by certain gangs only.
+        kind = (request.kind, request.group.name) if self._rounds.has_backfilled else request.kind
         if kind not in self._for_good:
             problem = self.lacking(request)
             may_help = problem is not None and self._may_free_quota(request)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.causes import ChecksUnanswered, DelaysReserved
+from gang_scheduler.model.causes.admission import ChecksUnanswered, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import (
     IfEmpty,
@@ -82,6 +82,7 @@ class WithinQuota(Charging):
         """Find flavors with quota and room for a group, and charge what came of it."""
         request = trying.request
         self.tried[request.group.gangs[0].key] = request
+        self.reservations.refresh()
         ways = self._with_quota(request)
         problem = self._not_now(request, ways)
         short = problem is not None and problem.reason is Reason.WAITING_FOR_QUOTA
@@ -103,7 +104,7 @@ class WithinQuota(Charging):
 
         Worked out once for a group while neither queues nor nodes change.
         """
-        if self.evaluator.without_victims(group) is not group:
+        if self.evaluator.departures.without(group) is not group:
             return None
         return group.derive("plain", self._basis, functools.partial(self._plain, group, queue))
 
@@ -290,12 +291,8 @@ class WithinQuota(Charging):
         stay within its promise.
         """
         left = self._short_of(trying, ways)
-        delayed = self.reservations.passed_over(trying.request, left[0]) if left else None
-        if len(left) > 1 or not borrowing or delayed is not None:
+        if len(left) > 1 or not borrowing:
             left = self._by_class(trying, left, borrowing=borrowing)
-        if left and delayed is not None:
-            trying.delaying.append(delayed)
-            return False
         return any(self._evicts_in(trying, way) for way in left)
 
     def _short_of(self, trying: Try, ways: Sequence[Way]) -> list[Way]:
@@ -317,11 +314,13 @@ class WithinQuota(Charging):
 
     def _evicts_in(self, trying: Try, way: Way) -> bool:
         request, units = trying.request, tuple(unit for unit in self.units_of(way) if unit.quorum)
-        claim = self._claim(request, way)
+        claim = replace(self._claim(request, way), may_take=self.may_take(request, trying.delaying))
         outcome = self.make_room_for(request.group, units, trying.nominations, claim)
         trying.nominations = ()
         trying.outcomes[way] = outcome
         if not outcome.waits:
+            if outcome.cut_off:
+                self.unsearched.update(gang.key for gang in request.group.waiting)
             return False
         full = next((why for each, why in trying.full if each is way), None)
         if full is not None:

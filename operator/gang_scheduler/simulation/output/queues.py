@@ -18,6 +18,7 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity, quantity_of
 from gang_scheduler.report.queues import queue_status
+from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.simulation.output import cells
 
 SHARE_DIGITS = 6
@@ -52,7 +53,7 @@ def tables(figures: Sequence[QueueFigures], most: int) -> Iterator[Table | Text]
     yield table
     left = len(tree) - most
     if left > 0:
-        yield Text(f"and {left} more queue{'s' * (left != 1)} (-o wide)")
+        yield Text(f"and {counted(left, 'more queue')} (-o wide)")
 
 
 def _is_worth_a_row(figures: QueueFigures) -> bool:

@@ -3,21 +3,22 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.gang_sources import job_set_gang
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report import messages
+from gang_scheduler.report.texts import elastic_texts, messages
 from gang_scheduler.simulation.output import queues
 from gang_scheduler.simulation.output.queued import Queued
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.metadata import Metadata
 
 Json = dict[str, Any]
 
@@ -54,7 +55,7 @@ def _reservation(reservation: Reservation) -> Json:
 
 
 def described(cache: Cache) -> Iterator[GangInfo]:
-    """Yield what is known of all gangs, but for Jobs and JobSets whose pods name other gangs."""
+    """Yield what is known of all gangs, but for workloads whose pods name other gangs."""
     elsewhere = {key for pod in cache.pods() for key in _of_workloads(pod) if key != pod.gang}
     for key, info in cache.gang_queue.infos.items():
         if info.observed.members or key not in elsewhere:
@@ -62,11 +63,13 @@ def described(cache: Cache) -> Iterator[GangInfo]:
 
 
 def _of_workloads(pod: Pod) -> Iterator[GangKey]:
-    """Yield the gangs that a pod would be in by its Job and its JobSet."""
+    """Yield the gangs that a pod would be in by its Job and by its other workloads."""
     yield GangKey(gang_sources.JOB.name, pod.namespace, pod.job)
-    labels = pod.labels
-    job_set, job = labels.get(JOB_SET_LABEL, ""), labels.get(REPLICATED_JOB_LABEL, "")
-    yield GangKey(gang_sources.JOB_SET.name, pod.namespace, job_set_gang(job_set, job))
+    labels, present = dict(pod.labels), dict(pod.annotations)
+    source = pod_wire.Pod(Metadata(namespace=pod.namespace, labels=labels, annotations=present))
+    for each in table.KINDS:
+        if name := each.pods.name_of(source):
+            yield GangKey(each.name, pod.namespace, name)
 
 
 def _bindings(outcome: Outcome) -> list[Json]:
@@ -118,10 +121,32 @@ def _gang(info: GangInfo, outcome: Outcome, queued: Queued | None) -> Json:
         "minMember": counts.min_member if _is_described(info) else None,
         "members": counts.members,
         "scheduled": counts.scheduled,
+        **_roles(counts),
         "domain": {"layer": domain.layer, "path": list(domain.path)} if domain else None,
         **(queued.row(info) if queued else {}),
+        **_workers(info),
         **_evicted(info, outcome),
     }
+
+
+def _roles(counts: phases.Counts) -> Json:
+    """Return the roles of a gang that has some, in rank order."""
+    roles = [
+        {
+            "role": each.role,
+            "minMember": each.min_member,
+            "members": each.members,
+            "scheduled": each.scheduled,
+        }
+        for each in counts.by_role
+    ]
+    return {"roles": roles} if roles else {}
+
+
+def _workers(info: GangInfo) -> Json:
+    """Return the workers of a gang that says how it grows and shrinks."""
+    found = elastic_texts.status_of(info)
+    return {} if found is None else {"workers": {key: found[key] for key in ("min", "now", "max")}}
 
 
 def _evicted(info: GangInfo, outcome: Outcome) -> Json:
@@ -130,7 +155,7 @@ def _evicted(info: GangInfo, outcome: Outcome) -> Json:
 
 def _is_described(info: GangInfo) -> bool:
     """Return whether the object that must describe a gang is there, if there must be one."""
-    kind = gang_sources.BY_NAME[info.key.source].object_kind
+    kind = table.BY_NAME[info.key.source].object_kind
     return not kind or info.observed.spec is not None
 
 

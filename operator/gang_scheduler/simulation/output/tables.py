@@ -14,12 +14,15 @@ from rich.text import Text
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model import resources
-from gang_scheduler.model.causes import MembersMissing
+from gang_scheduler.model.causes.members import MembersMissing
+from gang_scheduler.model.gangs import RoleCount
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.report import messages
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.texts import messages, near_names
+from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.texts.near_names import NearNames
+from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.simulation.output import cells, queues, trees
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
@@ -75,7 +78,7 @@ def _parts(document: dict[str, Any], outcome: Outcome, most: int) -> Iterator[Pa
     yield from _bindings(document["bindings"], most)
     yield from _pods(VICTIMS, document["victims"], most)
     yield from _pods(NOMINEES, document["nominations"], most)
-    said = [*_waiting(document), *_warnings(outcome)]
+    said = [*_waiting(document, outcome), *_warnings(outcome)]
     for heading, message in said[:most]:
         yield Text()
         yield Text(heading)
@@ -109,8 +112,8 @@ def _on_nodes(nodes: Counter[str]) -> str:
     named = [f"{name} ({number})" for name, number in nodes.most_common(NODES_SHOWN)]
     more = ["..."] if len(nodes) > NODES_SHOWN else []
     pods, number = nodes.total(), len(nodes)
-    counted = f"{pods} pod{'s' * (pods != 1)} on {number} node{'s' * (number != 1)}"
-    return f"{counted}: {', '.join([*named, *more])}"
+    on = f"{counted(pods, 'pod')} on {counted(number, 'node')}"
+    return f"{on}: {', '.join([*named, *more])}"
 
 
 def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
@@ -126,12 +129,18 @@ def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]], most: int)
         yield Text(f"and {len(rows) - most} more (-o wide)")
 
 
-def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _waiting(document: dict[str, Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
     for each in document["unschedulable"]:
         yield f"{each['gang']}: {each['reason']}", each["message"]
+    infos = outcome.cache.gang_queue.infos
+    near, keys = NearNames(infos.values()), {str(key): key for key in infos}
     for each in filter(_is_without_members, document["gangs"]):
-        message = text_of(MembersMissing(0, each["minMember"]))
-        yield f"{each['gang']}: {Reason.WAITING_FOR_MEMBERS.value}", message
+        roles = [RoleCount(it["role"], 0, it["minMember"]) for it in each.get("roles", ())]
+        missing = tuple(it for it in roles if it.needed)
+        message = text_of(MembersMissing(0, each["minMember"], missing))
+        meant = near_names.text_of(near.meant(keys[each["gang"]]))
+        said = f"{message}; {meant}" if meant else message
+        yield f"{each['gang']}: {Reason.WAITING_FOR_MEMBERS.value}", said
 
 
 def _is_without_members(gang: Mapping[str, Any]) -> bool:
@@ -172,8 +181,9 @@ def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
     table = cells.table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
     table.add_column("DOMAIN", overflow="fold")
     table.add_column("REASON")
-    if any("queue" in gang for gang, _ in shown):
-        table.add_column("QUEUE")
+    for heading in ("roles", "queue", "workers"):
+        if any(heading in gang for gang, _ in shown):
+            table.add_column(heading.upper())
     for gang, domain in shown:
         table.add_row(
             Text(gang["gang"]),
@@ -182,13 +192,27 @@ def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
             *(str(gang[column]) for column in ("members", "scheduled")),
             Text(domain),
             reasons.get(gang["gang"], "-"),
+            *([_roles(gang)] if any("roles" in each for each, _ in shown) else []),
             *([Text(gang["queue"] or "-")] if "queue" in gang else []),
+            *([_workers(gang)] if any("workers" in each for each, _ in shown) else []),
         )
     yield table
     if left:
         phases = Counter(gang["phase"] for gang, _ in left)
         counted = ", ".join(f"{number} {phase}" for phase, number in phases.most_common())
         yield Text(f"and {len(left)} more: {counted} (-o wide)")
+
+
+def _roles(gang: Mapping[str, Any]) -> Text:
+    """Return how many members of each role have a node, of how many that a quorum has."""
+    counts = (f"{it['role']} {it['scheduled']}/{it['minMember']}" for it in gang.get("roles", ()))
+    return Text(", ".join(counts) or "-")
+
+
+def _workers(gang: dict[str, Any]) -> str:
+    """Return how many workers a gang has, of how many at most; "-" for one that does not say."""
+    found = gang.get("workers")
+    return f"{found['now']}/{found['max']}" if found else "-"
 
 
 def _domains(document: dict[str, Any]) -> list[str]:

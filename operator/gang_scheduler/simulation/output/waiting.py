@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
@@ -58,4 +61,15 @@ class Waiting:
             # The quorum is nominated: members that wait without a nomination are surplus.
             yield replace(refused, pods=waiting, left_over=True)
         else:
-            yield replace(refused, pods=waiting)
+            yield from _beside_the_limit(gang, refused, waiting)
+
+
+def _beside_the_limit(gang: Gang, refused: Refused, waiting: tuple[Pod, ...]) -> Iterator[Refused]:
+    """Yield why members wait: those that an elastic gang has no place for do not wait for room."""
+    spoken_of = {pod.uid for pod in refused.pods}
+    others = tuple(pod for pod in waiting if pod.uid not in spoken_of)
+    told = queueing_hints.untold(gang, others) if refused.left_over and others else None
+    if told is not None and told.reason is Reason.ELASTIC_LIMIT:
+        yield told
+        waiting = tuple(pod for pod in waiting if pod.uid in spoken_of)
+    yield replace(refused, pods=waiting)

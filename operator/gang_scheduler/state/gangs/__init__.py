@@ -11,6 +11,8 @@
 | group_topology         | what the gangs of a group request together            |
 | job_sizes              | how many pods a Job can have                          |
 | misplaced_requests     | the pods whose workload asks in the wrong place       |
+| made_for               | which PodGroups a controller made for its workload    |
+| train_jobs             | the pods of JobSets that TrainJobs own                |
 | failed_jobs            | the gangs whose Jobs have all failed                  |
 | plan_annotations       | what bindings tell of the plan that they were made by |
 | preemption_eligibility | whether a gang may preempt                            |

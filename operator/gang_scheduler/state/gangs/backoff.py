@@ -86,10 +86,10 @@ class Retries:
                 self._set(key, retry, retry.at)
         return due
 
-    def has_failed_binds(self, key: GangKey) -> bool:
-        """Return whether the last binding of a gang has failed."""
+    def failed_binds(self, key: GangKey) -> int:
+        """Return how many bindings of a gang have failed in a row; above 5 they are not counted."""
         retry = self._gangs.get(key)
-        return retry is not None and retry.failed_binds > 0
+        return 0 if retry is None else retry.failed_binds
 
     def start_over(self, key: GangKey) -> None:
         """Wait no longer than the first time when a gang is refused: it has changed."""

@@ -1,18 +1,31 @@
 """What is known of one gang."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import GangRequestMisplaced, ObjectMissing, ObjectTwice
+from gang_scheduler.api import annotations
+from gang_scheduler.decode import keys
+from gang_scheduler.decode.gangs import elastic as elastic_annotation
+from gang_scheduler.decode.gangs import gang_annotations
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.model.causes.specs import (
+    BothInvalid,
+    InvalidInput,
+    ObjectMissing,
+    ObjectTwice,
+    RoleUnknown,
+)
+from gang_scheduler.model.causes.topology import GangRequestMisplaced
 from gang_scheduler.model.evictions import Backfilled
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import Gang, Role
 from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.records.attempt import Attempt, Transition
 from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
 from gang_scheduler.state.gangs.records.preemption import Preempted, Preemptor
+from gang_scheduler.state.gangs.records.scaling import Scaling
 from gang_scheduler.state.gangs.records.verdict import Verdict
 from gang_scheduler.state.gangs.records.version import Version
 from gang_scheduler.state.gangs.records.volume_waits import VolumeWaits
@@ -23,12 +36,14 @@ class GangInfo:
 
     Each record changes only by its own methods. These count in `version` what can make the gang
     another one for the scheduler. `jobs_failed`: all members were of Jobs that have failed.
-    `backfilled` is which gang it was let pass when it was last `admitted_here`, by this process.
+    `backfilled` is which gang it was let pass when it was last `admitted_here`, by this process,
+    and `passes` the one that it is let pass once the room that it is nominated to is free.
     """
 
     __slots__ = (
         *("key", "version", "observed", "attempt", "verdict"),
-        *("preemptor", "preempted", "volume_waits", "jobs_failed", "backfilled", "admitted_here"),
+        *("preemptor", "preempted", "volume_waits", "jobs_failed"),
+        *("backfilled", "admitted_here", "passes", "scaling"),
     )
 
     def __init__(self, key: GangKey) -> None:
@@ -37,12 +52,14 @@ class GangInfo:
         self.observed = Observed(key, self.version)
         self.attempt = Attempt(self.observed, self.version)
         self.verdict = Verdict()
+        self.scaling = Scaling(self.observed, self.version)
         self.preemptor = Preemptor(self.version)
         self.preempted = Preempted(self.observed)
         self.volume_waits = VolumeWaits(self.version)
         self.jobs_failed = False
         self.backfilled: Backfilled | None = None
         self.admitted_here = False
+        self.passes: GangKey | None = None
 
     def settle(self, now: int) -> Transition:
         """Bring what is remembered in line with the members; return what that changed.
@@ -51,6 +68,7 @@ class GangInfo:
         wait for it. Linear in members.
         """
         transition = self.attempt.settle(now)
+        self.scaling.begin_or_end(now)
         taken = self.preempted
         if taken.by and self.attempt.is_confirmed() and taken.has_recovered():
             taken.end()
@@ -78,7 +96,7 @@ class GangInfo:
             created_at=spec.created_at if spec.uid or not oldest else oldest.created_at,
             priority=observed.priority,
             min_member=attempt.needed,
-            pending=tuple(sorted(pending, key=rank_key)),
+            pending=observed.in_rank_order(pending),
             bound=sum(1 for pod in living if pod.node),
             was_whole=attempt.was_whole,
             partially_bound=attempt.is_partially_bound(),
@@ -87,19 +105,47 @@ class GangInfo:
             match_policy=spec.options.match_policy,
             min_resources=spec.min_resources,
             bound_members=observed.bound() if has_bound_members else (),
-            problem=self._problem() or self._problem_of(pending),
+            problem=_both(self._problem(), self._problem_of(pending)),
+            roles=attempt.roles,
+            bound_by_role=_by_role(living) if spec.roles else (),
+            pace=self.scaling.pace,
         )
 
     def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:
         """Return what is wrong with what a member says."""
         problem = next((pod.problem for pod in pending if pod.problem is not None), None)
-        if problem is None and gang_sources.BY_NAME[self.key.source].object_kind == "PodGroup":
+        for pod in pending if problem is None else ():
+            problem = problem or elastic_annotation.problem_of(pod.key, pod.annotations)
+        problem = problem or self._other_options(pending)
+        if problem is None and table.BY_NAME[self.key.source].object_kind == "PodGroup":
             problem = _misplaced(pending, self.observed.topology_request)
-        return problem
+            problem = problem or self._contradicted()
+        return problem or _strange_role(pending, (self.observed.spec or NO_SPEC).roles)
+
+    def _other_options(self, pending: Sequence[Pod]) -> Problem | None:
+        """Return which options members ask for where the gang has those of its object alone."""
+        spec = self.observed.spec
+        elsewhere = keys.OPTIONS_BELONG.get(self.key.source)
+        if spec is None or spec.problem is not None or elsewhere is None:
+            return None
+        found = (
+            gang_annotations.problem_of(each.key, each.annotations, spec.options, elsewhere)
+            for each in pending
+        )
+        return next(filter(None, found), None)
+
+    def _contradicted(self) -> Problem | None:
+        """Return what is wrong with a PodGroup beside what its members say of the whole gang."""
+        spec = self.observed.spec
+        if spec is None or spec.apart:
+            return None
+        elastic, least = self.observed.elastic, spec.min_member
+        wrong = elastic_annotation.contradiction(elastic, spec.roles, least, "spec.minMember")
+        return Problem(Reason.INVALID_SPEC, InvalidInput(str(wrong))) if wrong else None
 
     def _problem(self) -> Problem | None:
         """Return what is wrong with what describes the gang, or that nothing does."""
-        kind = gang_sources.BY_NAME[self.key.source].object_kind
+        kind = table.BY_NAME[self.key.source].object_kind
         gang_spec = self.observed.spec
         if gang_spec is None:
             if not kind:
@@ -109,7 +155,35 @@ class GangInfo:
         groups = sorted({each.gvr.group for each in specs if each.gvr})
         if len(groups) > 1:
             return Problem(Reason.INVALID_SPEC, ObjectTwice(self.key, tuple(groups)))
+        workload = self.observed.missing_workload
+        if gang_spec.problem is None and workload is not None:
+            return Problem(Reason.POD_GROUP_NOT_FOUND, ObjectMissing(workload.source, workload))
         return gang_spec.problem
+
+
+def _both(of_spec: Problem | None, of_member: Problem | None) -> Problem | None:
+    """Return what is wrong with what describes a gang and with a member, said at once."""
+    if of_spec is None or of_member is None:
+        return of_spec or of_member
+    if isinstance(of_spec.cause, InvalidInput) and isinstance(of_member.cause, InvalidInput):
+        return Problem(of_spec.reason, BothInvalid(of_spec.cause, of_member.cause))
+    return of_spec
+
+
+def _by_role(living: Iterable[Pod]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(Counter(pod.role for pod in living if pod.node).items()))
+
+
+def _strange_role(members: Iterable[Pod], roles: Sequence[Role]) -> Problem | None:
+    """Return a problem if a member has a role that its gang does not have, or none of its roles."""
+    known = tuple(each.name for each in roles)
+    for pod in members:
+        if not known and not pod.role:
+            continue
+        # What a controller calls its pods makes no roles where none are declared.
+        if pod.role not in known if known else annotations.ROLE in pod.labels:
+            return Problem(Reason.INVALID_SPEC, RoleUnknown(pod.key, pod.role, known))
+    return None
 
 
 def _misplaced(members: Iterable[Pod], topology_request: TopologyRequest | None) -> Problem | None:

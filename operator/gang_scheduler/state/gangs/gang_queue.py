@@ -5,10 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes import DelaysReserved
-from gang_scheduler.model.evictions import RunTime
+from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.causes.members import CoolingDown
+from gang_scheduler.model.evictions import Backfilled, RunTime
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.plan import Placed, Refused, Warned
+from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
@@ -18,6 +20,7 @@ from gang_scheduler.state.gangs.failed_jobs import FailedJobs
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
+from gang_scheduler.state.gangs.made_for import MadeFor
 from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import TRIED_WITH_NODES, QueueingHints
@@ -64,6 +67,7 @@ class GangQueue:
         self._job_sizes = JobSizes()
         self.misplaced_requests = MisplacedRequests()
         self._failed_jobs = FailedJobs()
+        self._made_for = MadeFor()
         self._retries = Retries()
         self.queues = GangQueues(self.infos, queue_names or QueueNames())
         self._round = 0
@@ -122,24 +126,24 @@ class GangQueue:
             self.misplaced_requests.delete_member(key, pod)
             self._touched(key)
 
-    def upsert_gang_specs(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
-        """Add or replace what an object says of its gangs."""
+    def upsert_gang_specs(self, kind: str, uid: str, declared: Iterable[GangSpec]) -> None:
+        """Add or replace what an object of a kind says of its gangs."""
         declared = tuple(declared)
-        known = self._objects.setdefault(api_group, {})
+        known = self._objects.setdefault(kind, {})
         for key in set(known.get(uid, ())) - {each.key for each in declared}:
             self._unsaid(key, uid)
         known[uid] = tuple(each.key for each in declared)
         for each in declared:
             self._spec(each)
 
-    def delete_gang_specs(self, api_group: str, uid: str) -> None:
+    def delete_gang_specs(self, kind: str, uid: str) -> None:
         """Forget an object that described gangs."""
-        for key in self._objects.get(api_group, {}).pop(uid, ()):
+        for key in self._objects.get(kind, {}).pop(uid, ()):
             self._unsaid(key, uid)
 
-    def objects(self, api_group: str) -> Mapping[str, tuple[GangKey, ...]]:
-        """Return the objects of an API group that describe gangs, by uid."""
-        return self._objects.get(api_group, {})
+    def objects(self, kind: str) -> Mapping[str, tuple[GangKey, ...]]:
+        """Return the objects of a kind that describe gangs, by uid."""
+        return self._objects.get(kind, {})
 
     def described_by(self, uid: str) -> Iterator[GangKey]:
         """Yield the gangs that an object describes."""
@@ -289,7 +293,7 @@ class GangQueue:
         """Note that the scheduler found room for a gang's quorum."""
         info = self._info(key)
         # What the API server refused last time stands until it takes it.
-        stands = self._retries.has_failed_binds(key)
+        stands = self.failed_binds(key) > 0
         self._queueing_hints.placed(info, info.verdict.refusal if stands else None)
         self._grouping.release([key])
         self._retries.placed(key)
@@ -297,8 +301,24 @@ class GangQueue:
         info.attempt.placed()
         self.changed.add(key)
 
-    def refused(self, refusal: Refused, now: int) -> None:
-        """Note why a gang waits, and when to try again if nothing happens before."""
+    def grown(self, placed: Placed, now: int) -> None:
+        """Note that members of a gang are being bound, and whether it grows by that."""
+        self._info(placed.gang.key).scaling.grow((bind.pod.uid for bind in placed.binds), now)
+
+    def shrunk(self, victims: Iterable[BoundPod], now: int) -> None:
+        """Note which members gangs lose by a decision that is carried out."""
+        by_gang: dict[GangKey, list[str]] = {}
+        for each in victims:
+            by_gang.setdefault(each.gang, []).append(each.pod.uid)
+        for key in self.infos.keys() & by_gang:
+            if self.infos[key].scaling.shrink(by_gang[key], now):
+                self.changed.add(key)
+
+    def refused(self, refusal: Refused, now: int, *, soon: bool = False) -> None:
+        """Note why a gang waits, and when to try again if nothing happens before.
+
+        `soon`: the same try may succeed without those that were tried before it.
+        """
         info = self._info(refusal.gang.key)
         deadline = self.deadline(info)
         late = deadline is not None and now >= deadline
@@ -312,12 +332,16 @@ class GangQueue:
             self._grouping.release([info.key])
         if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
             info.preemptor.end()
-        if refusal.reason in WITH_BACKOFF or isinstance(refusal.cause, DelaysReserved):
-            self._retries.later(info.key, now, deadline)
+            info.passes = None
+        overrun = self.reservations.first_overrun(info.key, now)
+        if soon or refusal.reason in WITH_BACKOFF or isinstance(refusal.cause, DelaysReserved):
+            first = min((each for each in (deadline, overrun) if each and now < each), default=None)
+            self._retries.later(info.key, now, first)
             return
         moments = (
-            deadline,
+            *(deadline, overrun),
             self.reservations.first_wait_ends(refusal, now),
+            refusal.cause.until if isinstance(refusal.cause, CoolingDown) else None,
             # Time alone ends what protects gangs: how long they must have run, or may run.
             now + LAST_RETRY_SECONDS if self.quota_waits.may_take_back(refusal) else None,
         )
@@ -325,7 +349,13 @@ class GangQueue:
         if next_one is not None:
             self._retries.at(info.key, next_one)
 
-    def admitted(self, placed: Placed) -> None:
+    def nominated(self, preemption: Preemption) -> None:
+        """Note which gang another one is let pass that waits for room to be made."""
+        if preemption.backfilled is not None:
+            for gang in preemption.gangs:
+                self._info(gang.key).passes = preemption.backfilled.ahead_of
+
+    def admitted(self, placed: Placed, now: int) -> None:
         """Note what is to be known of a gang of a queue that has found room, once it runs."""
         if placed.gang.queue is None:
             return
@@ -333,6 +363,12 @@ class GangQueue:
         if placed.gang.quorum:
             info = self._info(placed.gang.key)
             info.backfilled, info.admitted_here = placed.backfilled, True
+            lasts = placed.gang.duration
+            if placed.backfilled is None and info.passes is not None and lasts is not None:
+                info.backfilled = Backfilled(now + lasts, info.passes)
+            info.passes = None
+            if info.backfilled is not None:
+                self.reservations.let_pass(info.backfilled)
 
     def warned(self, warned: Warned) -> None:
         """Note what people should know of a gang, after the verdict of the same try."""
@@ -379,6 +415,10 @@ class GangQueue:
             self._to_try.discard(key)
             most = REST_RETRY_SECONDS if refusal.gang.partially_bound else LAST_RETRY_SECONDS
             self._retries.after_failed_bind(key, now, self.deadline(info), most)
+
+    def failed_binds(self, key: GangKey) -> int:
+        """Return how many bindings of a gang have failed in a row; above 5 they are not counted."""
+        return self._retries.failed_binds(key)
 
     def hold(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims, whose room is held meanwhile.
@@ -459,6 +499,7 @@ class GangQueue:
             self._apart.add(gang_spec.key)
         if before is None:
             info.attempt.take_over(gang_spec)
+            info.scaling.take_over(gang_spec)
             self.reservations.take_over(info.key, gang_spec.rests_since)
         elif (before.options, before.topology_request) != (
             gang_spec.options,
@@ -466,13 +507,29 @@ class GangQueue:
         ):
             # A gang that is bound is not tried again, and what it was warned of may be gone.
             info.verdict.drop_warnings()
+        self._made_for.upsert(gang_spec.key, gang_spec.made_for)
+        self._take_roles(gang_spec.key)
         if before != gang_spec:
             self._touched(gang_spec.key)
+            self._give_roles(gang_spec.key)
 
     def _unsaid(self, key: GangKey, uid: str) -> None:
         info = self.infos.get(key)
         if info is not None and info.observed.delete_spec(uid):
             self._touched(key)
+            self._give_roles(key)
+
+    def _give_roles(self, workload: GangKey) -> None:
+        """Tell the gangs of the objects that were made for a workload what it says now."""
+        for key in tuple(self._made_for.of(workload)):
+            if self._take_roles(key):
+                self._touched(key)
+
+    def _take_roles(self, key: GangKey) -> bool:
+        """Let a gang have the roles of its workload; return whether that is news."""
+        workload = self._made_for.workload_of(key)
+        info = None if workload is None else self.infos.get(workload)
+        return self.infos[key].observed.made_for(None if info is None else info.observed.spec)
 
     def _info(self, key: GangKey) -> GangInfo:
         info = self.infos.get(key)
@@ -505,5 +562,6 @@ class GangQueue:
         self.reservations.forget(key)
         self.queues.forget(key)
         self.quota_waits.forget(key)
+        self._made_for.forget(key)
         for keys in (self.changed, self.reworded, self.evicted, self._to_try, self._apart):
             keys.discard(key)

@@ -7,7 +7,7 @@ foreign gang says of ours is never even looked at, unless ours names it.
 
 from collections.abc import Callable
 
-from gang_scheduler.model.causes import GangMissing, OneSided
+from gang_scheduler.model.causes.specs import GangMissing, OneSided
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangName
 

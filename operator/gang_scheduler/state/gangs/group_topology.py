@@ -3,7 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from gang_scheduler.model.causes import GangsRequestsDiffer, PodRequestBesideGang, PodsetsDiffer
+from gang_scheduler.model.causes.topology import (
+    GangsRequestsDiffer,
+    PodRequestBesideGang,
+    PodsetsDiffer,
+)
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.pods import Pod

@@ -5,9 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import NamedTuple
 
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import InternalError
+from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
@@ -210,6 +211,7 @@ class Grouping:
         for info in (self._infos[key] for key in keys):
             spec, attempt = info.observed.spec, info.attempt
             total = spec.options.total if spec else None
+            total = total or info.scaling.most_at_start
             if total is None or attempt.quorum_since is None or attempt.was_whole:
                 continue
             until = attempt.quorum_since + self.patience.total_seconds
@@ -252,7 +254,7 @@ class Grouping:
 
     def _resolve(self, name: GangName) -> GangKey | None:
         """Return the gang that is called so, by the order of sources."""
-        keys = (GangKey(source.name, *name) for source in gang_sources.SOURCES)
+        keys = (GangKey(source.name, *name) for source in table.SOURCES)
         return next((key for key in keys if key in self._infos and self._exists(key)), None)
 
     def _exists(self, key: GangKey) -> bool:
@@ -299,9 +301,8 @@ class Grouping:
 
     def _lasts(self, gang: Gang) -> bool:
         """Return whether only a change of the gang itself can make it another one."""
-        is_complete = len(gang.pending) + gang.bound >= gang.min_member
         may_change = self._preemption_eligibility.may_change(gang, self._infos[gang.key])
-        return bool(gang.pending) and is_complete and not may_change
+        return bool(gang.pending) and gang.complete and not may_change
 
     def _gang(self, key: GangKey, topology_request: TopologyRequest | None, now: int) -> Gang:
         info = self._infos[key]
@@ -322,7 +323,7 @@ class Grouping:
         misplaced = self._misplaced_requests.problem(gang)
         if gang.problem is None and misplaced is not None:
             return replace(gang, problem=misplaced)
-        if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:
+        if gang.problem is not None or gang.complete:
             return gang
         problem = self._job_sizes.problem(gang)
         if problem is None:

@@ -1,12 +1,12 @@
 """How many pods the Jobs of gangs can have: how many are needed still, and can ever come."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import MinMemberAboveJobs
+from gang_scheduler.model.causes.specs import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem, Reason
@@ -99,10 +99,18 @@ class JobSizes:
         pods = self._pods.get(workload)
         return self._parts.get(workload, 0) if pods is None else pods.left
 
-    def spared(self, info: GangInfo) -> int:
-        """Return how many members Jobs will not run any more, because so many have succeeded."""
-        jobs = {pod.job_uid for pod in info.observed.living} & self._pods.keys()
-        return sum(self._pods[job].at_once - self._pods[job].left for job in jobs)
+    def spared(self, info: GangInfo) -> Mapping[str, int]:
+        """Return how many members of each role Jobs will not run any more.
+
+        Because so many have succeeded. All pods of a Job are of one role.
+        """
+        role_of = {pod.job_uid: pod.role for pod in info.observed.living}
+        spared: dict[str, int] = {}
+        for job in role_of.keys() & self._pods.keys():
+            number = self._pods[job].at_once - self._pods[job].left
+            if number:
+                spared[role_of[job]] = spared.get(role_of[job], 0) + number
+        return spared
 
     def problem(self, gang: Gang) -> Problem | None:
         """Return what a gang waits for if the Jobs of its members make fewer pods at once.

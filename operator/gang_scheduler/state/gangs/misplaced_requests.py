@@ -1,9 +1,10 @@
-"""Which pods wait because their Job or JobSet asks for a gang in the wrong place."""
+"""Which pods wait because their workload asks for a gang in the wrong place."""
 
 from collections.abc import Iterator
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
+from gang_scheduler.decode.workloads.misplaced_requests import STATEFUL_SET
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod
@@ -63,8 +64,12 @@ class MisplacedRequests:
 
 
 def _workloads_of(key: GangKey, pod: Pod) -> Iterator[WorkloadRef]:
-    """Yield the JobSet and the Job of a pod that is in no gang; none for a pod without a Job."""
-    if key.source != gang_sources.SINGLE.name or not pod.job:
+    """Yield the StatefulSet, or the JobSet and the Job, of a pod that is in no gang."""
+    if key.source != gang_sources.SINGLE.name:
+        return
+    if pod.stateful_set:
+        yield WorkloadRef(STATEFUL_SET, pod.namespace, pod.stateful_set)
+    if not pod.job:
         return
     job_set = pod.labels.get(annotations.JOB_SET_LABEL)
     if job_set:

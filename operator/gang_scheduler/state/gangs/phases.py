@@ -1,13 +1,16 @@
 """How far a gang has come, as a table. Status and `simulate` both read it here."""
 
+import operator
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.model.gangs import Role, RoleCount
 from gang_scheduler.model.pods import PodPhase
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.records.observed import NO_SPEC
 
 PLACEABLE = frozenset(
     {Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES}
@@ -21,7 +24,8 @@ class Counts:
     `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
     `failed` those that ended. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of
     all members have failed, and create no others. `goes_on`: members were evicted, and are created
-    again.
+    again. `role` is the one that is counted, "" for all. `by_role` are the counts of each role;
+    empty without roles.
     """
 
     min_member: int
@@ -33,23 +37,48 @@ class Counts:
     tried: bool = False
     jobs_failed: bool = False
     goes_on: bool = False
+    role: str = ""
+    by_role: tuple["Counts", ...] = ()
+
+    def reached(self, count: Callable[["Counts"], int]) -> bool:
+        """Return whether what is counted is a quorum: of every role, if there are any."""
+        return all(count(each) >= each.min_member for each in self.by_role or (self,))
+
+    def short_of(self, count: Callable[["Counts"], int]) -> tuple[RoleCount, ...]:
+        """Return the roles of which fewer are counted than a quorum has."""
+        counts = (RoleCount(each.role, count(each), each.min_member) for each in self.by_role)
+        return tuple(each for each in counts if each.present < each.needed)
+
+
+members: Callable[[Counts], int] = operator.attrgetter("members")
+scheduled: Callable[[Counts], int] = operator.attrgetter("scheduled")
+_succeeded: Callable[[Counts], int] = operator.attrgetter("succeeded")
+
+
+def scheduled_and_succeeded(counts: Counts) -> int:
+    """Return how many members have a node, or had one to the end."""
+    return counts.scheduled + counts.succeeded
+
+
+def _members_and_succeeded(counts: Counts) -> int:
+    return counts.members + counts.succeeded
 
 
 PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
     (
         Phase.FAILED,
-        lambda n: n.jobs_failed and not n.members and n.succeeded < n.min_member,
+        lambda n: n.jobs_failed and not n.members and not n.reached(_succeeded),
     ),
     (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
-    (Phase.FINISHED, lambda n: n.succeeded >= n.min_member and not n.members),
-    (Phase.RUNNING, lambda n: n.running + n.succeeded >= n.min_member),
+    (Phase.FINISHED, lambda n: n.reached(_succeeded) and not n.members),
+    (Phase.RUNNING, lambda n: n.reached(lambda it: it.running + it.succeeded)),
     (
         Phase.FAILED,
-        lambda n: n.failed > 0 and not n.goes_on and n.members + n.succeeded < n.min_member,
+        lambda n: n.failed > 0 and not n.goes_on and not n.reached(_members_and_succeeded),
     ),
-    (Phase.SCHEDULED, lambda n: n.scheduled >= n.min_member),
-    (Phase.SCHEDULING, lambda n: n.members >= n.min_member and n.tried),
-    (Phase.PRE_SCHEDULING, lambda n: n.members >= n.min_member),
+    (Phase.SCHEDULED, lambda n: n.reached(scheduled)),
+    (Phase.SCHEDULING, lambda n: n.reached(members) and n.tried),
+    (Phase.PRE_SCHEDULING, lambda n: n.reached(members)),
     (Phase.PENDING, lambda _: True),
 )
 """The first that holds is the phase."""
@@ -71,9 +100,25 @@ def counts_of(info: GangInfo) -> Counts:
         running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
         succeeded=ended[PodPhase.SUCCEEDED],
         failed=ended[PodPhase.FAILED],
+        by_role=tuple(_counts_of(each, info) for each in (info.observed.spec or NO_SPEC).roles),
         tried=info.verdict.tried and _was_placeable(info),
         jobs_failed=info.jobs_failed,
         goes_on=bool(info.preempted.by and info.preempted.creator) and not info.jobs_failed,
+    )
+
+
+def _counts_of(role: Role, info: GangInfo) -> Counts:
+    """Count the members of one role."""
+    living = [pod for pod in info.observed.living if pod.role == role.name]
+    ended = Counter(pod.phase for pod in info.attempt.ended() if pod.role == role.name)
+    return Counts(
+        min_member=role.min_member,
+        members=len(living),
+        scheduled=sum(1 for pod in living if pod.node and not pod.assumed),
+        running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
+        succeeded=ended[PodPhase.SUCCEEDED],
+        failed=ended[PodPhase.FAILED],
+        role=role.name,
     )
 
 

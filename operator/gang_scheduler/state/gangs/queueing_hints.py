@@ -4,7 +4,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
-from gang_scheduler.model.causes import NotTriedYet, OthersAwaitVolumes, SurplusNotTried
+from gang_scheduler.model.causes.members import (
+    BeyondMaxWorkers,
+    NotTriedYet,
+    OthersAwaitVolumes,
+    SurplusNotTried,
+)
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
@@ -144,7 +149,19 @@ def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> 
     if volume_waits:
         awaited = OthersAwaitVolumes(gang.key)
         return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=awaited)
+    if gang.pace is not None and _are_beyond(gang, pods):
+        beyond = BeyondMaxWorkers(gang.key, gang.pace.elastic.max_workers)
+        return Refused(gang, Reason.ELASTIC_LIMIT, pods, cause=beyond, left_over=True)
     if gang.bound:
         surplus = SurplusNotTried(gang.key, len(pods))
         return Refused(gang, Reason.UNSCHEDULABLE, pods, cause=surplus, left_over=True)
     return Refused(gang, Reason.WAITING_FOR_GANGS, pods, cause=NotTriedYet(gang.key))
+
+
+def _are_beyond(gang: Gang, pods: Collection[Pod]) -> bool:
+    """Return whether an elastic gang has as many workers as it asks for without these members."""
+    if gang.pace is None:
+        return False
+    elastic, uids = gang.pace.elastic, {pod.uid for pod in pods}
+    others = sum(elastic.counts(pod) for pod in gang.pending if pod.uid not in uids)
+    return gang.pace.bound + others >= elastic.max_workers and all(map(elastic.counts, pods))

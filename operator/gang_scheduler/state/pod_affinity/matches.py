@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
+from gang_scheduler.model.affinity.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces

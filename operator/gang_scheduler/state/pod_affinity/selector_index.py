@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from gang_scheduler.model.pod_affinity import PodSelector
+from gang_scheduler.model.affinity.pod_affinity import PodSelector
+from gang_scheduler.model.affinity.requirements import Operator
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.requirements import Operator
 
 NO_LABEL: Final = ""
 ANYWHERE: Final = ""

@@ -11,10 +11,9 @@
 | quota_waits      | which waiting gangs are tried when quota is given back            |
 | usage            | what is charged to queues, pod by pod                             |
 | reservations     | starts that gangs were promised, since when, and which rest       |
-| expected_ends    | when gangs on nodes end                                           |
 | run_times        | how long gangs run, by what they and their Jobs declare           |
 | tallies          | the sums that usage consists of                                   |
-| running_gangs    | what is known of gangs on nodes that may be evicted               |
+| running_gangs    | the gangs on nodes, and what is known of them                     |
 | recent_usage     | what leaves used lately, by half after a half-life                |
 | charged_flavors  | the flavors that a pod is charged in                              |
 """

@@ -4,11 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from gang_scheduler.model.causes import (
-    GangsQueuesDiffer,
-    PriorityClassMissing,
-    QueueNamesDiffer,
-)
+from gang_scheduler.model.causes.queues import GangsQueuesDiffer, QueueNamesDiffer
+from gang_scheduler.model.causes.specs import PriorityClassMissing
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import LocalQueueWeight, Product, QueueRef

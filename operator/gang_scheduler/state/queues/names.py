@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
-from gang_scheduler.model.causes import (
+from gang_scheduler.model.affinity.requirements import hold
+from gang_scheduler.model.causes.queues import (
     LocalQueueStopped,
     QueueDefault,
     QueueFault,
@@ -27,7 +28,6 @@ from gang_scheduler.model.queues import (
     StopPolicy,
 )
 from gang_scheduler.model.refs import QueueName, QueueNameKind
-from gang_scheduler.model.requirements import hold
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues
 from gang_scheduler.state.queues.kueue_objects import KueueObjects

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused, Reservation
 from gang_scheduler.model.problems import Reason
@@ -72,6 +73,7 @@ class Reservations:
         self._rests_until: dict[GangKey, int] = {}
         self._behind: set[GangKey] = set()
         self._waiting: dict[GangKey, Refused] = {}
+        self._untils: dict[GangKey, list[int]] = {}
         self._ended = False
 
     # What is to be tried.
@@ -121,6 +123,15 @@ class Reservations:
         moment = int(refused.gang.created_at) + self._after(refused.gang.queue)
         return moment if moment > now else None
 
+    def first_overrun(self, key: GangKey, now: int) -> int | None:
+        """Return when the first of those that were let pass must have ended, if that is to come."""
+        ahead = [each for each in self._untils.get(key, ()) if each > now]
+        if not ahead:
+            self._untils.pop(key, None)
+            return None
+        self._untils[key] = ahead
+        return min(ahead)
+
     def _has_waited(self, queue: QueueRef | None, since: float, now: int) -> bool:
         return queue is not None and now - since >= self._after(queue)
 
@@ -133,6 +144,11 @@ class Reservations:
         return tuple(first.values())
 
     # What came of it.
+
+    def let_pass(self, backfilled: Backfilled) -> None:
+        """Note until when a gang runs that a waiting one let pass."""
+        if self.settings.enforce_backfill:
+            self._untils.setdefault(backfilled.ahead_of, []).append(backfilled.until)
 
     def moved(self, key: GangKey, after: Refused | None) -> None:
         """Note why a gang waits now; None: it does not."""
@@ -149,6 +165,7 @@ class Reservations:
         """Forget a gang that is gone."""
         self.moved(key, None)
         self._rests_until.pop(key, None)
+        self._untils.pop(key, None)
         self._ended |= self.held.pop(key, None) is not None
 
     def take_in(self, plan: Plan, now: int) -> list[News]:

@@ -2,20 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.model import gang_sources
-from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang
 from gang_scheduler.model.evictions import Backfilled, RunningGang
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.queues import Charge, EvictionRules, QueueRef, QueueSet
+from gang_scheduler.model.queues import EvictionRules, QueueSet
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.records.observed import NO_SPEC
-from gang_scheduler.state.queues.gang_queues import GangQueues
+from gang_scheduler.state.pod_store import PodStore
+from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 
 _DEFAULT: Final = EvictionRules()
 
@@ -37,67 +40,100 @@ def were_overrun(groups: Iterable[GangGroup], infos: Mapping[GangKey, GangInfo],
     return any(each.until <= now and each.ahead_of in waiting for each in found if each is not None)
 
 
-def in_queues(
-    bound_pods: BoundPods,
-    charges: Mapping[str, tuple[QueueRef, Charge]],
-    infos: Mapping[GangKey, GangInfo],
-    queues: GangQueues,
-    max_min_runtime_seconds: int,
-    *,
-    enforcing: bool,
-) -> BoundPods:
-    """Return bound pods with what they are charged, and what is known of their gangs.
-
-    `enforcing`: gangs that were let pass because they end in time are told.
-    """
-    gangs = _running_gangs(bound_pods.pods, infos, queues, max_min_runtime_seconds)
-    if enforcing:
-        gangs = {key: _with_passed(key, gang, infos) for key, gang in gangs.items()}
-    return replace(
-        bound_pods,
-        queues={uid: ref for uid, (ref, _) in charges.items()},
-        charges={uid: charge for uid, (_, charge) in charges.items()},
-        gangs=gangs,
+def all_bound(pods: PodStore) -> BoundPods:
+    """Return the pods on nodes where none may be evicted. Linear in pods."""
+    counted = (pods.counted(uid) for uid in pods.uids())
+    there = [each for each in counted if each is not None and each.node]
+    bound = tuple(
+        replace(terminating.bound_pod(each.pod, each.gang), evictable=False)
+        for each in there
+        if not each.pod.deleting
     )
+    leaving = (terminating.bound_pod(each.pod, each.gang) for each in there if each.pod.deleting)
+    return BoundPods(bound, leaving=tuple(leaving))
 
 
-def _running_gangs(
-    bound_pods: Iterable[BoundPod],
-    infos: Mapping[GangKey, GangInfo],
-    queues: GangQueues,
-    max_min_runtime_seconds: int,
-) -> dict[GangKey, RunningGang]:
-    """Return the gangs of bound pods. Linear in pods on nodes."""
-    members: dict[GangKey, list[Pod]] = {}
-    for each in bound_pods:
-        members.setdefault(each.gang, []).append(each.pod)
-    return {
-        key: _running(key, pods, infos.get(key), queues, max_min_runtime_seconds)
-        for key, pods in members.items()
-    }
+class _Kept(NamedTuple):
+    """A gang as it was, what it was made of, and what is known of it by itself at any time."""
+
+    gang: BoundGang
+    spec: GangSpec
+    resolved: Resolved | None
+    lasting: RunningGang
 
 
-def _running(
-    key: GangKey, pods: list[Pod], info: GangInfo | None, queues: GangQueues, most: int
+class RunningGangs:
+    """The gangs on nodes: the same objects as before for those that have stayed as they were."""
+
+    def __init__(
+        self, infos: Mapping[GangKey, GangInfo], queues: GangQueues, max_min_runtime_seconds: int
+    ) -> None:
+        self._infos = infos
+        self._queues = queues
+        self._most = max_min_runtime_seconds
+        self._kept: dict[GangKey, _Kept] = {}
+
+    def put_in(
+        self,
+        bound_pods: BoundPods,
+        charged: Mapping[str, Charged],
+        ends_as_of: int | None = None,
+        *,
+        enforcing: bool,
+    ) -> BoundPods:
+        """Return bound pods with what they are charged, and their gangs. Linear in pods.
+
+        `enforcing`: gangs that were let pass because they end in time are told. When gangs end is
+        told where `ends_as_of` is the time, in seconds.
+        """
+        kept: dict[GangKey, _Kept] = {}
+        for key, members in by_gang(bound_pods.pods).items():
+            pods, info = tuple(members), self._infos.get(key)
+            charges = tuple([charged.get(each.pod.uid) for each in pods])
+            now = self._as_it_was(key, pods, info)
+            backfilled = _backfilled(info, self._infos) if enforcing and info is not None else None
+            ends_at = None if ends_as_of is None else self._ends_at(pods, now.spec, ends_as_of)
+            known, gang = _with(now.lasting, backfilled, ends_at), now.gang
+            if (pods, charges, known) != (gang.pods, gang.charged, gang.known):
+                now = now._replace(gang=BoundGang(pods, charges, known))
+            kept[key] = now
+        self._kept = kept
+        gangs = {key: each.gang for key, each in kept.items()}
+        return replace(bound_pods, charged=charged, gangs=gangs)
+
+    def _as_it_was(self, key: GangKey, pods: tuple[BoundPod, ...], info: GangInfo | None) -> _Kept:
+        """Return a gang as it was, if what is known of it by itself has not changed."""
+        spec = (info.observed.spec if info is not None else None) or NO_SPEC
+        resolved, before = self._queues.of(key), self._kept.get(key)
+        if before is None or pods != before.gang.pods or (spec, resolved) != before[1:3]:
+            lasting = _lasting(pods, spec, resolved, self._most)
+            return _Kept(BoundGang((), ()), spec, resolved, lasting)
+        return before
+
+    def _ends_at(self, pods: Iterable[BoundPod], spec: GangSpec, now: int) -> int | None:
+        those = (each.pod for each in pods)
+        return self._queues.run_times.ends_at(those, spec.run_time, now)
+
+
+def _lasting(
+    bound_pods: Iterable[BoundPod], spec: GangSpec, resolved: Resolved | None, most: int
 ) -> RunningGang:
-    spec = (info.observed.spec if info is not None else None) or NO_SPEC
+    pods = [each.pod for each in bound_pods]
     oldest = min(pods, key=lambda pod: (pod.created_at, pod.uid))
-    resolved = queues.of(key)
     return RunningGang(
         uid=spec.uid or oldest.uid,
         created_at=spec.created_at if spec.uid else oldest.created_at,
         started_at=min(map(_began, pods)),
         min_runtime=min(spec.options.min_runtime_seconds, most),
         class_priority=resolved.class_priority if resolved is not None else None,
-        saved_at=_saved_at(spec.status),
+        saved_at=saved_at(spec.status),
     )
 
 
-def _with_passed(
-    key: GangKey, running: RunningGang, infos: Mapping[GangKey, GangInfo]
-) -> RunningGang:
-    found = _backfilled(infos[key], infos) if key in infos else None
-    return running if found is None else replace(running, backfilled=found)
+def _with(lasting: RunningGang, backfilled: Backfilled | None, ends_at: int | None) -> RunningGang:
+    if backfilled is None and ends_at is None:
+        return lasting
+    return replace(lasting, backfilled=backfilled, ends_at=ends_at)
 
 
 def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled | None:
@@ -106,7 +142,7 @@ def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled
     if info.admitted_here or spec is None or spec.backfilled is None:
         return info.backfilled
     until, name = spec.backfilled
-    keys = (GangKey(source.name, *name) for source in gang_sources.SOURCES)
+    keys = (GangKey(source.name, *name) for source in table.SOURCES)
     found = next((key for key in keys if key in infos), None)
     return Backfilled(until, found) if found is not None else None
 
@@ -116,7 +152,7 @@ def _began(pod: Pod) -> int:
     return int(pod.started_at or pod.scheduled_at or pod.created_at)
 
 
-def _saved_at(status: Mapping[str, object]) -> int:
+def saved_at(status: Mapping[str, object]) -> int:
     """Return when the gang last saved its work, in seconds; 0 if it never did."""
     checkpoint = status.get("checkpoint")
     done_at = checkpoint.get("doneAt") if isinstance(checkpoint, Mapping) else None

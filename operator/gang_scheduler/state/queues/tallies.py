@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
+from gang_scheduler.model.bound_pods import Charged
 from gang_scheduler.model.queues import (
     Charge,
     FlavorResource,
@@ -15,6 +16,8 @@ from gang_scheduler.model.refs import GangKey
 
 K = TypeVar("K", bound=Hashable)
 Amounts = tuple[tuple[FlavorResource, int], ...]
+MOST_CHARGES: Final = 8192
+"""How many different charges are kept."""
 
 
 class Entry(NamedTuple):
@@ -66,6 +69,9 @@ class Tallies:
 
     def __init__(self, group_of: Callable[[GangKey], GangKey]) -> None:
         self.entries: dict[str, Entry] = {}
+        self.charged: dict[str, Charged] = {}
+        """What pods are charged that do not wait, by uid."""
+        self._charges: dict[Amounts, Charge] = {}
         self._group_of = group_of
         self._charged = Sums[QueueRef]()
         self._asked = Sums[QueueRef]()
@@ -83,9 +89,12 @@ class Tallies:
         if before is not None:
             self._add(before, -1)
             del self.entries[uid]
+            self.charged.pop(uid, None)
         if entry is not None:
             self._add(entry, 1)
             self.entries[uid] = entry
+            if not entry.waits:
+                self.charged[uid] = entry.ref, self._charge_of(entry.amounts)
 
     def groups_changed(self) -> None:
         """Count groups anew: gangs may be of other groups than before."""
@@ -111,6 +120,12 @@ class Tallies:
                 local_charged=dict(self._local.shown),
             )
         return self._usage, freed
+
+    def _charge_of(self, amounts: Amounts) -> Charge:
+        """Return amounts as a charge: the same object for pods alike."""
+        if len(self._charges) > MOST_CHARGES:
+            self._charges.clear()
+        return self._charges.setdefault(amounts, dict(amounts))
 
     def _add(self, entry: Entry, sign: int) -> None:
         if entry.waits:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from gang_scheduler.model.bound_pods import Charged
 from gang_scheduler.model.charged_requests import Requests
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
@@ -136,10 +137,9 @@ class QueueUsageStore:
         usage, freed = self._tallies.settle()
         return QueueState(queue_set, usage), freed
 
-    def charge_of(self, uid: str) -> tuple[QueueRef, Charge] | None:
+    def charge_of(self, uid: str) -> Charged | None:
         """Return what a pod is charged, and to which queue, as it was last settled."""
-        entry = self._tallies.entries.get(uid)
-        return None if entry is None or entry.waits else (entry.ref, dict(entry.amounts))
+        return self._tallies.charged.get(uid)
 
     def asked_by(self, uids: Iterable[str]) -> Charge:
         """Return what pods ask for that wait, as it was last settled."""
@@ -150,16 +150,9 @@ class QueueUsageStore:
                 found.update(dict(entry.amounts))
         return found
 
-    def charges_of_pods(self) -> dict[str, tuple[QueueRef, Charge]]:
+    def charged(self) -> dict[str, Charged]:
         """Return what pods on nodes and nominated pods are charged, and to which queues, by uid."""
-        known: dict[Amounts, Charge] = {}
-        found = {}
-        for uid, entry in self._tallies.entries.items():
-            if not entry.waits:
-                if entry.amounts not in known:
-                    known[entry.amounts] = dict(entry.amounts)
-                found[uid] = (entry.ref, known[entry.amounts])
-        return found
+        return dict(self._tallies.charged)
 
     def differences(self, pods: Pods) -> int:
         """Compare with a sum made anew, and go on with that; return how many figures differ.

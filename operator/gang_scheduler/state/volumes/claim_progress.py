@@ -4,8 +4,8 @@ Rules of kube-scheduler's checkBindings.
 """
 
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
-from gang_scheduler.model.causes import ClaimFailed, ClaimFault, UnboundClaim
-from gang_scheduler.model.node_terms import terms
+from gang_scheduler.model.affinity.node_terms import terms
+from gang_scheduler.model.causes.claims import ClaimFailed, ClaimFault, UnboundClaim
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.state.volumes.assume_cache import AssumeCache
 from gang_scheduler.state.volumes.claim_steps import ClaimStep, Progress, Stage

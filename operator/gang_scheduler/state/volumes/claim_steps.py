@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from gang_scheduler.model.causes import ClaimFailed, UnboundClaim
+from gang_scheduler.model.causes.claims import ClaimFailed, UnboundClaim
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 
 

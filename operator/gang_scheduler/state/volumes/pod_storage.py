@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume, StorageClass
+from gang_scheduler.model.affinity.requirements import NodeTerm
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import PRIVATE, Need, PodVolume, Storage
 
 NOTHING = Storage()

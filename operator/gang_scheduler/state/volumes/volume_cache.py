@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume, StorageClass, VolumeObject
-from gang_scheduler.model.causes import UnboundClaim
+from gang_scheduler.model.causes.claims import UnboundClaim
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.volumes import Storage, Volumes

@@ -2,10 +2,13 @@
 
 import pytest
 
+from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import gang_annotations
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangName
 
 PREFIX = "gang.scheduling.koordinator.sh/"
@@ -138,3 +141,28 @@ def test_a_name_that_is_none_is_refused_with_field_and_name(name: str) -> None:
         caught.value.field,
         caught.value.value,
     )
+
+
+def test_a_member_may_say_what_its_gang_has() -> None:
+    gang = GangOptions(strict=False, timeout_seconds=60)
+    same = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}waiting-time": "1m"}
+
+    assert gang_annotations.problem_of("ns/p", {}, gang, "is elsewhere") is None
+    assert gang_annotations.problem_of("ns/p", same, gang, "is elsewhere") is None
+
+
+def test_what_it_says_else_is_named_with_where_it_belongs() -> None:
+    others = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}total-number": "4"}
+    found = gang_annotations.problem_of("ns/p", others, GangOptions(), "is elsewhere")
+
+    each = [f"metadata.annotations[{PREFIX}{key}] is elsewhere" for key in ("mode", "total-number")]
+    said = InvalidInput(f"pod ns/p: {'; '.join(each)}")
+    assert Problem(Reason.INVALID_SPEC, said) == found
+
+
+def test_what_cannot_be_read_of_a_member_is_said() -> None:
+    present = {annotations.MIN_RUNTIME: "soon"}
+    found = gang_annotations.problem_of("ns/p", present, GangOptions(), "is elsewhere")
+
+    assert found is not None
+    assert f"[{annotations.MIN_RUNTIME}] must be a duration" in str(found.cause)

@@ -8,7 +8,8 @@ from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
+from gang_scheduler.model.causes.specs import FieldsUnsupported, InvalidInput
+from gang_scheduler.model.gangs import Elastic
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
 from support.api_objects import pod_group_body
@@ -165,7 +166,12 @@ def test_a_pod_group_can_ask_for_a_minimum_run_time(api_version: str) -> None:
 def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
     body = pod_group_body(
         api_version="scheduling.k8s.io/v1",
-        metadata={"annotations": {"py-gang-scheduler.io/min-runtime": "soon"}},
+        metadata={
+            "annotations": {
+                "py-gang-scheduler.io/min-runtime": "soon",
+                "gang.scheduling.koordinator.sh/mode": "Strict",
+            }
+        },
     )
     policy = {"gang": {"minCount": 0}}
     body["spec"] = {
@@ -179,6 +185,7 @@ def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
     assert problem is not None
     assert isinstance(problem.cause, InvalidInput)
     expected = [
+        "metadata.annotations[gang.scheduling.koordinator.sh/mode]",
         "spec.schedulingPolicy.gang.minCount",
         "metadata.annotations[py-gang-scheduler.io/min-runtime]",
         "spec.schedulingConstraints.topology[0].key",
@@ -198,3 +205,34 @@ def test_all_fields_of_a_native_pod_group_that_cannot_be_honoured_are_named() ->
 
     where = ("spec.schedulingConstraints.topology[0].mode", "spec.resourceClaims")
     assert Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported(where)) == problem
+
+
+@pytest.mark.parametrize(
+    ("status", "scaled"),
+    [
+        ({"lastScaleTime": NOW, "now": 5, "lastScale": -2}, (1767323045, 5, -2, "None")),
+        (
+            {"lastScaleTime": NOW, "now": 5, "lastScale": 3, "reason": "RoomFree"},
+            (1767323045, 5, 3, "RoomFree"),
+        ),
+        ({"now": 5, "lastScale": 3}, None),
+        ({"lastScaleTime": "soon", "now": 5, "lastScale": 3}, None),
+        ({"lastScaleTime": NOW, "now": "5", "lastScale": 3}, None),
+        ("text", None),
+    ],
+)
+def test_a_status_tells_when_an_elastic_gang_last_changed(status: Any, scaled: Any) -> None:
+    body = {**pod_group_body(), "status": {"elastic": status}}
+
+    assert scaled == gang_specs.pod_group(body).scaled
+
+
+def test_a_pod_group_may_say_how_its_gang_grows() -> None:
+    said = {"py-gang-scheduler.io/elastic": '{"minWorkers": 2, "maxWorkers": 4}'}
+
+    fine = gang_specs.pod_group(pod_group_body(min_member=2, metadata={"annotations": said}))
+    wrong = gang_specs.pod_group(pod_group_body(min_member=3, metadata={"annotations": said}))
+
+    assert (Elastic(2, 4), None) == (fine.elastic, fine.problem)
+    assert wrong.problem is not None
+    assert wrong.problem.reason is Reason.INVALID_SPEC

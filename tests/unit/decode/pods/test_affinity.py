@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.affinity import NOBODY
-from gang_scheduler.model.pod_affinity import (
+from gang_scheduler.model.affinity.pod_affinity import (
     Affinity,
     AffinityTerm,
     Clause,
@@ -16,6 +15,7 @@ from gang_scheduler.model.pod_affinity import (
     Spread,
 )
 from gang_scheduler.wire.affinity import PREFERRED, REQUIRED
+from support import decoded as pod
 from support.api_objects import pod_body
 from support.builders import NAMESPACE, requirement
 

@@ -4,10 +4,10 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
+from support import decoded as pod_decode
 from support.api_objects import pod_body
 from support.builders import gang_key, gang_spec, pod
 from support.gang_queue_builders import gang_info

@@ -2,8 +2,9 @@
 
 import pytest
 
-from gang_scheduler.model import gang_sources
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.settings import GangKind
 from support.builders import pod
 
 OURS = "pod-group.scheduling.sigs.k8s.io"
@@ -36,10 +37,27 @@ def test_which_gangs_must_be_described_by_which_kind_of_object() -> None:
         "scheduling.k8s.io": "PodGroup",
         "PodGroup": "PodGroup",
         "annotation": "",
+        "VolcanoPodGroup": "PodGroup",
         "JobSet": "JobSet",
+        "TrainJob": "JobSet",
+        "LeaderWorkerSet": "",
+        "PyTorchJob": "PyTorchJob",
+        "TFJob": "TFJob",
+        "XGBoostJob": "XGBoostJob",
+        "PaddleJob": "PaddleJob",
+        "JAXJob": "JAXJob",
+        "MPIJob": "MPIJob",
+        "RayCluster": "RayCluster",
+        "KueuePodGroup": "",
+        "SparkApplication": "",
+        "StatefulSet": "StatefulSet",
         "Job": "Job",
         "Pod": "",
-    } == {name: rule.object_kind for name, rule in gang_sources.BY_NAME.items()}
+    } == {name: rule.object_kind for name, rule in table.BY_NAME.items()}
+
+
+def test_the_setting_knows_all_kinds_that_need_no_label() -> None:
+    assert set(table.BY_DEFAULT) == set(GangKind)
 
 
 ANNOTATED = {"gang.scheduling.koordinator.sh/name": "annotated"}

@@ -6,9 +6,10 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods import node_requirements, pod
+from gang_scheduler.decode.pods import node_requirements
 from gang_scheduler.model.pods import PodClass
 from support import api_objects
+from support import decoded as pod
 
 
 def pod_class(*, name: str = "a", status: dict[str, Any] | None = None, **parts: Any) -> PodClass:

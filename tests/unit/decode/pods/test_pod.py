@@ -6,9 +6,10 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import nodes
-from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.pods.pod import OUR_MARK
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
+from support import decoded as pod
 from support.api_objects import container, node_body, pod_body
 from support.builders import GPU, NAMESPACE, SCHEDULER, gang_key, requirement, taint
 
@@ -257,7 +258,7 @@ def test_what_preemption_depends_on_is_read() -> None:
         "type": "DisruptionTarget",
         "status": "True",
         "reason": "PreemptionByScheduler",
-        "message": f"{pod.OUR_MARK}, preemptor: a/b",
+        "message": f"{OUR_MARK}, preemptor: a/b",
     }
     body = pod_body(
         metadata={"deletionTimestamp": "2026-01-02T03:04:35Z"},

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from gang_scheduler.decode.pods import faults
-from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.metadata import Metadata
+from support import decoded as pod_decode
 from support.api_objects import pod_body
 from support.builders import gang_key
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.pods import Pod, rank_key
-from gang_scheduler.report.cause_texts import text_of
-from gang_scheduler.simulation import workloads
+from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.simulation.workloads import job_sets, jobs
+from support import decoded as pod_decode
 from support.api_objects import pod_body
 from support.builders import pod
 from support.in_memory_cluster import job_set_body
@@ -70,8 +70,8 @@ def test_pods_without_an_index_come_after_those_with_one_by_name() -> None:
 
 
 def test_two_jobs_of_a_replicated_job_do_not_take_turns() -> None:
-    jobs = workloads.jobs_of_job_set(job_set_body("s", {"w": (11, 2)}))
-    bodies = [body for job in jobs for body in workloads.pods_of_job(job)]
+    made = job_sets.jobs_of(job_set_body("s", {"w": (11, 2)}))
+    bodies = [body for job in made for body in jobs.pods_of(job)]
     members = [pod_decode.pod({**each, "status": {}}) for each in reversed(bodies)]
 
     found = [each.name for each in sorted(members, key=rank_key)]

@@ -8,6 +8,7 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import kueue
 from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.affinity.requirements import Operator, Requirement
 from gang_scheduler.model.queues import (
     EvictionPolicy,
     EvictionRules,
@@ -21,7 +22,6 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.model.requirements import Operator, Requirement
 
 NEVER = EvictionPolicy.NEVER
 

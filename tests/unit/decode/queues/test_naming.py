@@ -3,10 +3,10 @@
 import pytest
 
 from gang_scheduler.decode.gangs import gang_objects
-from gang_scheduler.decode.jobs import job_objects
-from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.queues import naming
+from gang_scheduler.decode.workloads import jobs
 from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
+from support import decoded as pod
 from support.api_objects import pod_body
 from support.call_counts import calls_of
 
@@ -100,7 +100,7 @@ def test_a_pod_group_and_a_job_say_what_pods_say() -> None:
     template = {"metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}}, "spec": {}}
     group = gang_objects.pod_group({"metadata": metadata, "spec": {"minMember": 1}})
     native = gang_objects.native_pod_group({"metadata": metadata, "spec": {}})
-    job = job_objects.job({"metadata": metadata, "spec": {"template": template}})
+    job = jobs.read({"metadata": metadata, "spec": {"template": template}})
 
     said = [each.gang_specs[0].queue_request for each in (group, native, job)]
     assert [QueueRequest((QUEUE,))] * 3 == said

@@ -6,7 +6,7 @@ from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import ours, unreadable
 from gang_scheduler.decode.queues.declared import DeclaredQueue
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
 

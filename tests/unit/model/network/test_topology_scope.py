@@ -12,7 +12,7 @@ from gang_scheduler.model.network.topology_request import (
 from gang_scheduler.model.network.topology_scope import TopologyScope, resolve, sizes_of
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.texts.cause_texts import text_of
 from support import topology_builders
 from support.builders import node
 from support.topology_builders import BLOCK, SPINE, TREE_SPEC

@@ -4,20 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pytest
-from prometheus_client import REGISTRY
 
-from gang_scheduler.apply.gang_binding import GangBinding, Outcome
-from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.queues import Amounts, QueueFigures
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.telemetry.metrics import QUEUES
 from support import builders
-from support.evicted_gangs import Cluster
+from support.metric_values import sample
 from support.queue_figures import CPU, IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, X, Y, queue, ref
 
 NOW = 1000.0
+DECISIONS = "training_gang_scheduling_total"
 
 
 def cache() -> Cache:
@@ -30,8 +28,8 @@ def cache() -> Cache:
     return found
 
 
-def made(most: int = 500) -> QueueMetrics:
-    return QueueMetrics(cache(), most, clock=lambda: NOW)
+def made() -> QueueMetrics:
+    return QueueMetrics(cache(), clock=lambda: NOW)
 
 
 @pytest.fixture
@@ -43,15 +41,13 @@ def metrics() -> Iterator[QueueMetrics]:
 
 
 @pytest.fixture
-def bounded() -> Iterator[QueueMetrics]:
+def bounded(monkeypatch: pytest.MonkeyPatch) -> Iterator[QueueMetrics]:
     """Give metrics of one queue and `_other`."""
-    shown = made(most=1)
+    monkeypatch.setattr(QUEUES, "most", 1)
+    shown = made()
+    shown.show([])
     yield shown
     shown.show([])
-
-
-def sample(name: str, **labels: str) -> float | None:
-    return REGISTRY.get_sample_value(name, labels)
 
 
 def of_cpu(queue_name: str) -> Mapping[str, float | None]:
@@ -88,7 +84,7 @@ def test_gangs_that_wait_are_counted_by_the_name_of_their_class(metrics: QueueMe
     name = "training_job_queue_length"
 
     assert 1 == sample(name, queue="team-b", priority="high")
-    assert 1 == sample(name, queue="team-b", priority="none")
+    assert 1 == sample(name, queue="team-b", priority="default")
     assert 600 == sample("pgs_queue_oldest_wait_seconds", queue="team-b")
     assert 0 == sample("pgs_queue_oldest_wait_seconds", queue="team-a")
 
@@ -118,42 +114,3 @@ def test_a_queue_that_is_gone_has_no_metrics(metrics: QueueMetrics) -> None:
 
     assert {None} == {*of_cpu("team-b").values()}
     assert sample("training_job_queue_length", queue="team-b", priority="high") is None
-
-
-@pytest.mark.parametrize(
-    ("outcome", "result"), [(Outcome.BOUND, "bound"), (Outcome.GAVE_UP, "failed")]
-)
-def test_the_wait_of_a_gang_is_measured_from_when_it_was_complete(
-    metrics: QueueMetrics, outcome: Outcome, result: str
-) -> None:
-    metrics.show(TREE)
-    metrics._cache.snapshot(960)
-    info = metrics._cache.gang_queue.infos[X]
-    gang = replace(info.as_gang(metrics._cache.schedulers), queue=TEAM_B.queue.ref)
-    (pod,) = gang.pending
-    labels = {"queue": "team-b", "job_type": "PodGroup", "result": result}
-    name = "training_job_scheduling_duration_seconds"
-    before = sample(f"{name}_sum", **labels) or 0
-    counted = sample("training_gang_scheduling_total", result=result, timeout="false") or 0
-    placed = Placed(gang, (Bind(pod, "n"),))
-    metrics.bound(GangBinding(placed, "plan", submitted_at=0, outcomes={pod.uid: outcome}))
-
-    assert 40 == (sample(f"{name}_sum", **labels) or 0) - before
-    assert counted + 1 == sample("training_gang_scheduling_total", result=result, timeout="false")
-
-
-def test_a_gang_that_is_evicted_is_counted_by_the_queues_of_both() -> None:
-    cluster = Cluster()
-    cluster.run("a")
-    cluster.run("b", queue="blue")
-    shown = QueueMetrics(cluster.cache)
-    shown._names = frozenset({"red"})
-    labels = {"preemptor_queue": "_other", "victim_queue": "red", "reason": "Reclaim"}
-    name, again = "training_job_preemptions_total", "pgs_evictions_repeated_total"
-    counted, repeated = sample(name, **labels) or 0, sample(again) or 0
-
-    shown.preempted(cluster.evict({builders.gang_key("a"): EvictionClass.RECLAIM}, "b"))
-    assert (counted + 1, repeated) == (sample(name, **labels), sample(again))
-
-    shown.preempted(cluster.evict({builders.gang_key("a"): EvictionClass.RECLAIM}, "b"))
-    assert (counted + 2, repeated + 1) == (sample(name, **labels), sample(again))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.conditions import Finding
-from gang_scheduler.model.causes import FieldRefused, Inactivity, QueueInactive
+from gang_scheduler.model.causes.queues import FieldRefused, Inactivity, QueueInactive
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     Amounts,
@@ -14,9 +14,9 @@ from gang_scheduler.model.queues import (
     RecentUsage,
     StopPolicy,
 )
-from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.queues import queue_status
 from gang_scheduler.report.queues.queue_status import View, status_of
+from gang_scheduler.report.texts.cause_texts import text_of
 from support.queue_figures import TEAM_A, TREE, X, Y, queue, ref
 
 
@@ -104,9 +104,14 @@ def test_an_infinite_share_is_absent() -> None:
 
 
 def test_a_condition_that_is_over_is_told_if_it_was_there() -> None:
-    before = queue_status.status_of(replace(TEAM_A, oversubscribed=True), VIEW)
+    more = {FlavorResource("default", "cpu"): (12000, 10000)}
+    before = queue_status.status_of(replace(TEAM_A, oversubscribed=more), VIEW)
     after = queue_status.status_of(TEAM_A, replace(VIEW, written=before))
 
+    assert (
+        "the queues below were promised 12 of 10 cpu in flavor default"
+        == (before["conditions"][1]["message"])
+    )
     (_, oversubscribed) = after["conditions"]
     assert ("Oversubscribed", "False") == (oversubscribed["type"], oversubscribed["status"])
     assert ["Active"] == [

@@ -1,11 +1,11 @@
 """Many gangs are decided on one snapshot."""
 
-from gang_scheduler.model.causes import GangMissing, InvalidInput
+from gang_scheduler.model.causes.specs import GangMissing, InvalidInput
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Obstacle, Plan, Shortage
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.report import messages
+from gang_scheduler.report.texts import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import GPU, gang, gang_key, group, node, pod, snapshot
@@ -22,7 +22,8 @@ def four_gpus(number: int = 1) -> list[Node]:
 
 def short_of_gpus(fits: int, needs: int, lacking: int = 1) -> Misfit:
     """Return why members that ask for GPUs do not fit on one node."""
-    short = Shortage(Obstacle.RESOURCES, 1, ((GPU, lacking),))
+    gpus = ((GPU, lacking),)
+    short = Shortage(Obstacle.RESOURCES, 1, gpus, asked=gpus)
     return Misfit(1, fits, needs, ((f"Insufficient {GPU}", 1),), shortage=short)
 
 
@@ -281,6 +282,6 @@ def test_min_resources_are_a_gate() -> None:
 
     (refused,) = decide(four_gpus(), gated).refused
 
-    expected = f"spec.minResources: the cluster has not enough {GPU} free"
+    expected = f"the cluster has not enough {GPU} free (spec.minResources)"
     assert (Reason.UNSCHEDULABLE, expected) == (refused.reason, messages.describe(refused))
     assert ["a"] == gangs_placed(decide(four_gpus(2), gated))

@@ -9,14 +9,15 @@ import pytest
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.messages import describe
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.scheduler import admission, steps
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.preemption import search
+from gang_scheduler.scheduler.preemption.departures import Departures
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
+from gang_scheduler.scheduler.preemption.search import cheapest
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.surplus import Surplus
@@ -33,7 +34,7 @@ OTHERS = (
 FITS = gang("bad", pods=3, min_member=1, cpu=1, priority=5)
 TOO_LARGE = gang("bad", pods=9, cpu=4, priority=5)
 STEPS = [
-    (PreemptionEvaluator, "without_victims", FITS),
+    (Departures, "without", FITS),
     (admission, "admit", FITS),
     (NominatedRoom, "release", FITS),
     (KnownMisfits, "known", FITS),
@@ -44,7 +45,7 @@ STEPS = [
     (steps, "_in_rank_order", FITS),
     (KnownMisfits, "note", TOO_LARGE),
     (PreemptionEvaluator, "attempt", TOO_LARGE),
-    (search, "find", TOO_LARGE),
+    (cheapest, "find", TOO_LARGE),
 ]
 
 
@@ -92,7 +93,7 @@ def test_an_error_at_any_step_sets_that_group_aside(
     assert ("default/bad", "planted") == (failure.group.name, str(failure.error))
     (refused,) = (each for each in plan.refused if each.gang.key.name == "bad")
     assert Reason.INTERNAL_ERROR == refused.reason
-    assert "ZeroDivisionError: planted" == describe(refused)
+    assert "an error in the scheduler: ZeroDivisionError: planted" == describe(refused)
     assert bad.pending == refused.pods
 
 

@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import replace
 
+from gang_scheduler.model.affinity.pod_affinity import Affinity, PodAffinity
 from gang_scheduler.model.nodes import UNLIMITED
-from gang_scheduler.model.pod_affinity import Affinity, PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.filters import inter_pod_affinity
 from gang_scheduler.scheduler.filters.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED

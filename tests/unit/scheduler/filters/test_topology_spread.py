@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from gang_scheduler.model.pod_affinity import PodAffinity
+from gang_scheduler.model.affinity.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.filters import topology_spread

@@ -60,7 +60,8 @@ def test_what_does_not_wholly_fit_changes_nothing() -> None:
 
     outcome = place(members(5), 5, trial, BINPACK)
 
-    short = Shortage(Obstacle.RESOURCES, 1, (("cpu", 1000),))
+    one_cpu = (("cpu", 1000),)
+    short = Shortage(Obstacle.RESOURCES, 1, one_cpu, asked=one_cpu)
     expected = Misfit(1, fits=4, needs=5, rejections=(("Insufficient cpu", 1),), shortage=short)
     assert expected == outcome
     assert before == trial.free.tolist()
@@ -95,7 +96,10 @@ def test_one_class_without_room_fails_all() -> None:
     nodes = [node("n1", cpu=8)]
     pods = [*members(3), pod("worker", gpu=1)]
 
-    short = Shortage(Obstacle.RESOURCES, 1, ((GPU, 1),), oversized=(Oversized(GPU, 1),))
+    one_gpu = ((GPU, 1),)
+    short = Shortage(
+        *(Obstacle.RESOURCES, 1, one_gpu), oversized=(Oversized(GPU, 1),), asked=one_gpu
+    )
     expected = Misfit(1, 3, 4, ((f"Insufficient {GPU}", 1),), shortage=short)
     assert expected == misfit(nodes, pods)
 

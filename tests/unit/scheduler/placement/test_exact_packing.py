@@ -35,6 +35,13 @@ def test_it_says_when_there_is_none() -> None:
     assert pack((2, 1), slots, requests, free) is None
 
 
+def test_there_is_none_without_nodes() -> None:
+    # A cluster that never had a node knows no resources.
+    nothing = np.zeros((0, 0), dtype=np.int64)
+
+    assert pack((2, 1), nothing.reshape(2, 0), nothing.reshape(2, 0), nothing) is None
+
+
 def test_slots_bound_what_requests_allow() -> None:
     requests, free = np.array([[1]]), np.array([[9], [9]])
 

@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gang_scheduler.model.affinity.pod_affinity import PodAffinity
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.cycle import schedule

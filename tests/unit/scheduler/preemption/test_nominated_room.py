@@ -10,7 +10,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.report import messages
+from gang_scheduler.report.texts import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom

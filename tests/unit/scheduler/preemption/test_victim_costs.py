@@ -1,6 +1,7 @@
 """What an eviction costs, and which pods are evicted along with a pod."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from gang_scheduler.model.bound_pods import BoundPod
@@ -265,3 +266,46 @@ def test_the_price_of_a_gang_is_that_of_the_members_that_are_left() -> None:
     found.leave(whole[:1])
 
     assert 1 == found.priority(whole[1])
+
+
+# Roles.
+
+
+def in_roles(roles: str, **spare: int) -> tuple[VictimCosts, list[BoundPod]]:
+    """Return the costs of a gang with members of these roles, and its members."""
+    members = [
+        replace(each, pod=replace(each.pod, role=role))
+        for each, role in zip(of_gang("g", len(roles)), roles, strict=True)
+    ]
+    held = replace(bound_pods(*members), surplus_by_role={gang_key("g"): spare})
+    return VictimCosts(held, 9, NOW), members
+
+
+def test_surplus_is_that_of_the_role() -> None:
+    found, (master, *workers) = in_roles("mwwww", m=0, w=2)
+
+    assert [0, 2] == [found.surplus_of(master), found.surplus_of(workers[0])]
+    assert victims(workers[:2]) == found.with_gangs(victims(workers[:2]))
+    assert victims([master, *workers]) == found.with_gangs(victims([master]))
+    assert victims([master, *workers]) == found.with_gangs(victims(workers[:3]))
+    assert [1, 5] == [len(found.unit_of(each)) for each in (workers[0], master)]
+
+
+def test_a_gang_is_broken_once_any_role_is() -> None:
+    found, (master, *workers) = in_roles("mwwww", m=0, w=2)
+
+    assert [0, 0, 1, 1] == [
+        found.cost(victims(some)).broken
+        for some in (workers[:1], workers[:2], workers[:3], [master])
+    ]
+
+
+def test_victims_of_a_role_use_up_its_surplus_alone() -> None:
+    found, (first, second, *workers) = in_roles("mmwww", m=1, w=2)
+
+    found.leave([workers[0]])
+
+    assert [1, 1] == [found.surplus_of(first), found.surplus_of(workers[1])]
+    found.leave([first])
+    assert [0, 1] == [found.surplus_of(second), found.surplus_of(workers[1])]
+    assert found.has_surplus(gang_key("g"))

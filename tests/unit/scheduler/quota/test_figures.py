@@ -144,7 +144,7 @@ def test_a_queue_is_shown_with_what_is_wrong_with_it() -> None:
 
     found = by_name(forest_of(queues))
 
-    assert found["p"].oversubscribed
+    assert [(6, 4)] == list(found["p"].oversubscribed.values())
     assert not found["a"].oversubscribed
     assert found["b"].problem is not None
     assert found["a"].problem is None

@@ -51,7 +51,7 @@ def test_a_parent_that_was_promised_less_is_oversubscribed() -> None:
     assert {"N": 12, "C": 12, "G": 0, "B": 0, "L": UNBOUNDED, "P": 0} == terms_of(
         queues, queue_ref("p")
     )
-    assert {promises.trees.rows[queue_ref("p")]} == promises.terms[CPU].oversubscribed
+    assert {promises.trees.rows[queue_ref("p")]: 10} == promises.terms[CPU].oversubscribed
 
 
 def test_the_guarantee_of_a_parent_is_no_more_than_it_could_lend() -> None:

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from gang_scheduler.model.causes import FieldRefused, Inactivity, InvalidInput, QueueInactive
+from gang_scheduler.model.causes.queues import FieldRefused, Inactivity, QueueInactive
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef, Quota
 from support.queue_builders import (

@@ -6,14 +6,21 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.causes.admission import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.queues import Queue, ReservationRules
+from gang_scheduler.model.queues import (
+    EvictionPolicy,
+    EvictionRules,
+    Fairness,
+    Product,
+    Queue,
+    ReservationRules,
+)
 from gang_scheduler.model.snapshot import Snapshot
 from support.builders import node
-from support.plan_reading import gangs_placed, reasons
+from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
 from support.queue_builders import our_queue, queue_ref
 from support.queue_worlds import Running, in_queue, promising, running, with_ends, world
 
@@ -235,3 +242,128 @@ def test_gangs_alike_have_their_turns_while_one_may_be_promised_a_start() -> Non
     plan = promising(full(gangs, RUNS, {"r": NOW + 3600}), number=2)
 
     assert [each[0] for each in promised(plan)] == ["big", "second"]
+
+
+# Gangs that evict.
+
+C = queue_ref("c")
+NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
+
+
+def promised_room(a: int, b: int, **rules: Any) -> list[Queue]:
+    """Return queues that are promised more than ten CPUs; `c` borrows, `b` takes back."""
+    return [
+        our_queue("root", (a + b) * 1000),
+        our_queue("a", a * 1000, borrowing=True, evictions=NEVER),
+        our_queue("b", b * 1000, **rules),
+        our_queue("c", 0, borrowing=True, evictions=NEVER),
+    ]
+
+
+BORROWER = running(C, "borrower", "n", cpu=7)
+ENDS: dict[str, int | None] = {"borrower": NOW + 3600}
+
+
+def by_priority(
+    gangs: Sequence[Gang], runs: Sequence[Running], queues: Sequence[Queue], **fields: Any
+) -> Plan:
+    """Return the plan where the oldest gang has its turn first, whatever queues have."""
+    fairness = {Product.OURS: Fairness.PRIORITY}
+    return promising(full(gangs, runs, ENDS, queues=queues, fairness=fairness, **fields))
+
+
+@pytest.mark.parametrize(
+    ("own", "seconds", "evicts"),
+    [
+        (8, None, False),
+        (8, 3601, False),
+        (8, 3600, True),  # Gone at that moment.
+        (4, None, True),  # The big one borrows at its start: what others were promised comes first.
+    ],
+)
+def test_a_later_gang_evicts_only_if_it_delays_nothing(
+    own: int, seconds: int | None, *, evicts: bool
+) -> None:
+    queues = promised_room(own, 12 - own)
+    gangs = [BIG, asking("reclaims", 4, seconds, queue=B)]
+
+    plan = by_priority(gangs, [BORROWER], queues)
+
+    assert victims_of(plan) == ({"borrower"} if evicts else set())
+    assert reasons(plan)["reclaims"] == ("WaitingForVictims" if evicts else "WaitingForTurn")
+    held = [Backfilled(NOW + seconds, BIG.key)] if seconds and evicts else [None] * evicts
+    assert [each.backfilled for each in plan.preemptions] == held
+    if not evicts:
+        assert promised(plan) == [("big", NOW + 3600, "borrower")]
+        (refused,) = [each for each in plan.refused if each.gang.key.name == "reclaims"]
+        assert refused.cause == DelaysReserved("a", BIG.key, NOW + 3600)
+
+
+@pytest.mark.parametrize(("cpu", "evicts"), [(2, True), (3, False)])
+def test_so_does_one_of_the_same_queue(cpu: int, *, evicts: bool) -> None:
+    queues = promised_room(12, 0)
+    lower = running(A, "lower", "n", cpu=2, priority=-1)
+    gangs = [BIG, asking("later", cpu)]
+
+    plan = by_priority(gangs, [BORROWER, lower], queues)
+
+    assert victims_of(plan) == ({"lower"} if evicts else set())
+    assert promised(plan) == [("big", NOW + 3600, "borrower")]
+
+
+def test_a_gang_in_the_place_of_one_of_its_queue_is_within_what_that_is_promised() -> None:
+    """It counts what leaves: so it may pass one that would borrow."""
+    queues = promised_room(4, 8, evictions=EvictionRules())
+    lower = running(B, "lower", "n", cpu=7, priority=-1)
+    gangs = [BIG, asking("higher", 8, queue=B)]
+
+    plan = promising(full(gangs, [lower], {"lower": NOW + 3600}, queues=queues))
+
+    assert victims_of(plan) == {"lower"}
+
+
+@pytest.mark.parametrize(("cpu", "waits"), [(2, True), (3, False)])
+def test_nor_does_a_later_gang_wait_for_room_that_is_left(cpu: int, *, waits: bool) -> None:
+    """It would take it from the big one, which waits for more."""
+    queues = promised_room(12, 0)
+    runs = [BORROWER, running(C, "going", "n", cpu=3)]
+    snapshot = full([BIG, asking("later", cpu)], runs, ENDS, queues=queues)
+    bound = snapshot.bound_pods
+    assert bound is not None
+    stays, goes = bound.pods
+    snapshot = replace(snapshot, bound_pods=replace(bound, pods=(stays,), leaving=(goes,)))
+
+    expected = "WaitingForVictims" if waits else "WaitingForTurn"
+    assert reasons(promising(snapshot))["later"] == expected
+
+
+def apart(pods: int, cpu: int) -> Gang:
+    return replace(asking("apart", cpu, pods=pods, min_member=pods, queue=B), apart=True)
+
+
+def borrowers(*cpus: int) -> tuple[list[Running], dict[str, int | None]]:
+    """Return gangs of these sizes that end together."""
+    runs = [running(C, f"borrower-{n}", "n", cpu=cpu) for n, cpu in enumerate(cpus)]
+    return runs, {each.bound.gang.name: NOW + 3600 for each in runs}
+
+
+def test_gangs_of_one_count_those_of_them_that_evict_before() -> None:
+    runs, ends = borrowers(5, 5)
+    queues = promised_room(8, 6)
+
+    plan = promising(full([BIG, apart(3, 1)], runs, ends, queues=queues))
+
+    assert len(victims_of(plan)) == 1
+    assert len(nominations_of(plan)) == 2
+
+
+def test_gangs_of_one_count_those_of_them_that_are_placed() -> None:
+    """What two of them lack beside the one that fits would delay the big one."""
+    runs, ends = borrowers(4, 4)
+    queues = promised_room(8, 4)
+
+    plan = promising(full([BIG, apart(2, 2)], runs, ends, queues=queues))
+
+    assert [len(each.binds) for each in plan.placed] == [1]
+    assert victims_of(plan) == set()
+    assert promised(plan) == [("big", NOW + 3600, "borrower-1")]

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Charge, FlavorResource
 from gang_scheduler.scheduler.rights.claims import Claim, Held, claim_of, held_of
-from support.builders import bound_pods, gang, gang_key, group
+from support.builders import gang, gang_key, group
 from support.queue_builders import CPU, cq_ref
 from support.rights_builders import Nodes, claim
 
@@ -21,7 +21,10 @@ def one_each(pods: Iterable[Pod]) -> Charge:
 
 
 def held(nodes: Nodes, members: Iterable[BoundPod]) -> Held:
-    found = held_of(list(members), nodes.bound_pods())
+    charged = nodes.bound_pods().charged
+    pods = tuple(members)
+    known = nodes.gangs[pods[0].gang.name]
+    found = held_of(BoundGang(pods, tuple(charged[each.pod.uid] for each in pods), known))
     assert found is not None
     return found
 
@@ -53,7 +56,15 @@ def test_a_gang_that_no_queue_is_charged_for_is_not_held() -> None:
     nodes = Nodes()
     members = nodes.run(A, "v", 1)
 
-    assert held_of(members, bound_pods(*members)) is None
+    assert held_of(BoundGang(tuple(members), (None,))) is None
+
+
+def test_a_gang_that_stays_as_it_is_is_looked_at_once() -> None:
+    nodes = Nodes()
+    nodes.run(A, "v", 1)
+    (stays,) = nodes.bound_pods().gangs.values()
+
+    assert held_of(stays) is held_of(stays)
 
 
 def test_a_gang_counts_by_its_highest_member_unless_its_workload_class_says_otherwise() -> None:

@@ -1,5 +1,6 @@
 """By which class each victim goes, judged once all have gone and the preemptor is charged."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from gang_scheduler.scheduler.rights.claims import Claim, Held
 from gang_scheduler.scheduler.rights.rights import Rights
 from support.builders import gang_key
 from support.queue_builders import cluster_queue, cohort, cq_ref, our_queue, queue_ref
-from support.rights_builders import LIMITS, NOW, claim, cpu_of, held, ledger, part
+from support.rights_builders import LIMITS, claim, cpu_of, held, ledger, part
 
 OVERRUN, RECLAIM, IN_QUEUE, WHILE_BORROWING, FAIR_SHARE, AT_FIRST = EvictionClass
 LOWER = EvictionPolicy.LOWER_PRIORITY
@@ -169,19 +170,8 @@ def test_policies_tell_which_queues_need_not_be_looked_at() -> None:
     inward = Rights(ledger([cluster_queue("a", evictions=rules)]), claim(A, priority=5), LIMITS)
 
     assert not inward.reaches_out
-    assert [True, False] == [inward.reaches(n, within=True) for n in (4, 5)]
-    assert not Rights(ledger([]), claim(A), LIMITS).reaches(-1, within=True)
-
-
-def test_of_a_queue_no_gang_may_go_until_the_oldest_has_run_for_long() -> None:
-    rules = EvictionRules(min_runtime=600)
-    state = ledger(
-        [cohort("all"), cluster_queue("a", "all"), cluster_queue("b", "all", evictions=rules)]
-    )
-    rights = Rights(state, claim(A), LIMITS)
-    row = state.forest.accounts.promises.trees.rows[B]
-
-    assert [True, False] == [rights.may_have_run(row, NOW - n) for n in (600, 599)]
+    assert 4 == inward.highest_reached(within=True)
+    assert -math.inf == Rights(ledger([]), claim(A), LIMITS).highest_reached(within=True)
 
 
 def test_names_of_gangs_that_must_stay_are_told() -> None:

@@ -1,13 +1,11 @@
 """The claims of one cycle: what counts as left, what is kept, and which gangs are looked at."""
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Backfilled, RunningGang
 from gang_scheduler.model.queues import EvictionPolicy, EvictionRules
 from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.rights.rights import Rights
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from support.builders import gang_key
 from support.queue_builders import CPU, cluster_queue, cohort, cq_ref
@@ -17,17 +15,6 @@ NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
 A, B, C = cq_ref("a"), cq_ref("b"), cq_ref("c")
 QUEUES = [cohort("all"), *(cluster_queue(name, "all", 10) for name in "abc")]
 PEACEFUL = EvictionRules(NEVER, NEVER, NEVER)
-
-
-class Counted(Rounds):
-    """Rounds that count how often rights are worked out."""
-
-    asked = 0
-
-    def rights(self, claim: Claim, resources: Collection[str] = ()) -> Rights:
-        """Return the rights of a claim, and count it."""
-        self.asked += 1
-        return super().rights(claim, resources)
 
 
 def names(rounds: Rounds, asking: Claim) -> list[str]:
@@ -65,18 +52,13 @@ def test_the_charges_are_copied_once_until_anything_changes() -> None:
     assert (3, 23) == (third.forest.used(A, CPU), cpu_of(charged, A) + cpu_of(charged, B))
 
 
-def test_claims_alike_are_worked_out_once_until_anything_changes() -> None:
+def test_any_queue_that_could_be_looked_into_is_told_whatever_lacks() -> None:
     nodes = Nodes()
-    (victim,) = nodes.run(B, "v", 30)
-    rounds = Counted(nodes.bound_pods(), nodes.ledger(QUEUES), LIMITS)
+    nodes.run(B, "v", 1, priority=3)
+    rules = EvictionRules(NEVER, LOWER, NEVER)
+    rounds = nodes.rounds([QUEUES[0], cluster_queue("a", "all", 10, evictions=rules), QUEUES[2]])
 
-    assert all(rounds.may_help(claim(A, 5, name=name, created_at=n)) for n, name in enumerate("xy"))
-    assert rounds.asked == 1
-    assert rounds.may_help(claim(A, 6))
-    assert rounds.asked == 2
-    rounds.leave([victim])
-    assert rounds.may_help(claim(A, 5))
-    assert rounds.asked == 3
+    assert [False, True] == [rounds.reaches_any(claim(A, priority=n)) for n in (3, 4)]
 
 
 def test_what_may_help_an_older_claim_alike_is_not_ruled_out_for_a_newer_one() -> None:
@@ -132,5 +114,5 @@ def test_where_no_pod_runs_or_leaves_there_is_nothing_to_look_for() -> None:
         nodes.rounds(QUEUES).is_idle,
         leaving.is_idle,
     )
-    assert [victim] == nodes.rounds(QUEUES).members(victim.gang)
+    assert [victim] == [*nodes.rounds(QUEUES).members(victim.gang)]
     assert [] == [*leaving.members(victim.gang)]

@@ -3,10 +3,16 @@
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from gang_scheduler.model.causes import AdmissionLimit, BehindGang, LimitMissed, QuotaShort
+from gang_scheduler.model.causes.admission import (
+    AdmissionLimit,
+    BehindGang,
+    LimitMissed,
+    QuotaShort,
+)
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node, Taint
@@ -16,6 +22,7 @@ from gang_scheduler.model.queues import (
     AdmissionLimits,
     EvictionPolicy,
     EvictionRules,
+    Fairness,
     Flavor,
     FlavorResource,
     Fungibility,
@@ -28,10 +35,11 @@ from gang_scheduler.model.queues import (
     Strategy,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import effort
 from support.builders import GPU, node, pod, pod_class
 from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
-from support.queue_worlds import decide, in_queue, running, world
+from support.queue_worlds import decide, in_queue, running, with_ends, world
 
 DEFAULT = Fungibility()
 NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
@@ -448,3 +456,24 @@ def test_replacements_keep_the_flavors_of_their_gang() -> None:
     plan = decide(world(queues, [gang], nodes, flavors=flavors))
 
     assert nodes_of(plan) == {"x-0": "n-spot"}
+
+
+@pytest.mark.parametrize(("looks", "unsearched"), [(effort.MOST_OF_ALL, ""), (1, "y")])
+def test_it_is_told_for_which_gangs_no_search_came_to_its_end(looks: int, unsearched: str) -> None:
+    """The first one has its turn to search, in vain; then all looks are spent."""
+    guest = our_queue("guest", 0, borrowing=True, evictions=NEVER)
+    queues = [*two(), our_queue("vain", 0, borrowing=True), guest]
+    runs = [running(guest.ref, f"r{n}", "big", cpu=4) for n in range(2)]
+    gangs = [
+        in_queue(queue_ref("vain"), "x", priority=1, created_at=0),
+        in_queue(A, "large", cpu=5, priority=1, created_at=1),
+        in_queue(A, "y", cpu=4, created_at=2),
+    ]
+    fairness = {Product.OURS: Fairness.PRIORITY}
+    snapshot = with_ends(world(queues, gangs, BIG, runs, fairness=fairness), {})
+
+    with patch.object(effort, "MOST_OF_ALL", looks):
+        plan = decide(snapshot)
+
+    assert len(victims_of(plan)) == (0 if unsearched else 1)
+    assert "".join(each.name for each in plan.unsearched) == unsearched

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, StopPolicy
 from gang_scheduler.simulation.output import queues

@@ -55,7 +55,8 @@ def test_a_gang_without_members_says_so_and_one_without_a_pod_group_has_no_quoru
     rows = [line.split() for line in page.splitlines()]
     assert ["default/c4", "Pending", "2", "0", "0", "-", "WaitingForMembers"] in rows
     assert ["default/c4x", "PreScheduling", "-", "1", "0", "-", "PodGroupNotFound"] in rows
-    assert "\ndefault/c4: WaitingForMembers\n  0 of minMember 2 members exist\n" in page
+    assert "\ndefault/c4: WaitingForMembers\n  0 of minMember 2 members exist; pod " in page
+    assert ' names PodGroup "c4x", which does not exist: is this one meant?\n' in page
 
 
 SPINES = """

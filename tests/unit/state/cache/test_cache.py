@@ -3,13 +3,13 @@
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode import nodes
 from gang_scheduler.decode.gangs import gang_specs
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding
+from support import decoded as pod_decode
 from support.api_objects import node_body, pod_body, pod_group_body
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 from support.plan_reading import gangs_placed, nodes_of

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.causes import ApiAnswer
+from gang_scheduler.model.causes.binding import ApiAnswer
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Reason

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.decode.jobs import job_objects
+from gang_scheduler.decode.workloads import job_sets
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.gangs.job_sizes import JobSizes
@@ -94,4 +94,4 @@ def test_a_job_set_says_how_many_pods_its_parts_can_have() -> None:
     }
 
     expected = (("default/s/workers", 6), ("default/s/launcher", 1))
-    assert expected == job_objects.job_set(body).parts
+    assert expected == job_sets.read(body).parts

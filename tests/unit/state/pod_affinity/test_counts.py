@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.pod_affinity import AffinityTerm, PodSelector
+from gang_scheduler.model.affinity.pod_affinity import AffinityTerm, PodSelector
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.state.node_usage import NodeUsage
 from support.builders import node, pod, pod_class

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model.causes import (
+from gang_scheduler.model.causes.queues import (
     GangsQueuesDiffer,
-    PriorityClassMissing,
     QueueFault,
     QueueNamesDiffer,
     QueueNotNamed,
     QueueUnusable,
 )
+from gang_scheduler.model.causes.specs import PriorityClassMissing
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Cause, Problem, Reason

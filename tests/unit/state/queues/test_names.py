@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.causes import (
+from gang_scheduler.model.causes.queues import (
     LocalQueueStopped,
     QueueDefault,
     QueueFault,

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Refused, Reservation
 from gang_scheduler.model.problems import Reason
@@ -132,3 +133,22 @@ def test_a_queue_may_ask_for_another_wait() -> None:
 
     assert reservations.wanted([group(young)], NOW)
     assert reservations.first_wait_ends(refused(young), NOW - 8) == NOW - 5
+
+
+def test_a_gang_is_tried_when_those_must_have_ended_that_it_let_pass() -> None:
+    reservations = standing()
+    for until in (NOW + 90, NOW + 60):
+        reservations.let_pass(Backfilled(until, BIG.key))
+
+    moments = [reservations.first_overrun(BIG.key, NOW + after) for after in (0, 60, 90)]
+
+    assert moments == [NOW + 60, NOW + 90, None]
+    assert reservations.first_overrun(NEXT.key, NOW) is None
+
+
+def test_where_ends_are_not_enforced_nothing_is_tried_at_them() -> None:
+    reservations = Reservations({}, ReservationSettings(1, enforce_backfill=False))
+
+    reservations.let_pass(Backfilled(NOW + 60, BIG.key))
+
+    assert reservations.first_overrun(BIG.key, NOW) is None

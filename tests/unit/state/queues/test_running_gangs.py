@@ -1,9 +1,11 @@
 """What a cycle knows of running gangs: also which overran the end that let them pass."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from gang_scheduler.model.bound_pods import BoundGang
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.queues import EvictionPolicy, EvictionRules
 from gang_scheduler.model.refs import GangKey
@@ -61,3 +63,50 @@ def test_before_its_end_and_for_other_gangs_it_stays() -> None:
 @pytest.mark.parametrize(("now", "looked_at"), [(UNTIL - 1, False), (UNTIL, True)])
 def test_pods_on_nodes_are_looked_at_only_where_one_may_go(now: int, *, looked_at: bool) -> None:
     assert looked_at == (cluster().cache.snapshot(now).bound_pods is not None)
+
+
+def gang_now(made: QueueCluster, now: int = NOW) -> BoundGang:
+    bound_pods = made.cache.snapshot(now).bound_pods
+    assert bound_pods is not None
+    return bound_pods.gangs[PASSED]
+
+
+def waited_for() -> QueueCluster:
+    """Return a cluster in which one gang runs, and another one waits that may evict."""
+    made = QueueCluster()
+    made.declare(our_queue("a", 8000, uid="a"))
+    made.put("passed", "a", node="n-spot", cpu=8, phase="Running")
+    made.put("big", "a", cpu=8, priority=1)
+    return made
+
+
+def test_a_gang_that_stays_as_it_is_is_the_same_object() -> None:
+    made = waited_for()
+    before = gang_now(made)
+    made.put("other", "a", node="n-spot", cpu=1, phase="Running")
+    made.gangs.undecided([BIG])
+
+    assert before is gang_now(made, NOW + 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda made: made.put("passed", "a", node="n-spot", cpu=4, phase="Running"),
+        lambda made: made.put("passed", "a", node="n-spot", cpu=8, phase="Running", priority=-1),
+        lambda made: setattr(made.gangs.infos[PASSED], "backfilled", Backfilled(UNTIL, BIG)),
+        lambda made: (
+            made.declare(our_queue("b", 8000, uid="b"))
+            or made.put("passed", "b", node="n-spot", cpu=8, phase="Running")
+        ),
+    ],
+)
+def test_one_that_changes_is_another_one(change: Callable[[QueueCluster], object]) -> None:
+    made = waited_for()
+    before = gang_now(made)
+    change(made)
+    made.gangs.undecided([BIG])
+    after = gang_now(made)
+
+    assert before is not after
+    assert (before.pods, before.charged, before.known) != (after.pods, after.charged, after.known)

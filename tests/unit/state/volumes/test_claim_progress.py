@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.causes import ClaimFailed, ClaimFault, UnboundClaim
+from gang_scheduler.model.causes.claims import ClaimFailed, ClaimFault, UnboundClaim
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.volumes import Need

@@ -27,6 +27,8 @@ def test_nodes_that_are_nowhere_are_refused_with_the_names_that_there_are() -> N
         ("01-gang", "make up"),
         ("08-jobset", "make up WITH=jobset"),
         ("13-job-preferred-topology", "make up NODES=racks"),
+        ("31-pytorch-job", "make up WITH=training-operator"),
+        ("32-leader-worker-set", "make up WITH=lws"),
     ],
 )
 def test_an_example_names_the_command_for_its_cluster(name: str, command: str) -> None:

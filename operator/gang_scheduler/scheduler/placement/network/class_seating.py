@@ -4,7 +4,7 @@ Members that ask the same of a node form a class. A class is seated exactly, dow
 it is first split.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, prosp
 from gang_scheduler.scheduler.placement.network import capacity
 from gang_scheduler.scheduler.placement.network.capacity import Capacity
 from gang_scheduler.scheduler.placement.network.descent import Descent
+from gang_scheduler.scheduler.placement_units import RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in
 
@@ -63,6 +64,22 @@ class Area:
         chosen = np.zeros(len(level), dtype=np.bool_)
         chosen[domains] = True
         return replace(self, open=self.open & np.repeat(chosen, level.sizes), must=0)
+
+
+def by_class(parts: Iterable[RankedMembers], tree: Topology) -> list[ClassMembers]:
+    """Return the members of parts by class and by how they are sliced."""
+    found: dict[tuple[PodClass, int], list[Pod]] = {}
+    sizes: list[Sizes] = []
+    for number, part in enumerate(parts):
+        sizes.append(part.sizes)
+        sliced = part.sizes[0] > 1
+        for pod in part.members:
+            found.setdefault((pod.pod_class, number if sliced else -1), []).append(pod)
+    unsliced = (1,) * len(tree.levels)
+    return [
+        ClassMembers(pod_class, tuple(pods), unsliced if number < 0 else sizes[number])
+        for (pod_class, number), pods in found.items()
+    ]
 
 
 class ClassSeating:

@@ -21,11 +21,15 @@ import numpy as np
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_scope import TopologyScope
 from gang_scheduler.model.plan import Bind, Misfit
-from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import anywhere, interdependent
 from gang_scheduler.scheduler.placement.anywhere import Placement
-from gang_scheduler.scheduler.placement.network import domain_offers, replacements
+from gang_scheduler.scheduler.placement.network import (
+    class_seating,
+    domain_offers,
+    replacements,
+)
 from gang_scheduler.scheduler.placement.network.class_seating import (
     Area,
     ClassMembers,
@@ -115,16 +119,7 @@ class _Gathering:
 
     def by_class(self, parts: Sequence[RankedMembers]) -> list[ClassMembers]:
         """Return the members of parts by class and by how they are sliced."""
-        found: dict[tuple[PodClass, int], list[Pod]] = {}
-        for number, part in enumerate(parts):
-            sliced = part.sizes[0] > 1
-            for pod in part.members:
-                found.setdefault((pod.pod_class, number if sliced else -1), []).append(pod)
-        unsliced = (1,) * len(self.area.tree.levels)
-        return [
-            ClassMembers(pod_class, tuple(pods), unsliced if number < 0 else parts[number].sizes)
-            for (pod_class, number), pods in found.items()
-        ]
+        return class_seating.by_class(parts, self.area.tree)
 
     def _needed_first(self) -> list[Pod]:
         members = self._unit.members
@@ -202,7 +197,7 @@ class _Gathering:
     def _any(self, at_least: int) -> Seated | None:
         """Take room for the most members of several classes, whatever their ranks."""
         by_class = self.by_class(self._unit.parts)
-        if len(by_class) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
+        if len(by_class) == 1 or self._unit.step > 1 or not self._unit.exchangeable:
             return None
         if self._tied:
             return None

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.causes import Scattered
+from gang_scheduler.model.causes.topology import Scattered
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_scope import TopologyScope
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
@@ -64,7 +64,7 @@ def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: Sea
     `seat_parts` seats slices without a bound member.
     """
     seated: Seated = {}
-    complete = all(len(gang.pending) + gang.bound >= gang.min_member for gang in unit.gangs)
+    complete = all(gang.complete for gang in unit.gangs)
     for part in unit.parts:
         numbers = positions.as_first_placed(part, area.tree, complete=complete)
         ranks = _Ranks(part, numbers, area, seating, seat_parts, whole=unit.step > 1)
@@ -92,7 +92,7 @@ class _Ranks:
         self._sizes = part.sizes
         pod_classes = {pod.pod_class for pod in part.members}
         self._singly = interdependent.are(pod_classes, seating.trial, seating.profile)
-        self._line = positions.in_line(part)
+        self._line = part.in_line()
         self._numbers = numbers
         self._places = positions.places_of(self._line, area.tree)
         self._waits = [not pod.node for pod in self._line]

@@ -5,6 +5,7 @@
 | observed     | its members and specs, and what follows from them  |
 | attempt      | how far it has come since its members were created |
 | verdict      | what its last try found                            |
+| scaling      | when it last grew or shrank, if it is elastic      |
 | preemption   | the preemptions for it, and of its own members     |
 | volume_waits | its members that have room and wait for claims     |
 | version      | counts its changes, for what is made of it         |

@@ -1,10 +1,11 @@
 """How far a gang has come since its members were created: whether it was whole, what it lacks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model import gang_sources
+from gang_scheduler.model.gangs import Role, hold
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
@@ -31,7 +32,8 @@ class Attempt:
     `past` are members that had ended before it began. `was_whole` lasts while any member that has a
     node lives; what is `written` of that is asked until this process has seen it itself, or bound
     members. `quorum_since` is when a quorum of living members was first seen, in seconds since the
-    epoch. `spared` are members that Jobs will not run any more, because so many have succeeded.
+    epoch. `spared` are how many members of each role Jobs will not run any more, because so many
+    have succeeded.
     """
 
     __slots__ = (
@@ -43,7 +45,7 @@ class Attempt:
         self.was_whole = False
         self.written = True
         self.quorum_since: int | None = None
-        self.spared = 0
+        self.spared: Mapping[str, int] = {}
         self._observed = observed
         self._version = version
 
@@ -57,7 +59,7 @@ class Attempt:
         bound = sum(1 for pod in living if pod.node)
         if living and not bound:
             self._begin()
-        if len(living) < self.needed:
+        if not self.holds_quorum(living):
             self.quorum_since = None
         elif self.quorum_since is None:
             self.quorum_since = now
@@ -81,8 +83,8 @@ class Attempt:
         """Note that this process binds members: from now on it knows more than is written."""
         self.written = False
 
-    def spare(self, members: int) -> None:
-        """Note how many members Jobs will not run any more."""
+    def spare(self, members: Mapping[str, int]) -> None:
+        """Note how many members of each role Jobs will not run any more."""
         if members != self.spared:
             self.spared = members
             self._version.changed()
@@ -91,37 +93,66 @@ class Attempt:
     def needed(self) -> int:
         """The quorum less what has succeeded and will not be run again."""
         spec = self._observed.spec or NO_SPEC
+        if spec.roles:
+            return sum(each.min_member for each in self.roles)
         if spec.completions is not None:
             return max(1, min(spec.min_member, spec.completions - self._succeeded(spec)))
         # The own status of a Job that is a gang has counted them already.
-        spared = 0 if self._observed.key.source == gang_sources.JOB.name else self.spared
-        return max(1, spec.min_member - spared)
+        is_job = self._observed.key.source == gang_sources.JOB.name
+        return max(1, spec.min_member - (0 if is_job else sum(self.spared.values())))
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles with the minima of the quorum that is `needed`; empty without roles."""
+        roles = (self._observed.spec or NO_SPEC).roles
+        if not roles or not self.spared:
+            return roles
+        return tuple(
+            each._replace(min_member=max(0, each.min_member - self.spared.get(each.name, 0)))
+            for each in roles
+        )
+
+    def holds_quorum(self, members: Collection[Pod]) -> bool:
+        """Return whether these members are enough for the quorum that is `needed`."""
+        roles = self.roles
+        if not roles:
+            return len(members) >= self.needed
+        return hold(members, roles)
 
     def ended(self) -> Iterator[Pod]:
         """Return the members that ended during this attempt."""
         members = self._observed.members.values()
         return (pod for pod in members if pod.terminal and pod.uid not in self.past)
 
-    def surplus_of(self, bound: int) -> int:
-        """Return how many of these bound members the gang can lose and still be whole."""
+    def surplus_of(self, bound: Mapping[str, int]) -> dict[str, int]:
+        """Return how many of the bound members the gang can lose of each role and still be whole.
+
+        `bound` counts them by role; of a gang without roles the only one is "".
+        """
         spec = self._observed.spec
         # Of a gang that nothing describes it is not known what it can do without.
         if spec is None or spec.problem is not None or spec.disrupted_whole:
-            return 0
-        return max(0, bound - self.needed)
+            return {}
+        if not spec.roles:
+            return {"": max(0, sum(bound.values()) - self.needed)}
+        needed = {each.name: each.min_member for each in self.roles}
+        # Of a role that the gang does not have it is not known, either.
+        return {role: max(0, n - needed.get(role, n)) for role, n in bound.items()}
 
     def succeeded_wholly(self) -> bool:
         """Return whether nothing more of the gang is to be run."""
         spec = self._observed.spec
         if spec is None:
             return False
-        if self._observed.key.source == gang_sources.JOB.name:
+        if spec.finished or self._observed.key.source == gang_sources.JOB.name:
             return spec.finished
+        if spec.roles:
+            return hold(self._succeeded_since(0), spec.roles)
         return self._succeeded(spec) >= (spec.completions or spec.min_member)
 
     def is_confirmed(self) -> bool:
         """Return whether a quorum has nodes, and the API server shows it. Linear in members."""
-        return self._confirmed(self._observed.living) >= self.needed
+        return self.holds_quorum(self._confirmed(self._observed.living))
 
     def is_partially_bound(self) -> bool:
         """Tell a gang whose bindings a crash interrupted from one that lost members later.
@@ -145,7 +176,7 @@ class Attempt:
         spec = self._observed.spec
         if not bound:
             self._set_whole(is_whole=False)
-        elif self._confirmed(living) >= self.needed and spec and not spec.problem:
+        elif spec and not spec.problem and self.holds_quorum(self._confirmed(living)):
             self._set_whole(is_whole=True)
             self.written = False
         elif self.written:
@@ -156,25 +187,25 @@ class Attempt:
             self.was_whole = is_whole
             self._version.changed()
 
-    def _confirmed(self, living: Sequence[Pod]) -> int:
-        """Count the members that run, or have succeeded with these."""
-        running = sum(1 for pod in living if pod.node and not pod.assumed)
+    def _confirmed(self, living: Sequence[Pod]) -> list[Pod]:
+        """Return the members that run, or have succeeded with these."""
+        running = [pod for pod in living if pod.node and not pod.assumed]
         return running + self._succeeded_with(living)
 
     def _succeeded(self, spec: GangSpec) -> int:
         # Pods of an earlier object of this name may still be there.
         oldest = spec.created_at if spec.completions is not None else 0
-        return self._succeeded_since(oldest)
+        return len(self._succeeded_since(oldest))
 
-    def _succeeded_with(self, living: Sequence[Pod]) -> int:
-        """Count the members that have succeeded in one attempt with these: of about their age."""
+    def _succeeded_with(self, living: Sequence[Pod]) -> list[Pod]:
+        """Return the members that have succeeded in one attempt with these: of about their age."""
         began = min((pod.created_at for pod in living), default=0) - SAME_ATTEMPT_SECONDS
         return self._succeeded_since(began)
 
-    def _succeeded_since(self, oldest: float) -> int:
-        """Count the members, created at `oldest` or later, that have succeeded in this attempt."""
+    def _succeeded_since(self, oldest: float) -> list[Pod]:
+        """Return members, created at `oldest` or later, that have succeeded in this attempt."""
         done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
-        return sum(1 for pod in done if pod.created_at >= oldest)
+        return [pod for pod in done if pod.created_at >= oldest]
 
     def _read(self, living: Sequence[Pod]) -> None:
         """Find out whether the gang was whole before this process began."""

@@ -1,21 +1,19 @@
 """What is observed of one gang: its members, and what describes it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.api import annotations
+from gang_scheduler.decode.gangs import elastic as elastic_annotation
+from gang_scheduler.decode.gangs import made_for
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model import gang_sources
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.model.gangs import Elastic, hold, place_of
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.records.version import Version
 
 NO_SPEC = GangSpec(GangKey("", "", ""), "")
-# Where members describe the gang, and how.
-BY_MEMBERS = {
-    gang_sources.ANNOTATION.name: gang_specs.by_members,
-    gang_sources.SINGLE.name: gang_specs.by_itself,
-}
 
 
 class Observed:
@@ -27,7 +25,7 @@ class Observed:
 
     __slots__ = (
         *("key", "members", "specs", "_version", "_living", "_priorities", "_ranks_apart"),
-        *("_spec", "_spec_is_known"),
+        *("_spec", "_spec_is_known", "_elastic", "_elastic_is_known", "_workload"),
     )
 
     def __init__(self, key: GangKey, version: Version) -> None:
@@ -40,6 +38,9 @@ class Observed:
         self._ranks_apart: bool | None = None
         self._spec: GangSpec | None = None
         self._spec_is_known = False
+        self._elastic: Elastic | None = None
+        self._elastic_is_known = False
+        self._workload: GangSpec | None = None
 
     def upsert_member(self, pod: Pod) -> None:
         """Add or replace a member."""
@@ -74,17 +75,49 @@ class Observed:
             self._version.changed()
         return described
 
+    def made_for(self, workload: GangSpec | None) -> bool:
+        """Note what the workload says that the object was made for; return whether it is news."""
+        if workload == self._workload:
+            return False
+        self._workload = workload
+        self._spec_is_known = False
+        self._version.changed()
+        return True
+
+    @property
+    def missing_workload(self) -> GangKey | None:
+        """The workload that the object was made for, if its roles are needed and not known."""
+        workload = None if self.spec is None else self.spec.made_for
+        if workload is None or workload.source not in table.WITH_ROLES:
+            return None
+        return workload if self._workload is None and not (self.spec or NO_SPEC).roles else None
+
     @property
     def spec(self) -> GangSpec | None:
         """What describes the gang; of several objects, the youngest of the first API group."""
         if not self._spec_is_known:
             self._spec, self._spec_is_known = self._find_spec(), True
+            self._elastic_is_known = False
         return self._spec
+
+    @property
+    def elastic(self) -> Elastic | None:
+        """How the gang grows and shrinks: what describes it says so, or else its oldest member."""
+        spec = self.spec
+        if not self._elastic_is_known:
+            said = spec.elastic or self._elastic_of_members() if spec is not None else None
+            self._elastic, self._elastic_is_known = said, True
+        return self._elastic
 
     @property
     def min_member(self) -> int:
         """The quorum as described; 1 for a gang that nothing describes."""
         return (self.spec or NO_SPEC).min_member
+
+    def has_quorum(self, members: Collection[Pod]) -> bool:
+        """Return whether these members are a quorum as described."""
+        roles = (self.spec or NO_SPEC).roles
+        return hold(members, roles) if roles else len(members) >= self.min_member
 
     @property
     def asks(self) -> TopologyRequest | None:
@@ -141,7 +174,14 @@ class Observed:
 
     def bound(self) -> tuple[Pod, ...]:
         """Return the living members that have a node, in rank order."""
-        return tuple(sorted(self.with_node(), key=rank_key))
+        return self.in_rank_order(self.with_node())
+
+    def in_rank_order(self, pods: Iterable[Pod]) -> tuple[Pod, ...]:
+        """Return members by the order of their roles, then by rank."""
+        roles = (self.spec or NO_SPEC).roles
+        if not roles:
+            return tuple(sorted(pods, key=rank_key))
+        return tuple(sorted(pods, key=lambda pod: (place_of(pod, roles), rank_key(pod))))
 
     def _members_changed(self) -> None:
         """Let what follows from the members be worked out anew."""
@@ -149,12 +189,20 @@ class Observed:
         self._living = self._ranks_apart = None
         self._spec_is_known = False
 
+    def _elastic_of_members(self) -> Elastic | None:
+        telling = (pod for pod in self.members.values() if annotations.ELASTIC in pod.annotations)
+        oldest = min(telling, key=lambda pod: (pod.created_at, pod.uid), default=None)
+        return None if oldest is None else elastic_annotation.of_member(oldest.annotations)
+
     def _find_spec(self) -> GangSpec | None:
-        by_members = BY_MEMBERS.get(self.key.source)
-        if by_members is not None:
-            return by_members(self.key, self.members.values())
-        return min(
+        described = min(
             self.specs.values(),
             key=lambda each: (each.gvr or ("",), -each.created_at, each.uid),
             default=None,
         )
+        if described is not None and self._workload is not None:
+            described = made_for.with_roles_of(described, self._workload)
+        by_members = table.BY_MEMBERS.get(self.key.source)
+        if by_members is None:
+            return described
+        return by_members(self.key, self.members.values(), described)

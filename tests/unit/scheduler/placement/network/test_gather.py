@@ -9,8 +9,8 @@ from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Topo
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.cause_texts import text_of
-from gang_scheduler.report.messages import describe
+from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
@@ -76,8 +76,8 @@ def test_a_gang_that_no_domain_holds_waits_with_what_they_offer() -> None:
     plan = plan_for(nodes, must(SPINE), bound=bound, pods=4, cpu=16)
 
     assert message(plan).startswith(
-        "3 of 4 members fit now; the best SpineLayer has room for 3 of 4: s1 3, s2 3; short of 16 "
-        "cpu on one node of s1. It would fit the empty cluster: it waits for other pods to end. "
+        "No SpineLayer has 4 nodes with 16 free cpu: s1 has 3, s2 has 3. "
+        "It would fit the empty cluster: it waits for other pods to end. "
         "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, topology "
         "topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
         "0/8 nodes are available: 8 Insufficient cpu."

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.report import messages
+from gang_scheduler.report.texts import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES

@@ -8,7 +8,16 @@ import gang_scheduler
 
 PACKAGE = Path(gang_scheduler.__file__).parent
 GANGS = PACKAGE / "state" / "gangs"
-RECORDS = {"attempt", "observed", "preempted", "preemptor", "verdict", "version", "volume_waits"}
+RECORDS = {
+    "attempt",
+    "observed",
+    "preempted",
+    "preemptor",
+    "scaling",
+    "verdict",
+    "version",
+    "volume_waits",
+}
 
 
 def nodes_of(path: Path) -> Iterator[ast.AST]:

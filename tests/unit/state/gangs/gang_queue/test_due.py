@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.model.causes import ApiAnswer
+from gang_scheduler.model.causes.binding import ApiAnswer
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs.gang_queue import GangQueue

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.report.messages import describe
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.state.gangs.grouping import TOTAL_SECONDS
 from support.builders import GPU
 from support.in_memory_cluster import START, InMemoryCluster, group_body, native_body, options
@@ -149,7 +149,7 @@ def test_min_resources_are_a_gate() -> None:
     reason, message = cluster.waits("a")
 
     assert "Unschedulable" == reason
-    assert "spec.minResources: the cluster has not enough cpu free" == message
+    assert "the cluster has not enough cpu free (spec.minResources)" == message
     cluster.room(9)
     assert {"a-0"} == cluster.bound()
 
@@ -177,7 +177,7 @@ def test_min_resources_of_a_kind_that_no_node_has() -> None:
     cluster = InMemoryCluster()
     cluster.gang("a", 1, spec={"minResources": {GPU: "1"}})
 
-    assert f"spec.minResources: the cluster has not enough {GPU} free" == cluster.waits("a")[1]
+    assert f"the cluster has not enough {GPU} free (spec.minResources)" == cluster.waits("a")[1]
 
 
 def test_min_resources_are_no_gate_for_a_gang_that_runs() -> None:

@@ -4,9 +4,12 @@ The table is `podgroup-phase-table` of the conformance data (from Koordinator, A
 its row on gangs that are too old to be looked at.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.model.gangs import Role, RoleCount
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs import phases
@@ -91,3 +94,60 @@ def test_only_a_gang_that_lacked_room_was_tried(reason: Reason, *, tried: bool) 
     gang.verdict.refused(Refused(builders.gang("a"), reason, ()), late=False)
 
     assert tried == phases.counts_of(gang).tried
+
+
+# Roles.
+
+
+def of_roles(pods: str, node: str = "", phase: str = "Pending") -> GangInfo:
+    """Return a gang of one master and two workers, with pods by the first letter of their role."""
+    spec = builders.gang_spec("a", 3)
+    spec = replace(spec, roles=(Role("m", 1), Role("w", 2)))
+    made = [
+        replace(builders.pod(f"a-{i}", gang="a", node=node, phase=phase), role=role)
+        for i, role in enumerate(pods)
+    ]
+    return gang_info(builders.gang_key("a"), made, [spec])
+
+
+@pytest.mark.parametrize(
+    ("pods", "how", "phase"),
+    [
+        ("wwww", {}, Phase.PENDING),
+        ("mww", {}, Phase.PRE_SCHEDULING),
+        ("wwww", {"node": "n", "phase": "Running"}, Phase.PENDING),
+        ("mww", {"node": "n"}, Phase.SCHEDULED),
+        ("mww", {"node": "n", "phase": "Running"}, Phase.RUNNING),
+        ("wwww", {"node": "n", "phase": "Succeeded"}, Phase.PENDING),
+        ("mww", {"node": "n", "phase": "Succeeded"}, Phase.FINISHED),
+    ],
+)
+def test_every_role_has_its_number(pods: str, how: dict[str, str], phase: Phase) -> None:
+    assert phase == phases.phase_of(phases.counts_of(of_roles(pods, **how)))
+
+
+def test_the_roles_that_are_short_are_told() -> None:
+    counts = phases.counts_of(of_roles("www"))
+
+    assert (RoleCount("m", 0, 1),) == counts.short_of(phases.members)
+    assert () == phases.counts_of(record(2, pods=1, phase="Pending", node="")).short_of(
+        phases.members
+    )
+
+
+def test_an_attempt_is_whole_once_every_role_is() -> None:
+    workers, everyone = (of_roles(pods, node="n", phase="Running") for pods in ("www", "mww"))
+    for each in (workers, everyone):
+        each.settle(5)
+
+    assert [False, True] == [each.attempt.was_whole for each in (workers, everyone)]
+    assert [None, 5] == [each.attempt.quorum_since for each in (workers, everyone)]
+    assert {"m": 0, "w": 2} == everyone.attempt.surplus_of({"m": 1, "w": 4})
+
+
+def test_a_job_of_one_role_that_has_ended_is_needed_no_more() -> None:
+    info = of_roles("ww", node="n", phase="Running")
+
+    info.attempt.spare({"m": 1})
+
+    assert (2, True) == (info.attempt.needed, info.attempt.is_confirmed())

@@ -1,0 +1,100 @@
+"""What shells offer: commands, options, and names from the cluster while that takes a moment."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import click
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.servers import Server
+
+MOST_SECONDS: Final = 1.0
+"""The cluster has no more time to answer: then nothing is offered."""
+MOST_NAMES: Final = 500
+NO_FILES, FILES = 4, 0
+"""What kubectl is to do beside what is offered, by Cobra's numbers."""
+SHELLS: Final = ("bash", "zsh", "fish")
+
+Ask = Callable[["Server", str], Awaitable[Iterable[str]]]
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.pass_context
+def completion_command(context: click.Context, shell: str) -> None:
+    """Print the completion script of a SHELL, to be sourced by it."""
+    root = context.find_root()
+    name = root.info_name or "py-gang-scheduler"
+    made = get_completion_class(shell)
+    if made is not None:
+        variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+        click.echo(made(root.command, {}, name, variable).source())
+
+
+def gangs(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of gangs of the namespace that is asked about."""
+    return _offered(context, incomplete, _names_of("gangs"))
+
+
+def queues(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of queues."""
+    return _offered(context, incomplete, _names_of("queues"))
+
+
+def namespaces(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of namespaces."""
+    return _offered(context, incomplete, _names_of("namespaces"))
+
+
+def nodes(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of nodes."""
+    return _offered(context, incomplete, _names_of("nodes"))
+
+
+def _offered(context: click.Context, incomplete: str, ask: Ask) -> list[CompletionItem]:
+    given = context.params
+    if given.get("filenames"):
+        return []
+    try:
+        asking = _asked(
+            *(ask, given.get("kubeconfig") or "", given.get("context") or ""),
+            given.get("namespace") or "",
+        )
+        found = asyncio.run(asking)
+    except Exception:
+        return []
+    return [CompletionItem(name) for name in sorted(found) if name.startswith(incomplete)]
+
+
+async def _asked(ask: Ask, kubeconfig: str, context: str, namespace: str) -> set[str]:
+    # Here, since no other command line needs it; and before the time begins.
+    from gang_scheduler.inspection import servers  # noqa: PLC0415
+
+    with anyio.fail_after(MOST_SECONDS):
+        async with servers.connected(kubeconfig, context, MOST_SECONDS) as server:
+            return set(await ask(server, namespace or server.namespace))
+
+
+def _names_of(called: str) -> Ask:
+    """Return what asks for names of one kind."""
+
+    async def ask(server: "Server", namespace: str) -> Iterable[str]:
+        from gang_scheduler.inspection import names  # noqa: PLC0415
+
+        found: Iterable[str] = await getattr(names, called)(server, namespace, MOST_NAMES)
+        return found
+
+    return ask
+
+
+def answer_kubectl(group: click.Group, arguments: list[str]) -> None:
+    """Print what kubectl offers for arguments of a plugin; the last of them is incomplete."""
+    *before, incomplete = arguments or [""]
+    found = ShellComplete(group, {}, "kubectl gang", "").get_completions(before, incomplete)
+    for each in found:
+        if each.type == "plain":
+            click.echo(f"{each.value}\t{each.help}" if each.help else each.value)
+    click.echo(f":{FILES if any(each.type != 'plain' for each in found) else NO_FILES}")

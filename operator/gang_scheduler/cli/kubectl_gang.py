@@ -1,0 +1,31 @@
+"""`kubectl gang`: the same commands, but for the operator itself."""
+
+import sys
+
+import click
+
+import gang_scheduler
+from gang_scheduler.cli import completion, main
+
+NAME = "kubectl gang"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(gang_scheduler.__version__, prog_name=NAME)
+def group() -> None:
+    """Gangs of pods on Kubernetes: what waits and why, what is where, and what would happen."""
+
+
+for _name, _command in main.commands.items():
+    if _name not in ("run", "completion"):
+        group.add_command(_command)
+
+
+def plugin() -> None:
+    """Be the plugin: kubectl starts it for `kubectl gang`."""
+    group(prog_name=NAME)
+
+
+def complete() -> None:
+    """Be what kubectl asks for completions of `kubectl gang`."""
+    completion.answer_kubectl(group, sys.argv[1:])

@@ -1,0 +1,118 @@
+"""Settings as options: a flag for each, its help, and what is said of values that are wrong."""
+
+import difflib
+import enum
+import json
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import SettingsError
+
+from gang_scheduler.cli.exits import refuse
+from gang_scheduler.settings import Settings
+from gang_scheduler.state.queues.names import EVERYWHERE
+
+Command = Callable[..., None]
+Describe = Callable[[str, FieldInfo], str]
+M = TypeVar("M", bound=BaseModel)
+_ALL_WITHOUT_VALUE = ("require_queue",)
+"""Settings whose flag without a value means all namespaces."""
+
+
+def settings_options(model: type[BaseModel], describe: Describe) -> Callable[[Command], Command]:
+    """Return what adds an option for each setting of a model. Pydantic checks the values."""
+
+    def add(command: Command) -> Command:
+        for name, field in reversed(model.model_fields.items()):
+            command = _option(name, field, describe)(command)
+        return command
+
+    return add
+
+
+def _option(name: str, field: FieldInfo, describe: Describe) -> Callable[[Command], Command]:
+    flags: tuple[str, ...] = (flag(name),)
+    given: dict[str, Any] = {"default": None}
+    if field.annotation is bool:
+        flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
+    elif typing.get_origin(field.annotation) is tuple:
+        # One name at a time, so that the flag reads better in the singular.
+        ending = "es" if flags[0].endswith("xes") else "s"
+        flags, given = (*flags, flags[0].removesuffix(ending)), {"multiple": True}
+    if name in _ALL_WITHOUT_VALUE:
+        given |= {"is_flag": False, "flag_value": EVERYWHERE}
+    flags = tuple(dict.fromkeys(flags))
+    return click.option(*flags, name, help=describe(name, field), metavar=_metavar(field), **given)
+
+
+def settings_of(model: type[M], flags: Mapping[str, Any]) -> M:
+    """Return the settings that flags give; ends the process with what is wrong otherwise."""
+    # Options that were not given: None, and () for those that may be repeated.
+    given = {name: value for name, value in flags.items() if value not in (None, ())}
+    try:
+        return model(**given)
+    except ValidationError as error:
+        # The last one first: what is wrong with an item, and not that the list is then too short.
+        first = {each["loc"][0]: each for each in reversed(error.errors())}
+        refuse(
+            _invalid(each["loc"], each["input"], each["msg"], given)
+            for each in reversed(first.values())
+        )
+    except SettingsError as error:
+        named = [name for name in Settings.model_fields if f'"{name}"' in str(error)]
+        refuse(f'{_env(name)} must be a JSON list such as ["a", "b"]' for name in named)
+
+
+def flag(name: str) -> str:
+    """Return the flag of a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def with_variable(name: str, field: FieldInfo) -> str:
+    """Return the help of a setting that the environment may give, too."""
+    return f"{field.description} [{_env(name)}; default: {_default(field)}]"
+
+
+def without_variable(_: str, field: FieldInfo) -> str:
+    """Return the help of a setting that only the flag gives."""
+    text = (field.description or "").replace(" (a JSON list in the environment)", "")
+    return f"{text} [default: {_default(field)}]"
+
+
+def unknown(variable: str) -> str:
+    """Return what is said of a variable that is no setting."""
+    name = variable[len(Settings.model_config["env_prefix"]) :].lower()
+    near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    hint = f"; did you mean {_env(near[0])}?" if near else ""
+    return f"{variable}: there is no such setting{hint}"
+
+
+def _invalid(location: tuple[int | str, ...], value: object, problem: str, given: Any) -> str:  # noqa: ANN401
+    name = str(location[0])
+    where = flag(name) if name in given else _env(name)
+    return f"{where}: {problem[:1].lower()}{problem[1:]}, not {json.dumps(value, default=str)}"
+
+
+def _env(name: str) -> str:
+    return f"{Settings.model_config['env_prefix']}{name.upper()}"
+
+
+def _default(field: FieldInfo) -> str:
+    default = field.default
+    if isinstance(default, tuple):
+        return json.dumps(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "empty" if default == "" else str(default)
+
+
+def _metavar(field: FieldInfo) -> str | None:
+    if field.annotation is bool:
+        return None
+    if isinstance(field.annotation, type) and issubclass(field.annotation, enum.Enum):
+        return "|".join(field.annotation)
+    return "N" if field.annotation is int else "TEXT"

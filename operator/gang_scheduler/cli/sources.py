@@ -1,0 +1,225 @@
+"""What commands that only read have in common: their options, and the cluster that these mean.
+
+Errors are worded as kubectl's, and end the process with the status that `exits` has for them.
+"""
+
+import asyncio
+import functools
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+
+import click
+
+from gang_scheduler import gc_tuning
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cli import completion
+from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.decode import durations
+from gang_scheduler.inspection import files
+from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.settings import Policy
+from gang_scheduler.simulation.objects import UnreadableInput
+from gang_scheduler.telemetry import logs
+
+if TYPE_CHECKING:
+    from gang_scheduler.client.errors import ApiError
+    from gang_scheduler.inspection.servers import Server
+
+Command = Callable[..., None]
+T = TypeVar("T")
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The common options of one call, as they were given."""
+
+    namespace: str = ""
+    all_namespaces: bool = False
+    context: str = ""
+    kubeconfig: str = ""
+    request_timeout: str = "0"
+    filenames: tuple[str, ...] = ()
+    output: str = "table"
+    color: str = "auto"
+    no_headers: bool = False
+
+    @property
+    def colored(self) -> bool:
+        """Whether to repeat in colour what words say."""
+        if self.color == "auto":
+            return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        return self.color == "always"
+
+
+class Reading(NamedTuple):
+    """A cluster, and the namespace that is asked about: "" for all, or where none was said."""
+
+    cluster: Cluster
+    namespace: str
+
+
+def common_options(*outputs: str) -> Callable[[Command], Command]:
+    """Return what adds the common options to a command, and hands them to it as `asked`."""
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def called(**given: Any) -> None:  # noqa: ANN401 - one for each option.
+            asked = Asked(**{each.name: given.pop(each.name) for each in fields(Asked)})
+            command(asked=asked, **given)
+
+        made: Command = called
+        for option in reversed(_options(outputs)):
+            made = option(made)
+        return made
+
+    return add
+
+
+def _options(outputs: tuple[str, ...]) -> tuple[Callable[[Command], Command], ...]:
+    return (
+        click.option(
+            *("-n", "--namespace"),
+            default="",
+            help="Namespace; else the context's.",
+            shell_complete=completion.namespaces,
+        ),
+        click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces."),
+        click.option("--context", default="", help="Context of the kubeconfig to use."),
+        click.option(
+            "--kubeconfig",
+            default="",
+            type=click.Path(),
+            help="Path of the kubeconfig to use.",
+        ),
+        click.option(
+            "--request-timeout",
+            default="0",
+            help="How long a request may take, such as 10s or 1m; 0: as long as a minute.",
+        ),
+        click.option(
+            *("-f", "--filename", "filenames"),
+            multiple=True,
+            type=click.Path(allow_dash=True),
+            metavar="FILE|DIR|-",
+            help="Read manifests or a snapshot instead of a cluster. Repeatable.",
+        ),
+        click.option(
+            *("-o", "--output"),
+            type=click.Choice(outputs),
+            default=outputs[0],
+            show_default=True,
+            help="How to print it.",
+        ),
+        click.option(
+            "--color",
+            type=click.Choice(("auto", "always", "never")),
+            default="auto",
+            show_default=True,
+            help="Whether to colour words; NO_COLOR turns auto off.",
+        ),
+        click.option("--no-headers", is_flag=True, help="Print no headers."),
+    )
+
+
+def read(asked: Asked) -> Reading:
+    """Return the cluster that is meant, having told stderr what is to be known of it.
+
+    Ends the process where it cannot be read.
+    """
+    reading = (
+        of_files(asked) if asked.filenames else answer(asked, functools.partial(of_server, asked))
+    )
+    tell(reading)
+    return reading
+
+
+def tell(reading: Reading) -> None:
+    """Tell stderr what is to be known of a cluster."""
+    for note in reading.cluster.notes:
+        click.echo(note, err=True)
+
+
+def of_files(asked: Asked, at: int | None = None) -> Reading:
+    """Return the cluster of files, as it was at a time; ends the process where they are wrong."""
+    try:
+        return Reading(files.read(asked.filenames, Policy(), at=at), asked.namespace)
+    except InvalidField as error:
+        refuse([str(error)])
+    except UnreadableInput as error:
+        refuse(error.lines)
+
+
+def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]]) -> T:
+    """Return what a question to the API server is answered; ends the process where it is not."""
+    # Here, since files need no Kubernetes client.
+    from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
+    from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
+    from gang_scheduler.inspection import servers  # noqa: PLC0415
+
+    timeout = seconds(asked.request_timeout)
+    logs.be_quiet()
+    # All that is read is kept until the end: there is no garbage to be looked for.
+    gc_tuning.collect_rarely()
+
+    async def asking() -> T:
+        async with servers.connected(asked.kubeconfig, asked.context, timeout) as server:
+            return await ask(server)
+
+    with interruptible():
+        try:
+            return asyncio.run(asking())
+        except UnusableConfigurationError as error:
+            refuse([f"error: {error}"])
+        except ApiError as error:
+            refuse_answer(error)
+    raise AssertionError  # Either way has ended.
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let ctrl-C end the process as it ends kubectl."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+async def of_server(asked: Asked, server: "Server") -> Reading:
+    """Return the cluster of a server, as far as it may be read. Raises ApiError."""
+    from gang_scheduler.inspection import live  # noqa: PLC0415
+
+    namespace = "" if asked.all_namespaces else asked.namespace or server.namespace
+    return Reading(await live.read(server, namespace), namespace)
+
+
+def refuse_answer(error: "ApiError") -> NoReturn:
+    """End the process with an answer of the API server other than a success."""
+    if error.status == 401:
+        refuse(["error: You must be logged in to the server (Unauthorized)"], Exit.NOT_ALLOWED)
+    if error.status == 403:
+        refuse([f"Error from server (Forbidden): {error.message}"], Exit.NOT_ALLOWED)
+    if error.status == 404:
+        refuse([f"Error from server (NotFound): {error.message}"], Exit.NOT_FOUND)
+    if 400 <= error.status < 500:
+        refuse([f"Error from server: {error.message}"])
+    refuse([f"Unable to connect to the server: {error.message}"], Exit.UNREACHABLE)
+
+
+def refuse_name(kind: str, name: str) -> NoReturn:
+    """End the process: there is no object of a name."""
+    refuse([f'Error from server (NotFound): {kind} "{name}" not found'], Exit.NOT_FOUND)
+
+
+def seconds(text: str) -> float:
+    """Return a timeout as kubectl takes it: a Go duration, or whole seconds."""
+    if text.isdecimal():
+        return float(text)
+    try:
+        return durations.seconds(text, "--request-timeout", or_zero=True)
+    except InvalidField as error:
+        refuse([str(error)])

@@ -1,0 +1,22 @@
+"""The kinds of workloads of which gangs are made: a module a family, one table of all kinds.
+
+A new kind is its module, its row in `table` and its cases.
+
+| module             | promise                                                       |
+|--------------------|---------------------------------------------------------------|
+| table              | all kinds, in the order in which they count for a pod         |
+| kind               | what is known of a kind: its pods, and its objects            |
+| kubeflow           | training jobs of Kubeflow                                     |
+| role_templates     | gangs of workloads that have a pod template for each role     |
+| ray_clusters       | RayClusters                                                   |
+| leader_worker_sets | LeaderWorkerSets                                              |
+| volcano_pod_groups | PodGroups of Volcano                                          |
+| kueue_pod_groups   | pod groups of Kueue                                           |
+| spark              | executors of Spark                                            |
+| stateful_sets      | StatefulSets                                                  |
+| jobs               | Jobs                                                          |
+| job_sets           | JobSets                                                       |
+| train_jobs         | JobSets that TrainJobs own                                    |
+| job_failures       | what evictions mean for a Job                                 |
+| misplaced_requests | what is asked for where the pods of a workload do not get it  |
+"""

@@ -1,0 +1,18 @@
+"""What is known of one gang, as a document and as text: why it waits, or where it runs.
+
+| module    | what it holds                                                       |
+|-----------|---------------------------------------------------------------------|
+| answers   | the answer for a NAME: open it first                                |
+| names     | what a NAME stands for                                              |
+| gangs     | the document of a gang, whatever state it is in                     |
+| strangers | pods and PodGroups that are no gang of ours                         |
+| parts     | the parts of an explanation, as JSON values                         |
+| running   | where a gang runs, since when, and which gangs could evict it       |
+| sentences | the first sentence: one cause, and the number that is short         |
+| wording   | how names, amounts and times read                                   |
+| history   | what happened to a gang, from what is written and from Events       |
+| written   | the answer for those with the right to one namespace alone          |
+| text      | the document for people                                             |
+| lines     | the lines of each part of the text                                  |
+| running_lines | the lines of a gang that runs                                   |
+"""

@@ -1,0 +1,181 @@
+"""The document of one gang, whatever state it is in."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.inspection.explaining import history, parts, running, sentences
+from gang_scheduler.inspection.explaining.history import Happened
+from gang_scheduler.inspection.explaining.wording import Names
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.scheduler.explanation.explain import explain
+from gang_scheduler.scheduler.explanation.findings import Explanation, Surroundings, Verdict
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import GangInfo
+
+Json = dict[str, Any]
+OVER: Final = (Phase.FINISHED, Phase.FAILED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked of a cluster, with the Events about the gang, and since when history counts."""
+
+    cluster: Cluster
+    events: tuple[Happened, ...] = ()
+    since: int = 0
+
+
+def document_of(key: GangKey, asked: Question) -> Json:
+    """Return what is known of a gang: why it waits, where it runs, or how it ended."""
+    cluster = asked.cluster
+    info = cluster.cache.gang_queue.infos[key]
+    # The cycle brings what is remembered of gangs in line with their members.
+    snapshot = cluster.snapshot()
+    surroundings = _surroundings(cluster)
+    found = explain(snapshot, cluster.profile, key, surroundings)
+    names = Names(key.namespace, cluster.policy.hide_foreign_names)
+    phase = phases.phase_of(phases.counts_of(info))
+    made = {
+        "name": str(key),
+        **header_of(info, cluster, found),
+        "phase": phase.value,
+        "state": _state(info, found, phase),
+        "reason": found.refused.reason.value if found.refused is not None else None,
+        "summary": _summary(info, found, phase, names),
+        "warnings": [_warning(each) for each in found.warnings],
+        **parts.parts_of(found, names),
+    }
+    where = running.running_of(info, cluster, surroundings.running)
+    told = history.history_of(info, asked.events, asked.since)
+    return {
+        **made,
+        **({"running": where} if where is not None else {}),
+        "history": history.as_json(told),
+    }
+
+
+def _surroundings(cluster: Cluster) -> Surroundings:
+    """Return the pods that run, with and without the minimum run times of their gangs."""
+    cache, now = cluster.cache, cluster.read_at
+    policy = cluster.policy
+    longest = max(policy.max_min_runtime_seconds, policy.min_runtime_before_preemption_seconds)
+    rested = cache.running(now + longest)
+    current = cache.running(now)
+    before = sum(1 for each in current.pods if each.evictable)
+    after = sum(1 for each in rested.pods if each.evictable)
+    return Surroundings(current, rested if after > before else None)
+
+
+def header_of(info: GangInfo, cluster: Cluster, found: Explanation | None = None) -> Json:
+    """Return what a gang is: its kind, queue, priority and members, and how long it waits."""
+    living = info.observed.living
+    queue = cluster.cache.queue_of(info.key)
+    classes = Counter(pod.priority_class for pod in living if pod.priority_class)
+    group = found.group if found is not None else None
+    mates = [str(gang.key) for gang in group.gangs if gang.key != info.key] if group else []
+    counts = phases.counts_of(info)
+    return {
+        "workload": workload_of(info),
+        "group": mates,
+        "queue": queue.name if queue is not None else None,
+        "priority": info.observed.priority,
+        "priorityClass": next(iter(classes), None) if len(classes) == 1 else None,
+        "members": {
+            "present": counts.members,
+            "needed": counts.min_member,
+            "scheduled": sum(1 for pod in living if pod.node),
+            "succeeded": counts.succeeded,
+            "failed": counts.failed,
+        },
+        "waitsSeconds": _waits(info, cluster.read_at),
+    }
+
+
+def workload_of(info: GangInfo) -> str:
+    """Return the kind of what a gang is: of the workload that its PodGroup was made for."""
+    spec = info.observed.spec
+    if spec is not None and spec.made_for is not None:
+        return spec.made_for.source
+    source = info.key.source
+    if source == gang_sources.ANNOTATION.name:
+        return "Gang"
+    return table.BY_NAME[source].object_kind or source
+
+
+def _waits(info: GangInfo, now: int) -> int | None:
+    """Return for how long a gang waits, since its quorum was there as far as that is known."""
+    created = [int(pod.created_at) for pod in info.observed.living if not pod.node]
+    if not created:
+        return None
+    written = info.observed.spec.quorum_since if info.observed.spec is not None else None
+    since = written or max(created)
+    return max(0, now - since) if since else None
+
+
+def _state(info: GangInfo, found: Explanation, phase: Phase) -> str:
+    if found.verdict is not Verdict.NOTHING_WAITS:
+        has_started = info.attempt.was_whole and found.verdict is Verdict.WAITS
+        return "Runs" if has_started else parts.STATES[found.verdict]
+    if phase in OVER:
+        return phase.value
+    return "Runs" if any(info.observed.with_node()) else "NothingWaits"
+
+
+def _summary(info: GangInfo, found: Explanation, phase: Phase, names: Names) -> str:
+    """Return the first sentence."""
+    if found.verdict is not Verdict.NOTHING_WAITS:
+        said = sentences.first(found, names)
+        return f"It runs, and {_others(info)}. {said}" if _has_started(info, found) else said
+    members = [pod for pod in info.observed.living if pod.node]
+    if phase in OVER:
+        return ended(phase)
+    if members:
+        return f"It runs: {counted(len(members), 'member')} on {_nodes(members)}."
+    if not info.observed.members:
+        return f"It has no member yet: {info.observed.min_member} are needed, and no pod names it."
+    gated = sum(1 for pod in info.observed.members.values() if pod.gated)
+    if gated:
+        return (
+            f"It lacks members: {gated} of {len(info.observed.members)} pods have schedulingGates, "
+            "and no scheduler looks at a pod before all of its gates are removed."
+        )
+    return "No member waits for a node."
+
+
+def ended(phase: Phase) -> str:
+    """Return how a gang has ended; "" if it has not."""
+    if phase is Phase.FINISHED:
+        return "It has finished: its members have succeeded."
+    return "It has failed: it gets no quorum any more." if phase is Phase.FAILED else ""
+
+
+def moment(seconds: int) -> str | None:
+    """Return a time as JSON values have it; None for none."""
+    return rfc3339(seconds) if seconds else None
+
+
+def _has_started(info: GangInfo, found: Explanation) -> bool:
+    return info.attempt.was_whole and found.verdict is Verdict.WAITS
+
+
+def _others(info: GangInfo) -> str:
+    number = sum(1 for pod in info.observed.living if not pod.node)
+    return f"{number} more {'member waits' if number == 1 else 'members wait'}"
+
+
+def _nodes(members: Iterable[Any]) -> str:
+    return counted(len({pod.node for pod in members}), "node")
+
+
+def _warning(problem: Problem) -> Json:
+    return {"reason": problem.reason.value, "message": text_of(problem.cause)}

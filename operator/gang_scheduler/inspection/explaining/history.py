@@ -1,0 +1,128 @@
+"""What happened to a gang: transitions, from what is written on objects and from Events.
+
+Events come from outside, and only a live cluster has them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.events import CONTROLLER
+from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.state.gangs.gang_info import GangInfo
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.history import Event
+
+MOST: Final = 10
+"""How many transitions are told, the last ones."""
+
+
+class Happened(NamedTuple):
+    """What happened at a time, in seconds since the epoch."""
+
+    at: int
+    what: str
+
+
+def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:
+    """Return the last transitions since a time, the oldest first. Linear in members."""
+    # Of what was at the same second, what became of the members came first.
+    members = [*_of_members(info)]
+    first = min((each.at for each in members), default=0)
+    # A condition keeps the time of its status while its reason changes.
+    conditions = (each._replace(at=max(each.at, first)) for each in _of_conditions(info))
+    known = [*members, *_of_evictions(info), *sorted(events), *conditions]
+    told = (each for each in known if each.at and each.at >= since)
+    return _changes(sorted(told, key=lambda each: each.at))[-MOST:]
+
+
+def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
+    """Return what the Events of the scheduler say; what others tell of pods is not about gangs."""
+    return tuple(
+        Happened(each.first, f"{each.reason}: {_first_sentence(each.note)}")
+        for each in events
+        if each.reporter == CONTROLLER
+    )
+
+
+def as_json(found: Iterable[Happened]) -> list[dict[str, str]]:
+    """Return transitions as JSON values."""
+    return [{"at": rfc3339(each.at), "what": each.what} for each in found]
+
+
+def _changes(ordered: Iterable[Happened]) -> list[Happened]:
+    """Return what says something else than the one before it.
+
+    A condition and the Event beside it say the same by other reasons.
+    """
+    return [next(alike) for _, alike in groupby(ordered, key=_message)]
+
+
+def _message(each: Happened) -> str:
+    _, _, message = each.what.partition(": ")
+    return message or each.what
+
+
+def _of_members(info: GangInfo) -> Iterator[Happened]:
+    pods = [*info.observed.members.values()]
+    created = [int(pod.created_at) for pod in pods if pod.created_at]
+    needed = info.observed.min_member
+    if len(created) >= max(needed, 1):
+        at = sorted(created)[max(needed, 1) - 1]
+        yield Happened(
+            at, f"complete: {counted(needed, 'member')} created" if needed > 1 else "created"
+        )
+    yield from _counted(pods, "scheduled_at", "bound")
+    yield from _counted(pods, "started_at", "running")
+
+
+def _counted(pods: Iterable[Pod], field: str, what: str) -> Iterator[Happened]:
+    """Yield how many members came so far, at each time at which some did."""
+    times = sorted(getattr(pod, field) for pod in pods if getattr(pod, field))
+    number = 0
+    for at, some in groupby(times):
+        number += len(list(some))
+        yield Happened(int(at), f"{counted(number, 'member')} {what}")
+
+
+def _of_conditions(info: GangInfo) -> Iterator[Happened]:
+    spec = info.observed.spec
+    for each in (spec.status.get("conditions") or []) if spec is not None else []:
+        at = time_of(each.get("lastTransitionTime"))
+        if at and (text := _told(each)):
+            yield Happened(at, text)
+
+
+def _told(condition: Mapping[str, Any]) -> str:
+    """Return what a condition says; "" for one that tells nothing new."""
+    kind, reason = str(condition.get("type")), str(condition.get("reason", ""))
+    message = _first_sentence(str(condition.get("message", "")))
+    if condition.get("status") == "True":
+        return f"{kind}: {message}" if message else kind
+    if kind == "Scheduled" and reason:
+        return f"{reason}: {message}" if message else reason
+    return ""
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].removesuffix(".")
+
+
+def _of_evictions(info: GangInfo) -> Iterator[Happened]:
+    spec = info.observed.spec
+    found = spec.evictions if spec is not None else None
+    for each in found.yielded if found is not None else ():
+        yield Happened(each.at, f"evicted for {each.gang}: {each.eviction_class.shown}")
+
+
+def time_of(text: object) -> int:
+    """Return a time in seconds since the epoch; 0 for what is none."""
+    try:
+        return fields.timestamp(text) if isinstance(text, str) else 0
+    except InvalidField:
+        return 0

@@ -1,0 +1,343 @@
+"""The lines of each part of the text, from the values of the document."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from gang_scheduler.inspection.explaining.wording import between, clock, duration, listed, ordinal
+from gang_scheduler.model.resources import parse_quantity
+from gang_scheduler.report.texts.plurals import counted
+
+Json = dict[str, Any]
+DOMAINS: Final = 5
+"""How many domains have a line, unless all are asked for."""
+
+
+class View(NamedTuple):
+    """How the text is made: its width, and whether it has all domains and examples of nodes."""
+
+    width: int = 100
+    all_domains: bool = False
+    wide: bool = False
+
+
+class Line(NamedTuple):
+    """A line of a part, wrapped where it must be; `under`: below the name of the part."""
+
+    text: str
+    under: bool = False
+    hanging: int = 4
+
+
+NOT_KNOWN: Final = "not known with your rights"
+Part = Callable[[Json, View], list[Line]]
+
+
+def position(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return the place in line."""
+    found = document.get("position")
+    if found is None:
+        return []
+    ahead = found["place"] - 1
+    queue = found["queue"]
+    places = []
+    if queue:
+        places.append(f"{ordinal(found['place'])} of {found['of']} in {queue}")
+    if found["placeInCluster"] is not None:
+        places.append(f"{ordinal(found['placeInCluster'])} of {found['ofCluster']} in the cluster")
+    text = ", ".join(places)
+    asked = _asked_ahead(found["ahead"]) if ahead else ""
+    if asked:
+        which = "the one before it asks" if ahead == 1 else f"the {ahead} before it ask"
+        text += f"; {which} for {asked}"
+    return [Line(text)]
+
+
+def _asked_ahead(ahead: Json) -> str:
+    extended = {name: text for name, text in ahead.items() if "/" in name}
+    some = extended or {name: text for name, text in ahead.items() if name != "pods"}
+    return listed([f"{text} {name}" for name, text in some.items()])
+
+
+def start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return when the gang starts."""
+    found = document.get("start")
+    if found is None:
+        return []
+    position = document.get("position")
+    first = position is None or (position["placeInCluster"] or position["place"]) == 1
+    return [Line(_start(found, seconds_of(document["readAt"]), first=first))]
+
+
+def _start(found: Json, now: int, *, first: bool) -> str:
+    after = found["after"] or "another gang"
+    if found["basis"] == "Never":
+        return "never as it is: it does not fit even once all gangs that run have ended"
+    if found["at"] is None:
+        if found["basis"] == "Reserved":
+            return f"reserved, once {after} has ended; that has no declared end"
+        return f"unknown: {after} has no declared end"
+    at = seconds_of(found["at"])
+    when = f"about {clock(at, now)} UTC (in {duration(at - now)})"
+    if found["basis"] == "Reserved":
+        return f"{when}: reserved, once {after} has ended"
+    ends = f"{after} ends then, as declared"
+    if first:
+        return f"{when}: {ends}"
+    return f"not before {when}: {ends}, and gangs before it may take the room"
+
+
+def quota(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return what its queue and those above it may use."""
+    found = document.get("quota", [])
+    several = len({each["flavor"] for each in found}) > 1
+    return [Line(_quota(each, several=several)) for each in found]
+
+
+def _quota(each: Json, *, several: bool) -> str:
+    what = f"{each['resource']} of {each['flavor']}" if several else each["resource"]
+    text = f"{each['queue']} may use {each['nominal']} {what}, uses {each['used']}, "
+    text += f"this adds {each['adds']}: "
+    if each["available"] is not None and _less(each["available"], each["adds"]):
+        return f"{text}only {each['available']} more are left for it"
+    if each["borrows"] not in ("0", ""):
+        return f"{text}borrows {each['borrows']}"
+    return f"{text}within its nominal"
+
+
+def _less(one: str, other: str) -> bool:
+    return parse_quantity(one, 1000) < parse_quantity(other, 1000)
+
+
+def where(document: Json, view: View) -> list[Line]:
+    """Return how much room each domain has."""
+    found = document.get("where")
+    if found is None or document["state"] == "Starts":
+        return []
+    needed = counted(found["needed"], "slot")
+    if not found["layer"]:
+        room = found["domains"][0]
+        return [
+            Line(
+                f"on any node, {needed} needed: {_slots(room, found)}{_why(room, found['needed'])}"
+            )
+        ]
+    how = "must gather" if found["must"] else "would rather gather"
+    made = [Line(f"{how} in {found['layer']}, {needed} needed")]
+    shown = found["domains"] if view.all_domains else found["domains"][:DOMAINS]
+    names = _names(each["domain"] for each in shown)
+    width = max(map(len, names), default=0)
+    for name, each in zip(names, shown, strict=True):
+        slots = _slots(each, found)
+        text = f"{name:<{width}}   {slots}{_why(each, found['needed'], '   ')}"
+        made.append(Line(text, under=True, hanging=width + len(slots) + 8))
+    others = found["domains"][len(shown) :]
+    if others:
+        best = max(each["slots"] for each in others)
+        made.append(Line(f"{len(others)} more, none above {best}   (--all)", under=True))
+    return made
+
+
+def _names(domains: Iterable[str]) -> list[str]:
+    """Return domains without their paths; with them where two would be called the same."""
+    paths = list(domains)
+    names = [short(each) for each in paths]
+    return names if len({*names}) == len(names) else paths
+
+
+def _slots(each: Json, found: Json) -> str:
+    most = "at most " if found["atMost"] and each["slots"] else ""
+    return f"{most}{each['slots']} of {found['needed']}"
+
+
+def short(domain: str) -> str:
+    """Return LAYER/NAME of a domain with its path."""
+    layer, *path = domain.split("/")
+    return "/".join((layer, *path[-1:]))
+
+
+def _why(each: Json, needed: int, between_them: str = "; ") -> str:
+    """Return what the nearest missing slot lacks, and what keeps members from other nodes."""
+    said = []
+    near = _in_the_way(each.get("nearest"))
+    if near is not None:
+        beside = f" beside {counted(near['beside'], 'member')}" if near["beside"] else ""
+        free = f"{near['node']}: {near['free']} of {near['asked']} {near['resource']} free{beside}"
+        holders = ", ".join(_holder(one) for one in near["holders"][:2])
+        said.append(f"{free}, {holders}" if holders else free)
+    others = [one for one in each.get("rejections", []) if near is None or not _is_full(one)]
+    said += [f"{counted(one['nodes'], 'node')}: {_reason(one['reason'])}" for one in others[:2]]
+    if each["slots"] >= needed:
+        return f"{between_them}there is room"
+    if not said and each.get("filled"):
+        said.append(f"its {counted(each['filled'], 'node')} would be full of members")
+    return f"{between_them}{'; '.join(said)}" if said else ""
+
+
+def _is_full(rejection: Json) -> bool:
+    """Return whether nodes lack nothing but resources: the nearest one stands for all of these."""
+    return str(rejection["reason"]).startswith(("Insufficient ", "Too many pods"))
+
+
+def _in_the_way(near: Json | None) -> Json | None:
+    """Return the nearest node, unless it is full of nothing but the members themselves."""
+    return None if near is None or (near["beside"] and not near["holders"]) else near
+
+
+def _holder(holder: Json) -> str:
+    name = holder["gang"] or "gangs before it"
+    return f"{name} {'has' if holder['gang'] else 'take'} {holder['amount']}"
+
+
+def _reason(words: str) -> str:
+    """Return kube-scheduler's words without the noun, which stands before them."""
+    for noun in ("node(s) were ", "node(s) had ", "node(s) have ", "node(s) "):
+        if words.startswith(noun):
+            return words.removeprefix(noun)
+    return words
+
+
+def nodes(document: Json, view: View) -> list[Line]:
+    """Return how many nodes take one member, and what keeps it from the others."""
+    made = []
+    found = document.get("nodes", [])
+    for each in found:
+        of = f" for {_like(each)}" if len(found) > 1 else ""
+        reasons = [f"{one['nodes']} {_reason(one['reason'])}" for one in each["reasons"]]
+        taking = [_taking(each["fitting"])] if each["fitting"] else []
+        made.append(Line(f"{each['nodes']}{of}: {', '.join([*taking, *reasons])}"))
+        if view.wide:
+            made += [Line(_examples(one), under=True) for one in each["reasons"]]
+        if view.wide or not each["fitting"]:
+            made += [Line(_selector(one), under=True) for one in each["selectors"]]
+    return made
+
+
+def _like(each: Json) -> str:
+    others = each["pods"] - 1
+    return f"{each['pod']} and {others} like it" if others else str(each["pod"])
+
+
+def _taking(number: int) -> str:
+    return f"{number} {'takes' if number == 1 else 'take'} a member now"
+
+
+def _examples(reason: Json) -> str:
+    more = reason["nodes"] - len(reason["some"])
+    names = ", ".join(reason["some"]) + (f" and {more} more" if more else "")
+    return f"{_reason(reason['reason'])}: {names}"
+
+
+def _selector(found: Json) -> str:
+    number = counted(found["nodes"], "node") if found["nodes"] else "no node"
+    others = ", ".join(f"{each['value']} ({each['nodes']})" for each in found["others"])
+    instead = f"; {found['key']} has {others}" if others else "; no node has that label"
+    return f"nodeSelector {found['key']}={found['value']}: {number}{instead}"
+
+
+def preemption(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return what evictions it makes, or what forbids them."""
+    found = document.get("preemption")
+    if found is None:
+        return []
+    if found["victims"]:
+        return [Line(_victims(found["victims"], document))]
+    return [Line(_forbidden(found, document["priority"]))]
+
+
+def _victims(victims: Sequence[Json], document: Json) -> str:
+    number = sum(each["number"] for each in victims)
+    pods = listed([name for each in victims for name in each["pods"]])
+    return f"{counted(number, 'pod')} {_go(number)}: {pods}{_work(victims, document)}"
+
+
+def _go(number: int) -> str:
+    return "goes" if number == 1 else "go"
+
+
+def _work(victims: Iterable[Json], document: Json) -> str:
+    """Return how long the gangs of victims have run."""
+    now = seconds_of(document["readAt"])
+    ran = [now - seconds_of(each["since"]) for each in victims if each["since"]]
+    return f", {duration(max(ran))} of work" if ran else ""
+
+
+def _forbidden(found: Json, priority: int) -> str:
+    if found["message"]:
+        return str(found["message"]).removesuffix(".")
+    if found["queueForbids"]:
+        return "none: its queue evicts no pods"
+    known = found["protection"]
+    return "none: no pod runs that could go" if known is None else _protected(known, priority)
+
+
+def _protected(known: Json, priority: int) -> str:
+    """Return what protects the pods that run."""
+    number = known["pods"]
+    if known["ranked"] == number:
+        every = "the only pod that runs has" if number == 1 else f"all {number} pods that run have"
+        return f"none: {every} priority {known['lowestOfRanked']} or more, and it has {priority}"
+    if not known["lower"]:
+        return (
+            f"none: of {counted(number, 'pod')} {known['ranked']} rank no lower, and "
+            f"{known['protected']} may not be evicted"
+        )
+    some = counted(known["lower"], "pod")
+    return f"none: {some} of lower priority may go, and that is not allowed to it or no help"
+
+
+def would_start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return with which changes the gang would start now."""
+    found = document.get("wouldStart")
+    if found is None:
+        return []
+    if not found:
+        return [Line("nothing small would help")]
+    names = [_change(each, document) for each in found]
+    width = max(map(len, names))
+    return [
+        Line(f"{name:<{width}}   {_outcome(each, document)}", under=True, hanging=width + 5)
+        for name, each in zip(names, found, strict=True)
+    ]
+
+
+def _change(each: Json, document: Json) -> str:
+    match each["change"]:
+        case "FewerMembers":
+            return f"minMember {each['number']} of {each['of']}"
+        case "SofterLayer":
+            return f"PreferGather instead of Must in {each['layer']}"
+        case "HigherPriority":
+            return f"priority {each['number']} instead of {document['priority']}"
+        case "RunTimesOver":
+            return "minimum run times over"
+        case "OtherFlavor":
+            return " ".join(f"{key}={value}" for key, value in each["labels"].items())
+        case _:
+            now = seconds_of(document["readAt"])
+            return f"{each['after']} ended, in {duration(seconds_of(each['at']) - now)}"
+
+
+def _outcome(each: Json, document: Json) -> str:
+    where = f"in {between([short(name) for name in each['domains']])}" if each["domains"] else ""
+    where = where or f"on {listed(each['nodes'])}"
+    if not each["victims"]:
+        return where
+    number = sum(one["number"] for one in each["victims"])
+    pods = listed([name for one in each["victims"] for name in one["pods"]])
+    return f"{counted(number, 'pod')} would go: {pods}{_work(each['victims'], document)}"
+
+
+def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return what happened, the last transitions."""
+    now = seconds_of(document["readAt"])
+    found = document.get("history", [])
+    return [
+        Line(f"{clock(seconds_of(each['at']), now)}  {each['what']}", under=True, hanging=9)
+        for each in found
+    ]
+
+
+def seconds_of(text: str) -> int:
+    """Return a time of the document in seconds since the epoch."""
+    return int(datetime.fromisoformat(text).timestamp())

@@ -1,0 +1,161 @@
+"""What a NAME stands for: a PodGroup, a workload such as `job/x`, a gang or a pod, in order."""
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.cache import Cache
+
+POD: Final = "pod"
+POD_GROUP: Final = "podgroup"
+POD_GROUPS: Final = frozenset({gang_sources.NATIVE.name, gang_sources.POD_GROUP.name})
+WITHOUT_OBJECT: Final = frozenset({gang_sources.ANNOTATION.name, gang_sources.SINGLE.name})
+
+
+class Match(NamedTuple):
+    """What a NAME was found to be: a gang, a pod that is in none of ours, or a workload.
+
+    `workload` is one of whose pods each is a gang of one.
+    """
+
+    gang: GangKey | None = None
+    pod: Pod | None = None
+    workload: GangKey | None = None
+
+    def __str__(self) -> str:
+        if self.pod is not None:
+            return f"pod/{self.pod.key}"
+        key = self.gang or self.workload
+        if key is None:
+            return ""
+        if key.source in POD_GROUPS:
+            return f"podgroup/{key}"
+        return f"{key.source.lower()}/{key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A NAME taken apart; "" for what it does not say."""
+
+    name: str
+    kind: str = ""
+    namespace: str = ""
+
+    def is_of(self, kind: str) -> bool:
+        """Return whether it may be the name of an object of a kind."""
+        return self.kind in ("", kind.lower())
+
+    def is_called(self, namespace: str, name: str) -> bool:
+        """Return whether an object is called so."""
+        return name == self.name and self.namespace in ("", namespace)
+
+
+def wanted(text: str, namespace: str) -> Wanted:
+    """Return a NAME taken apart: NAME, KIND/NAME or NAMESPACE/NAME; "" is any namespace."""
+    first, _, rest = text.partition("/")
+    if not rest:
+        return Wanted(text, namespace=namespace)
+    kinds = {each.name.lower() for each in table.SOURCES} | {POD, POD_GROUP}
+    kind = first.lower().partition(".")[0]
+    for spelt in (kind, kind.removesuffix("s")):
+        if spelt in kinds:
+            return Wanted(rest, spelt, namespace)
+    return Wanted(rest, namespace=first)
+
+
+def find(cache: Cache, asked: Wanted) -> list[Match]:
+    """Return all that a NAME may stand for, of the first sort of which there is any."""
+    looks: tuple[Callable[[Cache, Wanted], Iterable[Match]], ...]
+    looks = (_pod_groups, _workloads, _of_pods_workloads, _gangs, _pods)
+    for look in looks:
+        found = {str(each): each for each in look(cache, asked)}
+        if found:
+            return list(found.values())
+    return []
+
+
+def objects_of(cache: Cache, match: Match) -> tuple[str, frozenset[str]] | None:
+    """Return the namespace and the names of what Events about a gang are about; None for none."""
+    if match.gang is None:
+        return None
+    info = cache.gang_queue.infos.get(match.gang)
+    pods = [pod.name for pod in info.observed.members.values()] if info is not None else []
+    return match.gang.namespace, frozenset({match.gang.name.partition("/")[0], *pods})
+
+
+def near(cache: Cache, asked: Wanted) -> tuple[str, ...]:
+    """Return names of gangs that may have been meant: the same elsewhere, else like ones here."""
+    keys = cache.gang_queue.infos
+    elsewhere = sorted(str(key) for key in keys if key.name == asked.name)
+    here = {key.name for key in keys if asked.namespace in ("", key.namespace)}
+    return tuple(elsewhere[:3] or difflib.get_close_matches(asked.name, sorted(here), n=3))
+
+
+def _pod_groups(cache: Cache, asked: Wanted) -> Iterator[Match]:
+    if asked.is_of(POD_GROUP):
+        for key in cache.gang_queue.infos:
+            if key.source in POD_GROUPS and asked.is_called(key.namespace, key.name):
+                yield Match(key)
+
+
+def _workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
+    """Yield the gangs of workloads of a name: known by pods, or by the PodGroup made for them."""
+    for key, info in cache.gang_queue.infos.items():
+        spec = info.observed.spec
+        made_for = spec.made_for if spec is not None else None
+        if made_for is not None and _names(asked, made_for):
+            yield Match(key)
+        elif key.source in POD_GROUPS | WITHOUT_OBJECT or not _names(asked, key):
+            continue
+        elif info.observed.members or not _has_pods_elsewhere(cache, key):
+            yield Match(key)
+
+
+def _of_pods_workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
+    """Yield the gangs of the pods of a Job; the Job, if each of its pods is a gang of one."""
+    if not asked.is_of(gang_sources.JOB.name):
+        return
+    pods = [pod for pod in cache.pods() if pod.job and asked.is_called(pod.namespace, pod.job)]
+    for pod in pods:
+        if pod.scheduler not in cache.schedulers:
+            yield Match(pod=pod)
+        elif pod.gang.source == gang_sources.SINGLE.name:
+            yield Match(workload=GangKey(gang_sources.JOB.name, pod.namespace, pod.job))
+        else:
+            yield Match(pod.gang)
+
+
+def _gangs(cache: Cache, asked: Wanted) -> Iterator[Match]:
+    for key in cache.gang_queue.infos:
+        is_annotated = key.source == gang_sources.ANNOTATION.name and asked.is_of(key.source)
+        if is_annotated and asked.is_called(key.namespace, key.name):
+            yield Match(key)
+
+
+def _pods(cache: Cache, asked: Wanted) -> Iterator[Match]:
+    if not asked.is_of(POD):
+        return
+    for pod in cache.pods():
+        if asked.is_called(pod.namespace, pod.name):
+            stranger = pod.scheduler not in cache.schedulers or pod.gated
+            yield Match(pod=pod) if stranger else Match(pod.gang)
+
+
+def _names(asked: Wanted, key: GangKey) -> bool:
+    """Return whether a NAME is that of a gang's workload: of a JobSet there may be several."""
+    if not asked.is_of(key.source):
+        return False
+    owner = key.name.partition("/")[0]
+    return asked.is_called(key.namespace, key.name) or asked.is_called(key.namespace, owner)
+
+
+def _has_pods_elsewhere(cache: Cache, key: GangKey) -> bool:
+    """Return whether the pods of a Job name other gangs than that of their Job."""
+    return key.source == gang_sources.JOB.name and any(
+        pod.job == key.name and pod.namespace == key.namespace for pod in cache.pods()
+    )

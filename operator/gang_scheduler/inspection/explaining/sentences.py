@@ -1,0 +1,231 @@
+"""The first sentence of an explanation: one cause, and the one number that is short."""
+
+import re
+from typing import Final
+
+from gang_scheduler.inspection.explaining.wording import Names, amount, domain, listed
+from gang_scheduler.model.causes.members import MembersMissing
+from gang_scheduler.model.plan import Misfit, Obstacle, PreemptionVerdict, Refused
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.resources import PODS
+from gang_scheduler.report.texts import messages, room_texts
+from gang_scheduler.report.texts.cause_texts import text_if_any
+from gang_scheduler.report.texts.causes.members import role_counts
+from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.scheduler.explanation.findings import (
+    DomainRoom,
+    Evictions,
+    Explanation,
+    Verdict,
+    Where,
+)
+
+LEADS: Final = {
+    Reason.UNSCHEDULABLE: "It lacks room",
+    Reason.WAITING_FOR_MEMBERS: "It lacks members",
+    Reason.WAITING_FOR_GANGS: "It waits for another gang of its group",
+    Reason.POD_GROUP_NOT_FOUND: "What describes it is missing",
+    Reason.INVALID_SPEC: "What is written is invalid",
+    Reason.UNKNOWN_LAYER: "It asks for a layer that does not exist",
+    Reason.UNSUPPORTED_FEATURE: "It asks for what is not supported",
+    Reason.WAITING_FOR_VICTIMS: "It waits for pods to leave",
+    Reason.WAITING_FOR_VOLUMES: "It waits for volumes",
+    Reason.QUEUE_NOT_FOUND: "Its queue cannot be used",
+    Reason.QUEUE_STOPPED: "Its queue is stopped",
+    Reason.ADMISSION_DENIED: "Its queue does not admit it",
+    Reason.QUOTA_EXCEEDED: "It asks for more than its queue can ever have",
+    Reason.JOB_LIMIT_REACHED: "Its queue has as many gangs as it may have",
+    Reason.WAITING_FOR_QUOTA: "It lacks quota",
+    Reason.WAITING_FOR_TURN: "Other gangs come first",
+    Reason.WAITING_FOR_CHECKS: "It waits for admission checks",
+    Reason.ELASTIC_LIMIT: "It may not grow now",
+    Reason.SCATTERED: "Its members are scattered",
+    Reason.INTERNAL_ERROR: "The scheduler failed on it, which is a bug",
+}
+"""What each reason comes to, in words. The cause follows."""
+NO_NODE_TAKES_IT: Final = "No node takes it"
+FOR_GOOD: Final = "It can never start as it is"
+TOLD_BY_WORDS: Final = frozenset({Obstacle.VOLUMES, Obstacle.FEATURES, Obstacle.ATTACHMENTS})
+"""What kube-scheduler's words say more of than ours."""
+TAINT: Final = re.compile(r"untolerated taint (\{.*\})")
+
+
+def first(found: Explanation, names: Names) -> str:
+    """Return the first sentence of what the cycle decides on a gang."""
+    if found.verdict is Verdict.STARTS:
+        return (
+            f"There is room for it now, on {listed(found.nodes_taken)}: the next cycle starts it."
+        )
+    refused = found.refused
+    if refused is None:
+        return "No member waits."
+    selected = _selects_in_vain(found, refused)
+    if selected:
+        return f"{FOR_GOOD}: {selected}."
+    if found.verdict is Verdict.MAKES_ROOM and found.evictions is not None:
+        return _ended(f"{LEADS[Reason.WAITING_FOR_VICTIMS]}: {_leaving(found.evictions, names)}")
+    said = of_refusal(refused, found.where)
+    in_vain = next((each.oversized for each in found.nodes if each.oversized), ())
+    if refused.misfit is None and in_vain:
+        # Quota that is freed, or another turn, would not help it.
+        return f"{FOR_GOOD}: {room_texts.asked_in_vain(in_vain)}. {said}"
+    return said
+
+
+def _selects_in_vain(found: Explanation, refused: Refused) -> str:
+    """Return which label of a node selector no node has; "" if each is that of some node."""
+    if refused.reason is not Reason.UNSCHEDULABLE:
+        return ""
+    hints = (hint for each in found.nodes for hint in each.hints if not hint.nodes)
+    hint = next(hints, None)
+    if hint is None:
+        return ""
+    others = ", ".join(f"{value} on {counted(n, 'node')}" for value, n in hint.others)
+    instead = f"{hint.key} is {others}" if others else "no node has that label"
+    return f"no node has {hint.key}={hint.value}; {instead}"
+
+
+def of_refusal(refused: Refused, where: Where | None = None) -> str:
+    """Return why a gang waits: what its reason comes to, and the cause."""
+    rejection = refused.with_group
+    if rejection is not None:
+        mate = rejection.refused
+        return f"It starts with gang {mate.gang.key}, which waits. {of_refusal(mate)}"
+    if refused.misfit is not None:
+        return _ended(_of_misfit(refused, refused.misfit, where))
+    if isinstance(refused.cause, MembersMissing):
+        return _ended(f"{LEADS[refused.reason]}: {_members(refused.cause)}")
+    return _ended(f"{LEADS[refused.reason]}: {text_if_any(refused.cause)}")
+
+
+def _members(cause: MembersMissing) -> str:
+    if cause.roles:
+        return role_counts(cause.roles)
+    return f"{cause.present} of {cause.min_member} exist"
+
+
+def _leaving(found: Evictions, names: Names) -> str:
+    pods = names.pods(pod for each in found.victims for pod in each.pods)
+    if pods:
+        number = sum(len(each.pods) for each in found.victims)
+        return f"{counted(number, 'pod')} must go, {listed(pods)}"
+    return f"room is free once {counted(found.leaving, 'pod')} that terminate have gone"
+
+
+def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:
+    """Return why members find no place."""
+    if misfit.nodes == 0:
+        return f"{LEADS[Reason.UNSCHEDULABLE]}: there are no nodes"
+    if refused.empty_flavors or misfit.unlabelled is not None:
+        return f"{FOR_GOOD}: {_uncapital(room_texts.shortage(refused, misfit))}"
+    short = misfit.shortage
+    if short is not None and short.oversized:
+        return f"{FOR_GOOD}: {_uncapital(room_texts.shortage(refused, misfit))}"
+    if short is None or short.obstacle is Obstacle.RESOURCES or _gathers(where):
+        return f"{LEADS[Reason.UNSCHEDULABLE]}: {_of_room(refused, misfit, where)}"
+    return _of_obstacle(refused, misfit, short.obstacle)
+
+
+def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
+    """Return which filter keeps members from nodes, and how many it spares."""
+    lead = NO_NODE_TAKES_IT
+    if misfit.fits:
+        members = "members fits" if misfit.fits == 1 else "members fit"
+        lead = f"Only {misfit.fits} of {misfit.needs} {members}"
+    said = room_texts.lacking(misfit).removeprefix("then ")
+    more = _more_of(refused, misfit, obstacle)
+    return f"{lead}: {said}{f': {more}' if more else ''}"
+
+
+def _more_of(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
+    """Return what it is about nodes, or about the pod, that a filter is against."""
+    words = [said for said, _ in misfit.rejections]
+    if obstacle is Obstacle.TAINTS:
+        return ", ".join(each for said in words for each in TAINT.findall(said))
+    if obstacle is Obstacle.NODE_AFFINITY:
+        selector = refused.gang.pending[0].pod_class.node_selector
+        return ", ".join(f"{key}={value}" for key, value in selector)
+    return words[0] if obstacle in TOLD_BY_WORDS and words else ""
+
+
+def _gathers(where: Where | None) -> bool:
+    """Return whether some domain takes members, but none of them takes all."""
+    return where is not None and where.must and any(each.slots for each in where.explained)
+
+
+def _of_room(refused: Refused, misfit: Misfit, where: Where | None) -> str:
+    """Return how many members need room, and how many find some."""
+    if where is None or not where.explained or misfit.cut_off:
+        return _uncapital(room_texts.shortage(refused, misfit))
+    best, most = where.explained[0], _most(where, where.explained[0])
+    asked = _asked(refused, misfit)
+    if best.domain is None or not where.must:
+        return _anywhere(where, best, asked)
+    name = best.domain.path[-1] if best.domain.path else domain(best.domain)
+    if where.a_node == 1 and asked and where.needed > 1:
+        return f"no {where.layer} has {where.needed} nodes with {asked} free; {name} has {most}"
+    return f"no {where.layer} has room for {_members_of(where, asked)}; {name} has it for {most}"
+
+
+def _anywhere(where: Where, best: DomainRoom, asked: str) -> str:
+    """Return how many members find room on any node."""
+    most = _most(where, best)
+    if where.needed == 1:
+        wants = f"no node has {asked} free" if asked else "no node has room for it"
+        return f"{wants}{_least_short(best)}"
+    if where.a_node == 1 and asked:
+        have = f"{most} {'has' if best.slots == 1 else 'have'} them{_least_short(best)}"
+        return f"it needs {where.needed} nodes with {asked} free, {have}"
+    return f"it needs room for {_members_of(where, asked)}, there is room for {most}"
+
+
+def _members_of(where: Where, asked: str) -> str:
+    each = f" of {asked} each" if asked else ""
+    return f"{where.needed} members{each}" if where.needed > 1 else f"a member{each}"
+
+
+def _asked(refused: Refused, misfit: Misfit) -> str:
+    """Return what a member asks of the resource that is short; "" if members differ in it."""
+    lacking = misfit.shortage.lacking if misfit.shortage is not None else ()
+    resource = lacking[0][0] if lacking else _main_resource(refused)
+    amounts = {dict(pod.pod_class.requests).get(resource, 0) for pod in refused.gang.pending}
+    if len(amounts) != 1 or resource == PODS:
+        return ""
+    number = amounts.pop()
+    return amount(resource, number) if number else ""
+
+
+def _main_resource(refused: Refused) -> str:
+    names = [name for name, n in refused.gang.pending[0].pod_class.requests if n and name != PODS]
+    extended = [name for name in names if "/" in name]
+    return (extended or names or [PODS])[0]
+
+
+def _most(where: Where, best: DomainRoom) -> str:
+    if not best.slots:
+        return "none"
+    return f"at most {best.slots}" if where.at_most else str(best.slots)
+
+
+def _least_short(best: DomainRoom) -> str:
+    near = best.nearest
+    if near is None or near.beside or not near.free:
+        return ""
+    return f"; {near.node} has {amount(near.resource, near.free)} free"
+
+
+def of_preemption(found: Evictions) -> str:
+    """Return what came of the try to make room; "" where none was made."""
+    outcome = found.outcome
+    if outcome is None or outcome.verdict is PreemptionVerdict.NO_VICTIMS:
+        return ""
+    return messages.of_preemption(outcome)
+
+
+def _uncapital(text: str) -> str:
+    words = text.removesuffix(".")
+    return words[:1].lower() + words[1:]
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

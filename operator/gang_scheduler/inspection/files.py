@@ -1,0 +1,43 @@
+"""Clusters of files: manifests, what `kubectl get -o yaml` wrote, and snapshots."""
+
+from collections.abc import Sequence
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.policy import membership
+from gang_scheduler.settings import Policy
+from gang_scheduler.simulation import documents, objects, remarks
+from gang_scheduler.simulation.documents import Item
+from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.run import filled
+from gang_scheduler.simulation.snapshot_files import header_among, policy_of
+
+
+def read(filenames: Sequence[str], policy: Policy, *, at: int | None = None) -> Cluster:
+    """Return the cluster that files describe, read `at`, in seconds since the epoch.
+
+    Of a snapshot the settings count with which it was taken, but for those that were given to
+    `policy`, and its time. Raises UnreadableInput with all that is wrong in the files.
+    """
+    return loaded(list(documents.read(filenames)), policy, at=at)[0]
+
+
+def loaded(
+    items: Sequence[Item], policy: Policy, *, at: int | None = None
+) -> tuple[Cluster, Objects]:
+    """Return the same of what was read of files, with its objects."""
+    header = header_among(items)
+    try:
+        policy, of_settings = policy_of(header, policy)
+    except InvalidField as error:
+        raise UnreadableInput([documents.Problem(str(error))]) from error
+    found = objects.load(items, policy.scheduler_names[0], at=at, membership=membership(policy))
+    notes = (*of_settings, *remarks.of(found, policy.scheduler_names))
+    cache = filled(found, policy)
+    cluster = Cluster(
+        *(cache, policy, found.read_at, Source.FILES),
+        settings_of=header.profile_of if header is not None else "",
+        notes=notes,
+        unread=tuple(header.not_readable) if header is not None else (),
+    )
+    return cluster, found

@@ -1,0 +1,61 @@
+"""Events of gangs and pods, as they are kept by the API server: for about an hour."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.watch import live
+
+EVENTS: Final = GVR("events.k8s.io", "v1", "events")
+
+
+class Event(NamedTuple):
+    """An Event: what it is about, and when it was seen first and last, in seconds."""
+
+    kind: str
+    name: str
+    reason: str
+    note: str
+    first: int
+    last: int
+    times: int = 1
+    warning: bool = False
+    reporter: str = ""
+
+
+async def events_of(server: Server, namespace: str, names: Collection[str]) -> tuple[Event, ...]:
+    """Return the Events about objects of these names, the oldest first. Raises ApiError."""
+    found = await live.bodies(
+        server.connection, EVENTS, namespace, page_seconds=server.request_seconds
+    )
+    about = (event(each) for each in found if _named(each) in names)
+    return tuple(sorted(about, key=lambda each: (each.first, each.last, each.name, each.reason)))
+
+
+def event(body: dict[str, Any]) -> Event:
+    """Return an Event of events.k8s.io/v1, whichever API it was written by."""
+    regarding, series = body.get("regarding") or {}, body.get("series") or {}
+    made = body.get("eventTime") or body.get("deprecatedFirstTimestamp")
+    first = _seconds(made or body["metadata"].get("creationTimestamp"))
+    last = _seconds(series.get("lastObservedTime") or body.get("deprecatedLastTimestamp"))
+    return Event(
+        kind=str(regarding.get("kind", "")),
+        name=_named(body),
+        reason=str(body.get("reason", "")),
+        note=str(body.get("note", "")),
+        first=first,
+        last=max(first, last),
+        times=int(series.get("count") or body.get("deprecatedCount") or 1),
+        warning=body.get("type") == "Warning",
+        reporter=str(body.get("reportingController", "")),
+    )
+
+
+def _named(body: dict[str, Any]) -> str:
+    return str((body.get("regarding") or {}).get("name", ""))
+
+
+def _seconds(text: object) -> int:
+    return int(datetime.fromisoformat(str(text)).timestamp()) if text else 0

@@ -1,0 +1,31 @@
+"""Times in short, for columns."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+MINUTE: Final = 60
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+
+
+def age(seconds: float) -> str:
+    """Return how long something lasts: `42s`, `42m`, `3h12m`, `5d4h`."""
+    passed = max(0, int(seconds))
+    if passed < MINUTE:
+        return f"{passed}s"
+    if passed < HOUR:
+        return f"{passed // MINUTE}m"
+    if passed < DAY:
+        return _two(passed // HOUR, "h", passed % HOUR // MINUTE, "m")
+    return _two(passed // DAY, "d", passed % DAY // HOUR, "h")
+
+
+def moment(seconds: int, now: int) -> str:
+    """Return when something is, in UTC: the time of day, with the date if that is another one."""
+    at = datetime.fromtimestamp(seconds, UTC)
+    today = datetime.fromtimestamp(now, UTC).date()
+    return at.strftime("%H:%M" if at.date() == today else "%m-%d %H:%M")
+
+
+def _two(large: int, of_large: str, small: int, of_small: str) -> str:
+    return f"{large}{of_large}" + (f"{small}{of_small}" if small else "")

@@ -1,0 +1,92 @@
+"""What a cycle would decide now, and in which order gangs have their turns.
+
+Nothing is carried out. That gangs are refused is noted in the cache, as `run` does: the figures of
+queues count gangs that wait by that.
+"""
+
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gang_scheduler import queue_figures
+from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.queues import QueueFigures
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.steps import Steps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """What a cycle would decide, by gang.
+
+    `starting` have room now, `starts` are the starts that are promised, in seconds. `order` are all
+    gangs that wait, those that have turns first. `figures` are those of the queues.
+    """
+
+    refused: Mapping[GangKey, Refused] = field(default_factory=dict)
+    starting: frozenset[GangKey] = frozenset()
+    starts: Mapping[GangKey, int] = field(default_factory=dict)
+    order: tuple[GangKey, ...] = ()
+    figures: tuple[QueueFigures, ...] = ()
+
+
+def decide(cluster: Cluster) -> Decisions:
+    """Return what a cycle would decide; nothing where no more is known than what is written."""
+    if cluster.source is Source.WRITTEN:
+        return Decisions()
+    cache, now = cluster.cache, cluster.read_at
+    snapshot, turns = cluster.snapshot(), _Turns()
+    plan = schedule(snapshot, cluster.profile, turns.see)
+    for refused in plan.refused:
+        cache.gang_queue.refused(refused, now)
+    figures = queue_figures.figures_of(cache, cluster.profile.queues, now)
+    return Decisions(
+        refused={each.gang.key: each for each in plan.refused},
+        starting=frozenset(each.gang.key for each in plan.placed),
+        starts=_starts(plan),
+        order=tuple(_order(turns.taken, snapshot.groups, figures)),
+        figures=figures,
+    )
+
+
+def _starts(plan: Plan) -> dict[GangKey, int]:
+    promised = ((each.gangs, each.start) for each in plan.reservations)
+    return {gang.key: start for gangs, start in promised if start is not None for gang in gangs}
+
+
+class _Turns:
+    """Looks on at a cycle: which gangs are decided when."""
+
+    def __init__(self) -> None:
+        self.taken: dict[GangKey, None] = {}
+
+    def see(self, _: Steps, group: GangGroup) -> None:
+        """Note that a group is about to be decided, for the first time or once more."""
+        for gang in group.waiting:
+            self.taken.setdefault(gang.key)
+
+
+def _order(
+    turns: Collection[GangKey], groups: Sequence[GangGroup], figures: Iterable[QueueFigures]
+) -> Iterator[GangKey]:
+    """Yield gangs in the order of their turns; then those without one, queue by queue.
+
+    These are lined up as heads of queues are: by priority, then by age.
+    """
+    yield from turns
+    waiting = [gang for group in groups for gang in group.waiting if gang.key not in turns]
+    keys = {each.key: (-each.queue_priority, each.created_at, str(each.key)) for each in waiting}
+    lines = [[key for key in each.pending if key in keys] for each in figures]
+    in_line = {key for line in lines for key in line}
+    lines += [[key] for key in keys if key not in in_line]
+    heads = [(keys[line[0]], number, 0) for number, line in enumerate(lines) if line]
+    heapq.heapify(heads)
+    while heads:
+        _, number, place = heapq.heappop(heads)
+        yield lines[number][place]
+        if place + 1 < len(lines[number]):
+            following = lines[number][place + 1]
+            heapq.heappush(heads, (keys[following], number, place + 1))

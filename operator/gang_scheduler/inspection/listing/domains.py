@@ -1,0 +1,196 @@
+"""The nodes of each domain of the network: ready, used, and how large a gang would start there."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.inspection.listing import amounts, plain_table
+from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
+from gang_scheduler.inspection.listing.plain_table import Page
+from gang_scheduler.inspection.listing.shapes import Room, Shape
+from gang_scheduler.model.network import topology
+from gang_scheduler.model.network.layers import NODE_LAYER
+from gang_scheduler.model.network.topology import Domain, Topology
+from gang_scheduler.model.network.topology_scope import NODES_ALONE
+from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.resources import quantity, quantity_of
+from gang_scheduler.model.snapshot import Snapshot
+
+NAMES_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DomainLine:
+    """A domain: how many of its nodes are ready, cordoned, and of no use to any pod yet.
+
+    `used` are (used, all) of resources, `members` how many of each shape would start now in it.
+    """
+
+    domain: Domain
+    depth: int
+    ready: int
+    nodes: int
+    cordoned: int
+    whole: int
+    used: tuple[tuple[int, int], ...]
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeView:
+    """A tree of the network: its domains, depth first, and the nodes outside."""
+
+    name: str
+    resources: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    lines: tuple[DomainLine, ...]
+    outside: tuple[str, ...]
+
+
+def trees(
+    cluster: Cluster, snapshot: Snapshot, shapes: Sequence[Shape], depth: int | None = None
+) -> list[TreeView]:
+    """Return the trees down to a depth: 0 is the cluster, None is what is above the nodes."""
+    room = Room(snapshot, cluster.profile)
+    slots = [room.members(shape) for shape in shapes]
+    return [
+        _view(topology.build(spec, snapshot.nodes), snapshot, shapes, slots, depth)
+        for spec in snapshot.tree_specs or (NODES_ALONE,)
+    ]
+
+
+def _view(
+    tree: Topology,
+    snapshot: Snapshot,
+    shapes: Sequence[Shape],
+    slots: Sequence[IntArray],
+    depth: int | None,
+) -> TreeView:
+    resources = amounts.scarce(snapshot.nodes)
+    measures = _measures(snapshot, resources, slots)[tree.rows]
+    deepest = len(tree.levels) - 2 if depth is None else min(depth, len(tree.levels) - 1)
+    found = [
+        (int(level.starts[place]), number, place)
+        for number, level in enumerate(tree.levels[: max(0, deepest) + 1])
+        for place in range(len(level) if len(tree.rows) else 0)
+    ]
+    sums = [
+        np.add.reduceat(measures, level.starts) if len(tree.rows) else measures
+        for level in tree.levels
+    ]
+    lines = (
+        _line(tree, number, place, sums[number][place].tolist(), len(resources))
+        for _, number, place in sorted(found)
+    )
+    return TreeView(
+        tree.tree_spec.name,
+        tuple(resources),
+        tuple(shapes),
+        tuple(lines),
+        tuple(tree.outside_names),
+    )
+
+
+def _measures(snapshot: Snapshot, resources: Sequence[str], slots: Sequence[IntArray]) -> IntArray:
+    """Return what is summed, a row a node: counts of nodes, used, offered, and members."""
+    nodes: NodeTable = snapshot.nodes
+    shown = amounts.columns(nodes, resources)
+    offered = nodes.allocatable[:, shown]
+    used = offered - snapshot.free[:, shown]
+    usable = nodes.ready & ~nodes.unschedulable
+    counts = (
+        nodes.ready,
+        np.ones(len(nodes), dtype=np.int64),
+        nodes.unschedulable,
+        usable & ~(used > 0).any(axis=1),
+    )
+    return np.column_stack([*counts, *used.T, *offered.T, *slots]).astype(np.int64)
+
+
+def _line(
+    tree: Topology, number: int, place: int, sums: Sequence[int], resources: int
+) -> DomainLine:
+    ready, nodes, cordoned, whole, *others = sums
+    used, offered = others[:resources], others[resources : 2 * resources]
+    return DomainLine(
+        *(tree.domain(number, place), number, ready, nodes, cordoned, whole),
+        used=tuple(zip(used, offered, strict=True)),
+        members=tuple(others[2 * resources :]),
+    )
+
+
+def table(view: TreeView, page: Page) -> Iterator[str]:
+    """Yield the lines of a tree."""
+    headings = ["DOMAIN", "READY", "CORDONED", "WHOLE", *view.resources]
+    headings += [f"LARGEST {shape}" for shape in view.shapes]
+    rows = [_cells(line, view.resources) for line in view.lines]
+    yield from plain_table.lines(headings, rows, page, headings[1:])
+    if view.outside:
+        names = ", ".join(view.outside[:NAMES_SHOWN])
+        left = len(view.outside) - NAMES_SHOWN
+        more = f" and {left} more" if left > 0 else ""
+        yield f"outside of {view.name}, for lack of a label: {names}{more}"
+
+
+def _cells(line: DomainLine, resources: Sequence[str]) -> list[str]:
+    domain = line.domain
+    name = domain.path[-1] if domain.path else "cluster"
+    shown = name if domain.layer == NODE_LAYER or not domain.path else f"{domain.layer}/{name}"
+    used = [
+        f"{quantity(name, part)}/{quantity(name, whole)}"
+        for name, (part, whole) in zip(resources, line.used, strict=True)
+    ]
+    counts = (f"{line.ready}/{line.nodes}", str(line.cordoned), str(line.whole))
+    return ["  " * line.depth + shown, *counts, *used, *map(str, line.members)]
+
+
+def document(views: Sequence[TreeView], cluster: Cluster) -> Json:
+    """Return the trees as a document of kind ClusterView."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ClusterView",
+        **origins.document(cluster),
+        "trees": [_tree(view) for view in views],
+    }
+
+
+def _tree(view: TreeView) -> Json:
+    return {
+        "name": view.name,
+        "domains": [_domain(line, view) for line in view.lines],
+        "outside": list(view.outside),
+    }
+
+
+def _domain(line: DomainLine, view: TreeView) -> dict[str, Any]:
+    return {
+        "layer": line.domain.layer,
+        "path": list(line.domain.path),
+        "depth": line.depth,
+        "nodes": {
+            "ready": line.ready,
+            "all": line.nodes,
+            "cordoned": line.cordoned,
+            "whole": line.whole,
+        },
+        "resources": [
+            used(name, *each) for name, each in zip(view.resources, line.used, strict=True)
+        ],
+        "largestGangs": [
+            {"shape": dict(shape.amounts), "members": number}
+            for shape, number in zip(view.shapes, line.members, strict=True)
+        ],
+    }
+
+
+def used(resource: str, part: int, whole: int) -> Json:
+    """Return how much of a resource is used, as a document has it."""
+    return {
+        "resource": resource,
+        "used": quantity_of(resource, part),
+        "all": quantity_of(resource, whole),
+    }

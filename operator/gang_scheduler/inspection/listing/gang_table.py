@@ -1,0 +1,102 @@
+"""Gangs as a table, and as documents."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import click
+
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.inspection.listing import ages, plain_table
+from gang_scheduler.inspection.listing.plain_table import Page
+from gang_scheduler.inspection.listing.rows import WAITING, Row
+from gang_scheduler.report.texts import node_ranges
+
+API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
+_COLOURS: Final = {"Running": "green", "Starting": "cyan", WAITING: "yellow", "Failed": "red"}
+_NUMBERS: Final = ("PRI", "GPU", "MIN", "AGING", "EVICTIONS")
+_HEADINGS: Final = (
+    *("GANG", "QUEUE", "PRI", "STATE", "MEMBERS", "WORKERS"),
+    *("GPU", "TIME", "START"),
+)
+_WIDE: Final = ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS")
+_LAST: Final = "NODES(REASON)"
+_IF_SAID: Final = ("QUEUE", "WORKERS", "START")
+"""Columns that are left out where they say nothing."""
+
+Json = dict[str, Any]
+
+
+def table(
+    rows: Sequence[Row], cluster: Cluster, page: Page, *, wide: bool = False
+) -> Iterator[str]:
+    """Yield the lines of a table, a line a gang."""
+    cells = [_cells(row, cluster.read_at, wide=wide) for row in rows]
+    headings = [*_HEADINGS, *(_WIDE if wide else ()), _LAST]
+    shown = plain_table.without_silent(headings, cells, _IF_SAID)
+    yield from plain_table.lines(*shown, page, _NUMBERS)
+
+
+def painted(_: int, text: str) -> str:
+    """Return a cell in the colour of the state that it names."""
+    return click.style(text, fg=_COLOURS[text]) if text in _COLOURS else text
+
+
+def _cells(row: Row, now: int, *, wide: bool) -> list[str]:
+    cells = [row.name, row.queue or "-", str(row.priority), row.state]
+    cells.append(f"{row.bound}/{row.members}")
+    cells.append("/".join(map(str, row.workers)) if row.workers else "-")
+    start = "-" if row.start is None else ages.moment(row.start, now)
+    cells += [str(row.gpus), ages.age(now - row.since) if row.since else "-", start]
+    if wide:
+        numbers = (str(row.aging), str(row.evictions))
+        cells += [row.kind, str(row.min_member), row.domain or "-", row.fair_share or "-", *numbers]
+    return [*cells, _nodes_or_reason(row, wide=wide)]
+
+
+def _nodes_or_reason(row: Row, *, wide: bool) -> str:
+    if row.state != WAITING:
+        return node_ranges.folded(row.nodes) or "-"
+    said = row.wait.message if wide else row.wait.brief
+    words = ": ".join(filter(None, (row.wait.reason, said)))
+    return f"({words})" if words else "-"
+
+
+def document(rows: Sequence[Row], cluster: Cluster) -> Json:
+    """Return gangs as a document of kind GangList."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "GangList",
+        **origins.document(cluster),
+        "items": [_item(row) for row in rows],
+    }
+
+
+def _item(row: Row) -> Json:
+    item: Json = {
+        "namespace": row.key.namespace,
+        "name": row.key.name,
+        "kind": row.kind,
+        "source": row.key.source,
+        "state": row.state,
+        "queue": row.queue or None,
+        "priority": row.priority,
+        "members": row.members,
+        "minMember": row.min_member,
+        "scheduled": row.bound,
+        "gpus": row.gpus,
+        "since": rfc3339(row.since) if row.since else None,
+        "start": None if row.start is None else rfc3339(row.start),
+        "reason": row.wait.reason or None,
+        "message": row.wait.message or None,
+        "nodes": list(row.nodes),
+        "domain": row.domain or None,
+        "fairShare": row.fair_share or None,
+        "aging": row.aging,
+        "evictions": row.evictions,
+    }
+    if row.workers is not None:
+        now, most = row.workers
+        item["workers"] = {"now": now, "max": most}
+    return item

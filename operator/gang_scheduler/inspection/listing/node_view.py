@@ -1,0 +1,105 @@
+"""A node with the pods on it, and the gangs that these are members of."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.inspection.listing import ages, amounts, domains, plain_table
+from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
+from gang_scheduler.inspection.listing.plain_table import Page
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.resources import PODS, quantity, quantity_of
+
+_RIGHT: Final = ("PRI",)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """A node: (resource, used, all) of what is scarce, and its pods, those of a gang together."""
+
+    node: Node
+    domain: str
+    used: tuple[tuple[str, int, int], ...]
+    pods: tuple[Pod, ...]
+
+
+def view(cluster: Cluster, name: str) -> NodeView | None:
+    """Return a node; None for one that is not there."""
+    cache = cluster.cache
+    nodes, free = cache.node_usage.table(), cache.node_usage.free()
+    row = nodes.rows.get(name)
+    if row is None:
+        return None
+    used = tuple(
+        (resource, int(nodes.allocatable[row, column] - free[row, column]), int(whole))
+        for resource in amounts.scarce(nodes)
+        for column in (nodes.axis[resource],)
+        for whole in (nodes.allocatable[row, column],)
+    )
+    pods = filter(None, map(cache.pod, cache.node_usage.uids_on(name)))
+    domain = cache.domain_of([name])
+    shown = sorted(pods, key=lambda pod: (str(pod.gang), pod.key))
+    return NodeView(nodes.nodes[row], str(domain or ""), used, tuple(shown))
+
+
+def table(shown: NodeView, cluster: Cluster, page: Page) -> Iterator[str]:
+    """Yield lines on the node, and one for each pod."""
+    state = "ready" if shown.node.ready else "not ready"
+    said = [state, *(["cordoned"] if shown.node.unschedulable else [])]
+    said += [
+        f"{quantity(name, part)}/{quantity(name, whole)} {name}" for name, part, whole in shown.used
+    ]
+    said += [f"in {shown.domain}"] if shown.domain else []
+    yield f"{shown.node.name}: {', '.join(said)}"
+    names = [name for name, _, _ in shown.used]
+    headings = ("POD", "GANG", "PRI", "PHASE", "TIME", *names, "SCHEDULER")
+    rows = [_cells(pod, names, cluster.read_at) for pod in shown.pods]
+    yield from plain_table.lines(headings, rows, page, (*_RIGHT, *names))
+
+
+def _cells(pod: Pod, names: Sequence[str], now: int) -> list[str]:
+    asked = dict(pod.pod_class.requests)
+    since = pod.started_at or pod.scheduled_at
+    time = ages.age(now - since) if since else "-"
+    used = (quantity(name, asked.get(name, 0)) for name in names)
+    phase = "Terminating" if pod.deleting else pod.phase.value
+    return [pod.key, _gang(pod) or "-", str(pod.priority), phase, time, *used, pod.scheduler]
+
+
+def _gang(pod: Pod) -> str:
+    """Return the gang of a pod; "" for a pod by itself."""
+    return "" if pod.gang.source == gang_sources.SINGLE.name else str(pod.gang)
+
+
+def document(shown: NodeView, cluster: Cluster) -> Json:
+    """Return a node as a document of kind NodeView."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "NodeView",
+        **origins.document(cluster),
+        "node": shown.node.name,
+        "ready": shown.node.ready,
+        "cordoned": shown.node.unschedulable,
+        "domain": shown.domain or None,
+        "resources": [domains.used(*each) for each in shown.used],
+        "pods": [_pod(pod) for pod in shown.pods],
+    }
+
+
+def _pod(pod: Pod) -> Json:
+    since = pod.started_at or pod.scheduled_at
+    asked = {name: quantity_of(name, each) for name, each in pod.pod_class.requests if name != PODS}
+    return {
+        "pod": pod.key,
+        "gang": _gang(pod) or None,
+        "phase": pod.phase.value,
+        "priority": pod.priority,
+        "scheduler": pod.scheduler,
+        "since": rfc3339(since) if since else None,
+        "requests": asked,
+    }

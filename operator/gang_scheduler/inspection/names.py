@@ -1,0 +1,82 @@
+"""Names of objects, for shells that complete one: the first of them, and nothing but names."""
+
+import asyncio
+from collections.abc import Iterable
+
+import msgspec
+
+from gang_scheduler.api.kinds import (
+    GVR,
+    NAMESPACES,
+    NATIVE_POD_GROUPS,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    QUEUES,
+    SCHED_PLUGINS_POD_GROUPS,
+)
+from gang_scheduler.client.errors import UNREADABLE, ApiError
+from gang_scheduler.client.kubernetes import METADATA_ONLY
+from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.settings import Policy
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.metadata import IdentityList
+from gang_scheduler.wire.structs import Wire
+
+
+class _Pods(Wire, frozen=True):
+    items: list[pod_wire.Pod] | None = None
+
+
+async def gangs(server: Server, namespace: str, most: int) -> set[str]:
+    """Return the names of gangs in a namespace: of PodGroups, and of those that pods are in."""
+    kinds = (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0])
+    found = await asyncio.gather(
+        *(_names(server, gvr, most, namespace) for gvr in kinds),
+        _of_pods(server, namespace, most),
+    )
+    return set().union(*found)
+
+
+async def queues(server: Server, _: str, most: int) -> Iterable[str]:
+    """Return the names of Queues."""
+    return await _names(server, QUEUES, most)
+
+
+async def namespaces(server: Server, _: str, most: int) -> Iterable[str]:
+    """Return the names of namespaces."""
+    return await _names(server, NAMESPACES, most)
+
+
+async def nodes(server: Server, _: str, most: int) -> Iterable[str]:
+    """Return the names of nodes."""
+    return await _names(server, NODES, most)
+
+
+async def _names(server: Server, gvr: GVR, most: int, namespace: str = "") -> Iterable[str]:
+    try:
+        answer = await server.connection.request(
+            *("GET", f"{gvr.path(namespace)}?limit={most}"),
+            accept=METADATA_ONLY,
+            timeout_seconds=server.request_seconds,
+        )
+        page = msgspec.json.decode(answer, type=IdentityList)
+    except (ApiError, *UNREADABLE):
+        return ()  # Not served, or not allowed.
+    return [each.metadata.name for each in page.items or ()]
+
+
+async def _of_pods(server: Server, namespace: str, most: int) -> Iterable[str]:
+    """Return the gangs of pods that are ours by the default name."""
+    (ours, *_) = Policy().scheduler_names
+    path = f"{PODS.path(namespace)}?limit={most}&fieldSelector=spec.schedulerName={ours}"
+    try:
+        answer = await server.connection.request(
+            "GET", path, timeout_seconds=server.request_seconds
+        )
+        found = msgspec.json.decode(answer, type=_Pods).items or ()
+    except (ApiError, *UNREADABLE):
+        return ()
+    return [pod.pod_from_wire(each, table.MEMBERSHIP).gang.name for each in found]

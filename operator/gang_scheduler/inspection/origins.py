@@ -1,0 +1,38 @@
+"""Where an answer comes from: the last line of what is printed, and a field of what is JSON."""
+
+from datetime import UTC, datetime
+
+from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.report.texts.plurals import counted
+
+NOT_READABLE = "with default settings: ConfigMap py-gang-scheduler-profile cannot be read"
+
+
+def line(cluster: Cluster) -> str:
+    """Return the last line of an answer."""
+    when = f"read at {datetime.fromtimestamp(cluster.read_at, UTC):%H:%M:%S} UTC"
+    if cluster.source is Source.WRITTEN:
+        return (
+            f"as the scheduler wrote it in namespace {cluster.namespace}, {when}; "
+            "not known with your rights: other namespaces and nodes"
+        )
+    nodes = counted(len(cluster.cache.node_usage.table()), "node")
+    pods = counted(sum(1 for _ in cluster.cache.pods()), "pod")
+    return f"computed from {nodes} and {pods}, {_of(cluster, when)}"
+
+
+def document(cluster: Cluster) -> dict[str, object]:
+    """Return the same for documents. `readAt` is all that differs between two equal answers."""
+    found: dict[str, object] = {
+        "source": cluster.source.value,
+        "readAt": datetime.fromtimestamp(cluster.read_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "settingsOf": cluster.settings_of or None,
+    }
+    return found | ({"notReadable": list(cluster.unread)} if cluster.unread else {})
+
+
+def _of(cluster: Cluster, when: str) -> str:
+    if cluster.source is Source.FILES:
+        return f"as of {when.removeprefix('read at ')}"
+    of = f"settings of {cluster.settings_of}" if cluster.settings_of else NOT_READABLE
+    return f"{when}, {of}"

@@ -1,0 +1,38 @@
+"""An API server as a kubeconfig names it: what questions are asked of."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from gang_scheduler.client import connection
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.state import kinds
+from gang_scheduler.watch import live
+
+SPARE_CONNECTIONS = 8
+
+
+class Server(NamedTuple):
+    """An API server, open for requests.
+
+    `namespace` is that of the kubeconfig's context. A request may take `request_seconds`.
+    """
+
+    connection: Connection
+    namespace: str
+    request_seconds: float = live.PAGE_SECONDS
+
+
+@asynccontextmanager
+async def connected(
+    kubeconfig: str = "", context: str = "", request_seconds: float = 0.0
+) -> AsyncIterator[Server]:
+    """Give the server of a kubeconfig's context, both as kubectl finds them; 0 s: the default.
+
+    Raises UnusableConfigurationError. No request is sent here.
+    """
+    configuration, namespace = await connection.load_as_user(kubeconfig, context)
+    # Every kind is listed at once, and the next page of each is on its way.
+    limit = len(kinds.KINDS) + SPARE_CONNECTIONS
+    async with Connection(configuration, limit) as opened:
+        yield Server(opened, namespace, request_seconds or live.PAGE_SECONDS)

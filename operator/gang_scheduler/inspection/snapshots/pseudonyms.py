@@ -1,0 +1,151 @@
+"""Which texts become pseudonyms, and which stay. The same text becomes the same pseudonym.
+
+Names, namespaces, values of labels, texts of annotations and keys that are not well known become
+such. Numbers stay, and the order of names, which ties go by; so do identities that say nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from gang_scheduler.decode.pods.pod import OUR_MARK
+from gang_scheduler.inspection.snapshots import shapes, vocabulary, words
+from gang_scheduler.inspection.snapshots.files import Snapshot
+from gang_scheduler.inspection.snapshots.recording import Line
+from gang_scheduler.inspection.snapshots.shapes import Shape
+from gang_scheduler.inspection.snapshots.whitelist import WRITTEN
+from gang_scheduler.simulation.snapshot_files import Header
+from gang_scheduler.state import kinds
+
+UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+HIDDEN: Final = "hidden"
+"""Stands for a text that people read, in which there may be anything."""
+_SHAPES: Final = tuple(WRITTEN[each.reader.gvr] for each in kinds.KINDS)
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+Rename = Callable[[str], str]
+
+
+class Pseudonyms:
+    """The pseudonyms of a snapshot: `words` has that of each word."""
+
+    def __init__(self, found: Iterable[str]) -> None:
+        self.words = words.pseudonyms(found, vocabulary.WORDS)
+
+    def text(self, text: str) -> str:
+        """Return the pseudonym of a text, itself for one that stays."""
+        return text if stays(text) else words.renamed(text, self.words)
+
+
+def of(snapshot: Snapshot) -> Pseudonyms:
+    """Return the pseudonyms of all that is in a snapshot."""
+    found: set[str] = set()
+
+    def note(text: str) -> str:
+        if not stays(text):
+            found.update(words.of(text))
+        return text
+
+    for _ in _lines(snapshot.lines, note):
+        pass
+    _header(snapshot.header, note)
+    return Pseudonyms(found)
+
+
+def anonymized(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
+    """Return the snapshot with pseudonyms. Its cluster is the one with the names."""
+    lines = tuple(_lines(snapshot.lines, pseudonyms.text))
+    return Snapshot(_header(snapshot.header, pseudonyms.text), lines, snapshot.cluster)
+
+
+def stays(text: str) -> bool:
+    """Return whether a text tells nothing of a cluster: a well-known key, or made by chance."""
+    return UUID.fullmatch(text) is not None or ("/" in text and vocabulary.is_known(text))
+
+
+def _lines(lines: Iterable[Line], rename: Rename) -> Iterable[Line]:
+    for each in lines:
+        body = msgspec.json.decode(each.text)
+        text = msgspec.json.encode(_renamed(body, _SHAPES[each.place], "", rename))
+        yield each._replace(
+            namespace=rename(each.namespace),
+            name=rename(each.name),
+            uid=rename(each.uid),
+            text=text,
+        )
+
+
+def _header(header: Header, rename: Rename) -> Header:
+    profile = {
+        name: _in_json(value, rename) if name in vocabulary.NAMING_SETTINGS else value
+        for name, value in header.profile.items()
+    }
+    return msgspec.structs.replace(
+        header,
+        anonymized=True,
+        namespace=rename(header.namespace),
+        profile=profile,
+        profile_of=rename(header.profile_of),
+    )
+
+
+def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # noqa: ANN401 - any JSON value.
+    """Return a value of this shape, in a field of this name, with pseudonyms."""
+    if isinstance(value, dict):
+        if field == "annotations":
+            return dict(_annotation(key, text, rename) for key, text in value.items())
+        if shape.fields is not None:
+            known = shape.fields
+            return {
+                name: _renamed(each, known.get(name, shapes.PRESENCE), name, rename)
+                for name, each in value.items()
+            }
+        inner = shape.values or shapes.PRESENCE
+        return {_key(key, rename): _renamed(v, inner, "", rename) for key, v in value.items()}
+    if isinstance(value, list):
+        return [_renamed(each, shape.items or shapes.PRESENCE, field, rename) for each in value]
+    if not isinstance(value, str) or shape.is_word or field in vocabulary.KEPT_FIELDS:
+        return value
+    return _text(value, field, rename)
+
+
+def _text(text: str, field: str, rename: Rename) -> str:
+    if field in vocabulary.KEY_FIELDS:
+        return _key(text, rename)
+    if field in vocabulary.MESSAGES:
+        return _message(text)
+    if field in vocabulary.DIGESTS:
+        return ""
+    return rename(text)
+
+
+def _key(key: str, rename: Rename) -> str:
+    return key if vocabulary.is_known(key) else rename(key)
+
+
+def _message(text: str) -> str:
+    """Return what stands for a message. By that of our victims these are known."""
+    return OUR_MARK if text.startswith(OUR_MARK) else HIDDEN if text else ""
+
+
+def _annotation(key: str, text: Any, rename: Rename) -> tuple[str, Any]:  # noqa: ANN401 - any JSON value.
+    named = _key(key, rename)
+    if not isinstance(text, str):
+        return named, text
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            value = _in_json(msgspec.json.decode(text), rename)
+            return named, msgspec.json.encode(value).decode()
+        except _UNREADABLE:
+            pass
+    return named, rename(text)
+
+
+def _in_json(value: Any, rename: Rename) -> Any:  # noqa: ANN401 - any JSON value.
+    if isinstance(value, Mapping):
+        return {_key(name, rename): _in_json(each, rename) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_in_json(each, rename) for each in value]
+    return _key(value, rename) if isinstance(value, str) else value

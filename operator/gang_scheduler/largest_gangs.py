@@ -1,0 +1,69 @@
+"""Measures now and then how large a gang could start: of each shape that the settings name."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.pods import PodClass, Toleration
+from gang_scheduler.model.resources import amount_of
+from gang_scheduler.scheduler.largest import most_members
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.family import Values
+
+LEAST_SECONDS: Final = 15.0
+LARGEST_PART: Final = 0.01
+"""No more than this part of the time is spent on it, however many nodes there are."""
+
+
+class LargestGangs:
+    """Shows how many members of each shape one domain takes; `shapes` are texts of the settings."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        profile: Profile,
+        shapes: Iterable[str],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._profile = profile
+        self._shapes = {shape: _pod_class(shape) for shape in shapes}
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        while self._shapes:
+            started = time.perf_counter()
+            with confined("measure", "the largest gangs"):
+                self.show()
+            seconds = time.perf_counter() - started
+            await asyncio.sleep(max(LEAST_SECONDS, seconds / LARGEST_PART))
+
+    def show(self) -> None:
+        """Measure once. A shape that asks for a resource that no node has is not shown."""
+        metrics.LARGEST_GANG.show(self._found())
+
+    def _found(self) -> Iterator[tuple[Values, float]]:
+        room = self._cache.room(int(self._clock()))
+        for shape, pod_class in self._shapes.items():
+            if all(name in room.nodes.axis for name, _ in pod_class.requests):
+                found = most_members(pod_class, room, self._profile)
+                yield from (((layer, shape), number) for layer, number in found.items())
+
+
+def _pod_class(shape: str) -> PodClass:
+    """Return what a pod of a shape asks for: `nvidia.com/gpu=8,cpu=32`.
+
+    It tolerates the taints that are named after its extended resources, as an API server may let
+    pods do that ask for them.
+    """
+    asked = dict(each.split("=") for each in shape.split(","))
+    requests = {name: amount_of(name, amount) for name, amount in asked.items()}
+    return PodClass(
+        requests=tuple(sorted({**requests, "pods": 1}.items())),
+        tolerations=tuple(Toleration(name, "Exists") for name in asked if "/" in name),
+    )

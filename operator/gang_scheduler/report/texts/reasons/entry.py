@@ -1,0 +1,30 @@
+"""An entry of a table of reasons."""
+
+import enum
+from dataclasses import dataclass
+
+
+class Turn(enum.StrEnum):
+    """Whose turn it is to help."""
+
+    SUBMITTER = "submitter"
+    """The team whose job it is."""
+    QUEUE_ADMIN = "queue administrator"
+    PLATFORM = "platform"
+    """The team that runs nodes, storage and this scheduler."""
+    SCHEDULER = "no action"
+    """It passes by itself, or is no problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a reason means, in sentences, and what to do about it; `do` may have Markdown links."""
+
+    meaning: str
+    turn: tuple[Turn, ...]
+    do: str = ""
+
+
+def passing(meaning: str, do: str = "") -> Entry:
+    """Return an entry of what passes by itself, or is as it should be."""
+    return Entry(meaning, (Turn.SCHEDULER,), do)

@@ -1,0 +1,232 @@
+"""How many members each domain takes, and what the nearest missing one lacks there.
+
+The domains are those that members must gather in; without such a layer, the best layer that they
+would rather gather in; and without any, the cluster as one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler.explanation.findings import DomainRoom, NearestNode, Where
+from gang_scheduler.scheduler.explanation.holders import Holders
+from gang_scheduler.scheduler.explanation.rejections import Rejections, rejections_of
+from gang_scheduler.scheduler.explanation.watching import Turn
+from gang_scheduler.scheduler.placement import interdependent
+from gang_scheduler.scheduler.placement.feasible_slots import allowed, offer_slots, prospects
+from gang_scheduler.scheduler.placement.network import replacements
+from gang_scheduler.scheduler.placement.network.class_seating import (
+    Area,
+    ClassSeating,
+    by_class,
+)
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.trial import Share, Trial
+
+EXPLAINED: Final = 10
+"""Of how many domains it is said what the next member lacks."""
+
+
+def where_of(turn: Turn, holders: Holders, *, short: bool) -> Where | None:
+    """Return the room of the unit that is shortest of it; None if nothing is asked at once.
+
+    `short`: the group found no place, so that no domain has room enough.
+    """
+    asked = [unit for unit in turn.units() if unit.quorum]
+    found = [_Room(unit, turn) for unit in asked]
+    if not found:
+        return None
+    shortest = min(found, key=lambda each: each.best / each.needed)
+    return shortest.where(holders, short=short)
+
+
+class _Room:
+    """One unit on one trial: the slots of every domain for it."""
+
+    def __init__(self, unit: PlacementUnit, turn: Turn) -> None:
+        self._unit = unit
+        self._trial = turn.trial()
+        self._profile = turn.profile
+        self._tied = interdependent.are(list(unit.classes), self._trial, self._profile)
+        self._area = _area_of(unit)
+        self.needed = max(unit.at_least, 1)
+        self._depth = self._chosen_depth()
+        self._slots = self._slots_of_domains()
+
+    @property
+    def best(self) -> int:
+        """How many members fit in the best domain."""
+        return int(self._slots.max(initial=0))
+
+    def where(self, holders: Holders, *, short: bool) -> Where:
+        """Return the room of all domains, in full."""
+        at_most = self._tied or len(self._unit.classes) > 1 or self.best >= self.needed
+        slots = self._slots.clip(max=self.needed - 1) if short else self._slots
+        order = self._in_order(slots)
+        explained = self._explained(order[:EXPLAINED], slots, holders)
+        tree = self._area.tree if self._area is not None else None
+        others: tuple[tuple[Domain, int], ...] = ()
+        if tree is not None and self._depth:
+            others = tuple(
+                (tree.domain(self._depth, each), int(slots[each])) for each in order[EXPLAINED:]
+            )
+        return Where(
+            layer=tree.levels[self._depth].layer if tree is not None and self._depth else "",
+            must=self._area is not None and self._area.must > 0,
+            needed=self.needed,
+            explained=explained,
+            others=others,
+            at_most=at_most and short,
+            a_node=self._on_a_node(),
+            gangs=tuple(gang.key for gang in self._unit.gangs),
+        )
+
+    def _on_a_node(self) -> int:
+        """Return how many members fit on a node at most, by what it can allocate."""
+        nodes = self._trial.nodes
+        if not len(nodes):
+            return 0
+        classes = self._unit.classes
+        least = np.min([nodes.vector(each.requests) for each in classes], axis=0)
+        asked = least > 0
+        if not asked.any():
+            return len(self._unit.members)
+        usable = [allowed(each, self._trial, self._profile) > 0 for each in classes]
+        room = (nodes.allocatable[:, asked] // least[asked]).min(axis=1)
+        return int(np.where(np.logical_or.reduce(usable), room, 0).max())
+
+    def _chosen_depth(self) -> int:
+        """Return the depth of the domains to show; 0 is the whole cluster."""
+        area = self._area
+        if area is None:
+            return 0
+        return area.must or max(area.prefer, default=0)
+
+    def _slots_of_domains(self) -> IntArray:
+        """Return how many members fit in each domain; of one class as if there were no other."""
+        if self._area is None:
+            some = [self._anywhere(each, n) for each, n in self._unit.classes.items()]
+            return np.array([sum(some)])
+        seats = ClassSeating(self._trial, self._profile)
+        rolled = seats.rolled_at_best if self._tied else seats.rolled
+        parts = by_class(self._unit.parts, self._area.tree)
+        offers = [rolled(each, self._area)[self._depth].whole.clip(max=len(each)) for each in parts]
+        together: IntArray = np.sum(offers, axis=0)
+        return together
+
+    def _anywhere(self, pod_class: PodClass, number: int) -> int:
+        offered = prospects if self._tied else offer_slots
+        slots = offered(pod_class, self._trial, self._profile)
+        return min(number, int(slots.clip(max=number).sum()))
+
+    def _in_order(self, slots: IntArray) -> list[int]:
+        """Return the domains that are open to the members, those with most room first."""
+        open_to_it = np.arange(len(slots))
+        if self._area is not None:
+            starts = self._area.tree.levels[self._depth].starts
+            open_to_it = np.flatnonzero(np.add.reduceat(self._area.open, starts))
+        in_order: list[int] = open_to_it[np.argsort(-slots[open_to_it], kind="stable")].tolist()
+        return in_order
+
+    def _explained(
+        self, order: Sequence[int], slots: IntArray, holders: Holders
+    ) -> tuple[DomainRoom, ...]:
+        pod_class, taken = self._fill()
+        found = rejections_of(pod_class, self._trial, self._profile)
+        rooms = [self._room(each, int(slots[each]), pod_class, found, taken) for each in order]
+        return _with_holders(rooms, holders)
+
+    def _fill(self) -> tuple[PodClass, IntArray]:
+        """Let members take every place; return the class that is shortest, and what nodes take."""
+        classes = self._unit.classes
+        slots = {each: offer_slots(each, self._trial, self._profile) for each in classes}
+        shortest = min(classes, key=lambda each: int(slots[each].clip(max=1).sum()) / classes[each])
+        taken = np.zeros(len(self._trial.nodes), dtype=np.int64)
+        for pod_class, number in classes.items():
+            room = offer_slots(pod_class, self._trial, self._profile).clip(max=number)
+            rows = np.flatnonzero(room)
+            taken += room
+            if not self._tied and len(rows):
+                self._trial.assume(Share(pod_class, rows, room[rows]))
+        return shortest, taken
+
+    def _room(
+        self, place: int, slots: int, pod_class: PodClass, found: Rejections, taken: IntArray
+    ) -> DomainRoom:
+        rows = self._rows(place)
+        domain = None
+        if self._area is not None and self._depth:
+            domain = self._area.tree.domain(self._depth, place)
+        filled = taken > 0
+        near = rows & found.short & ~filled
+        near = near if near.any() else rows & found.short
+        return DomainRoom(
+            domain=domain,
+            slots=slots,
+            nodes=int(rows.sum()),
+            nearest=_nearest(pod_class, self._trial, near, taken) if near.any() else None,
+            rejections=found.counted(rows & ~filled),
+            filled=int((rows & filled).sum()),
+        )
+
+    def _rows(self, place: int) -> BoolArray:
+        """Return the nodes of a domain."""
+        rows = np.ones(len(self._trial.nodes), dtype=np.bool_)
+        if self._area is not None:
+            rows[:] = False
+            rows[self._area.tree.rows[self._area.tree.slice_of(self._depth, place)]] = True
+        return rows
+
+
+def _area_of(unit: PlacementUnit) -> Area | None:
+    """Return where the members may go; None where they ask nothing of the network."""
+    scope = unit.scope
+    if scope is None or not len(scope.tree.rows):
+        return None
+    open_to_it = np.ones(len(scope.tree.rows), dtype=np.bool_)
+    area = Area(scope.tree, open_to_it, scope.must, scope.prefer)
+    home = replacements.home_of(unit.bound_members, scope)
+    if home is None:
+        return area
+    return replace(area, open=area.inside(scope.must, home).open)
+
+
+def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray) -> NearestNode:
+    """Return the node that lacks the fewest resources, and the least part of one."""
+    rows = np.flatnonzero(near)
+    asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
+    free = np.array([trial.free_of(name)[rows] for name, _ in asked])
+    amounts = np.array([[amount] for _, amount in asked])
+    parts = np.maximum(amounts - free, 0) / amounts
+    number = np.count_nonzero(parts, axis=0)
+    best = int(np.where(number == number.min(), parts.max(axis=0), np.inf).argmin())
+    worst = int(parts[:, best].argmax())
+    resource, amount = asked[worst]
+    row = int(rows[best])
+    left, beside = max(0, int(free[worst, best])), int(taken[row])
+    return NearestNode(trial.nodes.nodes[row].name, resource, left, amount, beside=beside)
+
+
+def _with_holders(rooms: Sequence[DomainRoom], holders: Holders) -> tuple[DomainRoom, ...]:
+    """Return the rooms with the gangs that hold the nearest nodes. A look at each pod that runs."""
+    nearest = [each.nearest for each in rooms if each.nearest is not None]
+    by_resource = {
+        resource: holders.of((each.node for each in nearest), resource)
+        for resource in {each.resource for each in nearest}
+    }
+    return tuple(
+        each
+        if each.nearest is None
+        else replace(
+            each,
+            nearest=replace(
+                each.nearest, holders=by_resource[each.nearest.resource][each.nearest.node]
+            ),
+        )
+        for each in rooms
+    )

@@ -1,0 +1,70 @@
+"""What room is made for a gang by evictions, or what forbids it."""
+
+from collections.abc import Iterable
+
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods, by_gang
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan, Preemption, Refused
+from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.explanation.findings import Evictions, Protection, Victims
+from gang_scheduler.scheduler.explanation.watching import Turn
+
+
+def evictions_of(turn: Turn, plan: Plan, refused: Refused, running: BoundPods) -> Evictions:
+    """Return the evictions for a group that has no room, else what forbids them."""
+    made = preemption_for(turn.group, plan)
+    queue = turn.forest.queue(turn.group.queue or NONE) if turn.forest is not None else None
+    return Evictions(
+        victims=victims_of(made, running) if made is not None else (),
+        leaving=_leaving(turn, plan, running),
+        outcome=refused.preemption,
+        protection=_protection(turn, running),
+        queue_forbids=queue is not None and not queue.evictions.may_evict,
+    )
+
+
+def _leaving(turn: Turn, plan: Plan, running: BoundPods) -> int:
+    """Return how many pods leave whatever becomes of the group: victims of others among them."""
+    own = preemption_for(turn.group, plan)
+    others = (each for each in plan.preemptions if each is not own)
+    return len(running.leaving) + sum(len(each.victims) for each in others)
+
+
+def preemption_for(group: GangGroup, plan: Plan) -> Preemption | None:
+    """Return the room that a plan makes for a group, if it makes any."""
+    own = {gang.key for gang in group.waiting}
+    found = (each for each in plan.preemptions if any(gang.key in own for gang in each.gangs))
+    return next((each for each in found if each.nominations), None)
+
+
+def victims_of(made: Preemption, running: BoundPods) -> tuple[Victims, ...]:
+    """Return the victims of a preemption, gang by gang."""
+    return tuple(_of_gang(key, pods, made, running) for key, pods in by_gang(made.victims).items())
+
+
+def _of_gang(
+    key: GangKey, pods: Iterable[BoundPod], made: Preemption, running: BoundPods
+) -> Victims:
+    some = sorted(pods, key=lambda each: each.pod.key)
+    gang = running.gangs.get(key)
+    return Victims(
+        gang=key,
+        pods=tuple(each.pod.key for each in some),
+        nodes=tuple(sorted({each.pod.node for each in some})),
+        priority=max(each.priority for each in some),
+        since=gang.known.started_at if gang is not None else 0,
+        by_right_of=made.classes.get(key),
+    )
+
+
+def _protection(turn: Turn, running: BoundPods) -> Protection | None:
+    """Return what protects the pods that run; None if none does."""
+    pods = [each for each in running.pods if not each.pod.pinned]
+    if not pods:
+        return None
+    most = turn.group.priority - turn.profile.preemption.min_difference
+    ranked = [each for each in pods if each.priority > most]
+    protected = sum(1 for each in pods if each.priority <= most and not each.evictable)
+    lowest = min((each.priority for each in ranked), default=0)
+    return Protection(len(pods), len(ranked), lowest, protected)

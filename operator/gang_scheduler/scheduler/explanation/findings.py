@@ -1,0 +1,295 @@
+"""What an explanation says, as data: words and layout are made elsewhere.
+
+Amounts are in the unit of their resource, times in seconds since the epoch.
+"""
+
+import enum
+from dataclasses import dataclass, field
+
+from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.plan import Oversized, PreemptionOutcome, Refused
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.queues import FlavorResource, QueueRef
+from gang_scheduler.model.refs import GangKey
+
+
+class Verdict(enum.Enum):
+    """What the cycle decides on a gang."""
+
+    NOTHING_WAITS = enum.auto()
+    """No member waits that is due for a try."""
+    STARTS = enum.auto()
+    MAKES_ROOM = enum.auto()
+    """It waits for pods that leave, or that are evicted for it."""
+    WAITS = enum.auto()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surroundings:
+    """What is asked about the pods on nodes, whatever the cycle needs to know of them.
+
+    `running` are all pods on nodes, with the expected ends of their gangs. `rested` are the same
+    once all minimum run times are over; None where none counts.
+    """
+
+    running: BoundPods = field(default_factory=BoundPods)
+    rested: BoundPods | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The place of a gang in the order of turns: 1 comes first. Incomplete gangs have none.
+
+    `ahead` is what the gangs before it in its queue ask for.
+    """
+
+    place: int
+    of: int
+    place_in_all: int
+    of_all: int
+    queue: QueueRef | None = None
+    ahead: tuple[tuple[str, int], ...] = ()
+
+
+class StartBasis(enum.Enum):
+    """What is known of the start of a gang that waits."""
+
+    RESERVED = enum.auto()
+    """It is promised a start."""
+    ENDS = enum.auto()
+    """It fits once gangs that run have ended, whatever else comes before it."""
+    NEVER = enum.auto()
+    """It does not fit even once all have ended that do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """When a gang starts at the earliest that is known.
+
+    `after` is the gang that must end last; None where it is hidden or its room is free already.
+    `at` is None where that gang has no declared end.
+    """
+
+    basis: StartBasis
+    at: int | None = None
+    after: GangKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLine:
+    """What one queue may use of a flavor and resource, and what the gang would add.
+
+    `available` is what may still be charged to it, borrowed or not; None without a limit.
+    """
+
+    queue: QueueRef
+    key: FlavorResource
+    nominal: int
+    used: int
+    adds: int
+    available: int | None
+
+    @property
+    def borrows(self) -> int:
+        """How much of what the gang adds is over what the queue was promised."""
+        return max(0, min(self.adds, self.used + self.adds - self.nominal))
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """So many pods of a gang have so much of a resource of one node.
+
+    `gang` None: gangs that come before this one take it now.
+    """
+
+    gang: GangKey | None
+    amount: int
+    pods: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NearestNode:
+    """The node that lacks the least for one member more: so much of a resource is free of it.
+
+    That is `beside` so many members that find room there.
+    """
+
+    node: str
+    resource: str
+    free: int
+    asked: int
+    holders: tuple[Holder, ...] = ()
+    beside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRoom:
+    """How many of the members find room in a domain, on its `nodes`; `domain` None: anywhere.
+
+    `nearest` lacks nothing but resources; `rejections` are why other nodes take no member more.
+    `filled` nodes are full of the members themselves.
+    """
+
+    domain: Domain | None
+    slots: int
+    nodes: int
+    nearest: NearestNode | None = None
+    rejections: tuple[tuple[str, int], ...] = ()
+    filled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The room of every domain of a layer, the most first, for members that need `needed` slots.
+
+    `must`: they must be in one of the domains. `at_most`: each number is a bound. `explained` are
+    the first domains, with what the nearest missing slot lacks; `others` come after them. At most
+    `a_node` members fit on a node, however empty it is.
+    """
+
+    layer: str
+    must: bool
+    needed: int
+    explained: tuple[DomainRoom, ...]
+    others: tuple[tuple[Domain, int], ...] = ()
+    at_most: bool = False
+    a_node: int = 0
+    gangs: tuple[GangKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelHint:
+    """A label that a node selector asks for, and which values nodes have instead."""
+
+    key: str
+    value: str
+    nodes: int
+    others: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReason:
+    """Why so many nodes take no pod, in kube-scheduler's words; `some` are the first of them."""
+
+    words: str
+    nodes: int
+    some: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClassNodes:
+    """Of all nodes `fitting` take a pod like `pod`, of which the gang has `pods`.
+
+    `oversized` is what it asks that no node has, however empty.
+    """
+
+    pod: str
+    pods: int
+    nodes: int
+    fitting: int
+    reasons: tuple[NodeReason, ...] = ()
+    hints: tuple[LabelHint, ...] = ()
+    oversized: tuple[Oversized, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Victims:
+    """Pods of one gang that leave: how many, from which nodes, and since when the gang runs."""
+
+    gang: GangKey
+    pods: tuple[str, ...]
+    nodes: tuple[str, ...]
+    priority: int
+    since: int = 0
+    by_right_of: EvictionClass | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """How many pods run, and which of them a gang of this priority may not evict.
+
+    `ranked` have a priority that is not lower; `protected` are lower, and may not be evicted now.
+    """
+
+    pods: int
+    ranked: int
+    lowest: int
+    protected: int
+
+    @property
+    def lower(self) -> int:
+        """How many pods may be evicted by their priority and by what protects them."""
+        return self.pods - self.ranked - self.protected
+
+
+@dataclass(frozen=True, slots=True)
+class Evictions:
+    """The room that is made, else what forbids it.
+
+    `outcome` is that of the try, None if none was made: then `protection` says why.
+    `queue_forbids`: the policy of its queue lets it evict no pod.
+    """
+
+    victims: tuple[Victims, ...] = ()
+    leaving: int = 0
+    outcome: PreemptionOutcome | None = None
+    protection: Protection | None = None
+    queue_forbids: bool = False
+
+
+class Change(enum.Enum):
+    """One thing that could be other than it is."""
+
+    FEWER_MEMBERS = enum.auto()
+    SOFTER_LAYER = enum.auto()
+    HIGHER_PRIORITY = enum.auto()
+    RUN_TIMES_OVER = enum.auto()
+    OTHER_FLAVOR = enum.auto()
+    NEXT_END = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A change with which the gang starts now, and where; `victims` leave for it then.
+
+    `number` is the minMember or the priority, `layer` the layer that is preferred instead, `end`
+    the gang that has ended, at the time `at`. `labels` are those of the other flavor.
+    """
+
+    change: Change
+    nodes: tuple[str, ...]
+    domains: tuple[Domain, ...] = ()
+    victims: tuple[Victims, ...] = ()
+    number: int = 0
+    of: int = 0
+    layer: str = ""
+    end: GangKey | None = None
+    at: int | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The decision on one gang, and all that explains it. A part that says nothing is None.
+
+    `gang` and `group` are None where no member waits. `tried`: the group was worth a try.
+    `nodes_taken` are the nodes that members get.
+    """
+
+    key: GangKey
+    verdict: Verdict
+    gang: Gang | None = None
+    group: GangGroup | None = None
+    refused: Refused | None = None
+    warnings: tuple[Problem, ...] = ()
+    nodes_taken: tuple[str, ...] = ()
+    position: Position | None = None
+    start: Start | None = None
+    quota: tuple[QuotaLine, ...] = ()
+    where: Where | None = None
+    nodes: tuple[ClassNodes, ...] = ()
+    evictions: Evictions | None = None
+    variants: tuple[Variant, ...] | None = None

@@ -1,0 +1,50 @@
+"""What the queue of a gang and those above it may use, use, and would use with it."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueSet
+from gang_scheduler.scheduler.explanation.findings import QuotaLine
+from gang_scheduler.scheduler.explanation.watching import Turn
+from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.quota.promises import UNBOUNDED
+
+
+def quota_of(turn: Turn) -> tuple[QuotaLine, ...]:
+    """Return a line for each queue on the way up and what it governs; none without queues.
+
+    The leaf comes first. What the group holds already is in `used`.
+    """
+    state, forest = turn.snapshot.queues, turn.forest
+    if state is None or forest is None:
+        return ()
+    return tuple(_lines(forest, turn.group, _charge(turn, forest, state.declared)))
+
+
+def _charge(turn: Turn, forest: Forest, declared: QueueSet) -> Charge:
+    """Return what the quorums are charged: in the first flavors that suit, else in any."""
+    request = turn.request()
+    if request is not None and request.ways:
+        return request.ways[0].charge
+    ref = turn.group.queue or NONE
+    asked: Counter[str] = Counter()
+    for gang in turn.group.waiting:
+        for pod in gang.pending[: gang.quorum]:
+            asked.update(declared.charged(pod.pod_class.requests))
+    first: dict[str, FlavorResource] = {}
+    for key in sorted(forest.governed(ref)):
+        first.setdefault(key.resource, key)
+    return {key: asked[name] for name, key in first.items() if asked[name]}
+
+
+def _lines(forest: Forest, group: GangGroup, charge: Charge) -> Iterator[QuotaLine]:
+    ref = group.queue or NONE
+    amounts = {each.queue.ref: each.amounts for each in forest.figures()}
+    for queue in forest.way(ref):
+        for key, adds in sorted(charge.items()):
+            shown = amounts.get(queue.ref, {}).get(key)
+            if adds and shown is not None and forest.governs(queue.ref, key):
+                left = forest.available(queue.ref, key)
+                most = None if left >= UNBOUNDED else left
+                yield QuotaLine(queue.ref, key, shown.nominal, shown.used, adds, most)

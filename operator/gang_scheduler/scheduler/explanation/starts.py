@@ -1,0 +1,121 @@
+"""When a gang starts: as it is promised, else once the gangs have ended that must.
+
+Only ends count that are declared. The gang is looked at alone: what comes before it may take the
+room that is free by then.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.queues import NONE, Queue, QueueSet, QueueState, QueueUsage
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler.explanation.findings import Start, StartBasis
+from gang_scheduler.scheduler.explanation.watching import Turn
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.reservation import sequence
+from gang_scheduler.scheduler.reservation.paper import Paper
+from gang_scheduler.scheduler.reservation.sequence import Clock, Release, Seat
+from gang_scheduler.scheduler.turns.offers import Offer
+from gang_scheduler.scheduler.turns.requests import Request, Way
+
+ANY_TIME: Final = 2**40
+"""Every declared end counts, however far away it is."""
+
+
+def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
+    """Return when the group starts; None if that is no matter of gangs that end."""
+    own = {gang.key for gang in turn.group.waiting}
+    for each in plan.reservations:
+        if any(gang.key in own for gang in each.gangs):
+            return Start(StartBasis.RESERVED, each.start, each.after)
+    request = _request(turn)
+    return None if request is None else _after_ends(turn, request, running)
+
+
+def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
+    """Return what holds room or quota, in the order of expected ends: of all but the group."""
+    clock = Clock(turn.snapshot.taken_at, ANY_TIME)
+    rows = turn.snapshot.nodes.rows
+    victims = {each.pod.uid for made in turn.preemptions for each in made.victims}
+    own = {gang.key for gang in turn.group.gangs}
+    found = (
+        *sequence.of_running(running, rows, clock, victims),
+        *_of_decided(turn, clock),
+        *_of_nominated(turn.nominated, rows, own),
+    )
+    others = (each for each in found if each.gang not in own)
+    return sorted(others, key=lambda each: (each.gang is not None, each.key()))
+
+
+def _request(turn: Turn) -> Request | None:
+    """Return what the group asks for; without queues what asks no queue for anything."""
+    if turn.forest is not None:
+        return turn.request()
+    units = turn.units()
+    way = Way(Offer({}, QueueSet()), {}, units)
+    return Request(turn.group, Queue(NONE), units, (way,)) if units else None
+
+
+def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | None:
+    """Look for the first place in the sequence at which the group fits, by halving it."""
+    releases = releases_of(turn, running)
+    nothing = QueueState(QueueSet(), QueueUsage())
+    forest = turn.forest or Forest(nothing, turn.snapshot.nodes)
+    paper = Paper(turn.trial(), forest, turn.profile, releases)
+
+    def units_of(way: Way) -> Sequence[PlacementUnit]:
+        found = way.offer.units(way.units, turn.snapshot)
+        return way.units if isinstance(found, Problem) else found
+
+    def fits(place: int) -> bool:
+        paper.go_to(place)
+        return paper.find(request, request.ways, units_of) is not None
+
+    if fits(0):
+        return None  # It waits for something else than ends.
+    if not fits(len(releases)):
+        return Start(StartBasis.NEVER)
+    low, high = 0, len(releases)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    last = releases[high - 1]
+    return Start(StartBasis.ENDS, last.ends_at, last.gang)
+
+
+def _of_decided(turn: Turn, clock: Clock) -> Iterator[Release]:
+    """Yield the gangs that the cycle has given a place before."""
+    rows, by_group = turn.snapshot.nodes.rows, dict[GangKey, Release]()
+    for unit, placement in turn.placements.items():
+        if not placement.binds:
+            continue
+        group = turn.group_of(unit)
+        key = group.gangs[0].key
+        seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in placement.binds)
+        before = by_group[key].seats if key in by_group else ()
+        ends_at = _end_of(group, clock)
+        by_group[key] = Release(key, ends_at, clock.now, (*before, *seats))
+    yield from by_group.values()
+
+
+def _end_of(group: GangGroup, clock: Clock) -> int | None:
+    return clock.end_of(group) if group.waiting else None
+
+
+def _of_nominated(
+    nominated: Iterable[Nominated], rows: dict[str, int], own: set[GangKey]
+) -> Iterator[Release]:
+    """Yield the gangs that room is reserved for: when they end is not known."""
+    seats: dict[GangKey, list[Seat]] = {}
+    for each in nominated:
+        if each.gang not in own:
+            seat = (each.pod.pod_class, rows[each.pod.nominated])
+            seats.setdefault(each.gang, []).append(seat)
+    for key, some in seats.items():
+        yield Release(key, None, 0, tuple(some), nominated=True)

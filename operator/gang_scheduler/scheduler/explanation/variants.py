@@ -1,0 +1,241 @@
+"""With which one change a gang would start now: each is verified by a whole cycle.
+
+A cycle on the changed snapshot decides all gangs anew, so a variant is never more than `schedule`
+would do.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.network import topology
+from gang_scheduler.model.network.topology import Domain, Topology
+from gang_scheduler.model.network.topology_request import LayerRef
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.explanation import changes
+from gang_scheduler.scheduler.explanation.evictions import preemption_for, victims_of
+from gang_scheduler.scheduler.explanation.findings import Change, Surroundings, Variant, Where
+from gang_scheduler.scheduler.explanation.starts import releases_of
+from gang_scheduler.scheduler.explanation.watching import Turn
+from gang_scheduler.scheduler.policies import Profile
+
+MOST: Final = 6
+"""How many variants are told."""
+MOST_NUMBERS: Final = 6
+"""How many numbers of members, or priorities, are tried."""
+MOST_FLAVORS: Final = 4
+DOMAINS_NAMED: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What variants are looked for: the snapshot, and the group in it, which waits for room.
+
+    `turn` is the turn that it had, and `where` the room that it found then.
+    """
+
+    snapshot: Snapshot
+    profile: Profile
+    group: GangGroup
+    turn: Turn
+    where: Where | None
+    surroundings: Surroundings
+
+
+def variants_of(asked: Asked) -> tuple[Variant, ...]:
+    """Return the variants with which the group starts now. A cycle for each that is tried."""
+    found: list[Variant] = []
+    for look in (_fewer, _softer, _higher, _rested, _other_flavor, _next_end):
+        for each in look(asked):
+            found.append(each)
+            if len(found) == MOST:
+                return tuple(found)
+    return tuple(found)
+
+
+# The changes, each of them tried.
+
+
+def _fewer(asked: Asked) -> Iterator[Variant]:
+    """Yield the most members that start, for the largest gang of the unit that lacks room."""
+    gang = _largest(asked)
+    least, most = gang.bound + 1, gang.min_member - 1
+    if gang.singly or least > most:
+        return
+
+    def start(number: int) -> Variant | None:
+        shot = changes.with_members(asked.snapshot, asked.group, gang.key, number)
+        made = Variant(Change.FEWER_MEMBERS, (), number=number, of=gang.min_member)
+        return _started(asked, shot, made)
+
+    likely = most
+    if asked.where is not None and len(asked.group.waiting) == 1:
+        slots = max((each.slots for each in asked.where.explained), default=0)
+        likely = min(most, gang.min_member - asked.where.needed + slots)
+    found = _largest_that(start, least, most, likely)
+    if found is not None:
+        yield found
+
+
+def _largest(asked: Asked) -> Gang:
+    keys = asked.where.gangs if asked.where is not None else ()
+    concerned = [gang for gang in asked.group.waiting if gang.key in keys]
+    return max(concerned or asked.group.waiting, key=lambda gang: gang.min_member)
+
+
+def _softer(asked: Asked) -> Iterator[Variant]:
+    """Yield each layer that need only be preferred."""
+    for layer in changes.layers_of(asked.group):
+        shot = changes.with_preferred(asked.snapshot, asked.group, layer)
+        made = Variant(Change.SOFTER_LAYER, (), layer=layer.name)
+        found = _started(asked, shot, made, layer)
+        if found is not None:
+            yield found
+
+
+def _higher(asked: Asked) -> Iterator[Variant]:
+    """Yield the lowest priority with which the group may evict enough."""
+    running = asked.surroundings.running
+    least = asked.profile.preemption.min_difference
+    some = {each.priority + least for each in running.pods if each.evictable}
+    candidates = sorted(each for each in some if each > asked.group.priority)
+
+    def start(number: int) -> Variant | None:
+        priority = candidates[-1 - number]
+        shot = changes.with_priority(asked.snapshot, asked.group, priority, running)
+        return _started(asked, shot, Variant(Change.HIGHER_PRIORITY, (), number=priority))
+
+    # The more of the candidates are left out at the top, the lower the priority.
+    if candidates:
+        last = len(candidates) - 1
+        found = start(0)
+        lower = _largest_that(start, 1, last, last) if found is not None and last else None
+        if found is not None:
+            yield lower or found
+
+
+def _rested(asked: Asked) -> Iterator[Variant]:
+    """Yield what evictions do once all gangs have run for their minimum run times."""
+    if asked.surroundings.rested is not None:
+        shot = changes.with_bound_pods(asked.snapshot, asked.surroundings.rested)
+        found = _started(asked, shot, Variant(Change.RUN_TIMES_OVER, ()))
+        if found is not None:
+            yield found
+
+
+def _other_flavor(asked: Asked) -> Iterator[Variant]:
+    """Yield other flavors of the queue than those that the members select by labels."""
+    forest, state = asked.turn.forest, asked.turn.snapshot.queues
+    if forest is None or state is None:
+        return
+    queue = forest.queue(asked.group.queue or NONE)
+    names = {name for each in queue.resource_groups for name in each.flavors}
+    known = [
+        each
+        for each in state.declared.flavors
+        if each.name in names and each.product is queue.ref.product
+    ]
+    selected = {pair for gang in asked.group.waiting for pair in _selected(gang)}
+    for flavor in known[:MOST_FLAVORS]:
+        labels = flavor.node_labels
+        keys = {key for key, _ in labels}
+        if not (selected & set(labels)) and any(key in keys for key, _ in selected):
+            shot = changes.with_labels(asked.snapshot, asked.group, labels)
+            found = _started(asked, shot, Variant(Change.OTHER_FLAVOR, (), labels=labels))
+            if found is not None:
+                yield found
+
+
+def _selected(gang: Gang) -> Iterator[tuple[str, str]]:
+    for pod in gang.pending:
+        yield from pod.pod_class.node_selector
+
+
+def _next_end(asked: Asked) -> Iterator[Variant]:
+    """Yield what is once the gang has ended that is the next of which the end is known."""
+    running = asked.surroundings.running
+    now = asked.snapshot.taken_at
+    known = (each for each in releases_of(asked.turn, running) if each.ends_at is not None)
+    following = next((each for each in known if each.gang in running.gangs), None)
+    if following is None or following.gang is None or following.ends_at is None:
+        return
+    shot = changes.with_ended(asked.snapshot, following.gang, running)
+    end = Variant(Change.NEXT_END, (), end=following.gang, at=max(following.ends_at, now))
+    found = _started(asked, shot, end)
+    if found is not None and not found.victims:
+        yield found
+
+
+# Whether it starts then.
+
+
+def _largest_that(
+    start: Callable[[int], Variant | None], least: int, most: int, likely: int
+) -> Variant | None:
+    """Return what starts with the largest number of a range, as far as a few tries tell."""
+    found = None
+    number = max(least, likely)
+    for _ in range(MOST_NUMBERS):
+        if number < least or number > most:
+            break
+        made = start(number)
+        found, least = (made, number + 1) if made is not None else (found, least)
+        most = most if made is not None else number - 1
+        number = number + 1 if made is not None else (least + most) // 2
+    return found
+
+
+def _started(
+    asked: Asked, snapshot: Snapshot, variant: Variant, layer: LayerRef | None = None
+) -> Variant | None:
+    """Return the variant with where the group starts by it; None if it does not."""
+    plan = schedule(snapshot, asked.profile)
+    running = asked.surroundings.running
+    nodes = _nodes_of(asked.group, plan)
+    made = preemption_for(asked.group, plan)
+    victims = victims_of(made, running) if made is not None else ()
+    if not nodes:
+        return None
+    domains = _domains_of(asked, nodes, layer)
+    return replace(variant, nodes=nodes, domains=domains, victims=victims)
+
+
+def _nodes_of(group: GangGroup, plan: Plan) -> tuple[str, ...]:
+    """Return the nodes of a group that starts in a plan, or that room is made for; else none."""
+    keys = {gang.key for gang in group.waiting}
+    placed = [each for each in plan.placed if each.gang.key in keys]
+    made = preemption_for(group, plan)
+    if {each.gang.key for each in placed} != keys and made is None:
+        return ()
+    binds = [bind for each in placed for bind in each.binds]
+    binds += made.nominations if made is not None else ()
+    return tuple(dict.fromkeys(bind.node for bind in binds))
+
+
+def _domains_of(asked: Asked, nodes: Sequence[str], layer: LayerRef | None) -> tuple[Domain, ...]:
+    """Return the lowest domain that has all nodes; or the domains of a layer that have some."""
+    tree = _tree_of(asked)
+    if tree is None:
+        return ()
+    rows = [tree.nodes.rows[name] for name in nodes]
+    depth = tree.depth_of(layer) if layer is not None else None
+    if depth is None:
+        lowest = tree.lowest_of(rows)
+        return () if lowest is None else (lowest,)
+    level = tree.levels[depth]
+    places = tree.places[rows]
+    some = dict.fromkeys(level.at(places[places >= 0]).tolist())
+    return tuple(tree.domain(depth, place) for place in list(some)[:DOMAINS_NAMED])
+
+
+def _tree_of(asked: Asked) -> Topology | None:
+    """Return the tree that the group asks for, else the first one; None without any."""
+    scopes = [unit.scope for unit in asked.turn.units() if unit.scope is not None]
+    if scopes:
+        return scopes[0].tree
+    specs = asked.snapshot.tree_specs
+    return topology.build(specs[0], asked.snapshot.nodes) if specs else None

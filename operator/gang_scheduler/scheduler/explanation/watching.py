@@ -1,0 +1,100 @@
+"""The cycle as it was at the turn of one gang: the same cycle that `schedule` makes."""
+
+from collections.abc import Iterable
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.steps import Steps
+from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.turns.charging import Charging
+from gang_scheduler.scheduler.turns.requests import Request
+
+
+class Turn:
+    """What a group was decided on: all that was decided before it is taken.
+
+    `snapshot` is without members that their gangs' pace holds back. `forest` is None where there
+    are no queues. `placements`, `preemptions` and `nominated` are what was decided before, and
+    which room is reserved.
+    """
+
+    def __init__(self, steps: Steps, group: GangGroup) -> None:
+        self.group = group
+        self.snapshot = steps.snapshot
+        self.profile = steps.profile
+        self.forest = steps.forest.copy() if isinstance(steps, Charging) else None
+        self.placements = dict(steps.placements)
+        self.preemptions = tuple(steps.evaluator.preemptions)
+        self.nominated = tuple(steps.evaluator.nominated_room.all())
+        self._steps = steps
+        self._trial = steps.trial.copy()
+
+    def trial(self) -> Trial:
+        """Return the trial as it was, to be changed, with looks of its own."""
+        trial = self._trial.copy()
+        trial.effort = Effort()
+        return trial
+
+    def group_of(self, unit: PlacementUnit) -> GangGroup:
+        """Return the group of a unit that has a place."""
+        return self._steps.groups[unit.gangs[0].key]
+
+    def units(self) -> tuple[PlacementUnit, ...]:
+        """Return the units of the group, on the nodes of the first flavors of its queue."""
+        units = admission.admit(self.group, self.snapshot, self._trial).units
+        request = self.request()
+        if request is None or not request.ways:
+            return units
+        way = request.ways[0]
+        found = way.offer.units(way.units, self.snapshot)
+        return units if isinstance(found, Problem) else found
+
+    def request(self) -> Request | None:
+        """Return what the group asks of its queue; None without queues, or if it asks in vain."""
+        steps, group = self._steps, self.group
+        if not isinstance(steps, Charging):
+            return None
+        units = admission.admit(group, self.snapshot, self._trial).units
+        queue = steps.forest.queue(group.queue or NONE)
+        holds = any(gang.bound for gang in group.gangs)
+        if not units:
+            return None
+        asked = steps.requests.of(group, queue, units, holds=holds, nominated=group.nominated)
+        return asked if isinstance(asked, Request) else None
+
+
+class Watched:
+    """A cycle, and the turn that one gang had in it.
+
+    `order` has all groups that had a turn, in that order, by their first gangs. `turn` is None for
+    a gang that had none: it could not be tried.
+    """
+
+    def __init__(self, snapshot: Snapshot, profile: Profile, asked: GangKey) -> None:
+        self.order: dict[GangKey, GangGroup] = {}
+        self.turn: Turn | None = None
+        self._asked = asked
+        self._steps: Steps | None = None
+        self.plan: Plan = schedule(snapshot, profile, self._look)
+
+    def _look(self, steps: Steps, group: GangGroup) -> None:
+        if steps is not self._steps:
+            # The cycle was begun anew: without a group whose decision failed.
+            self._steps, self.order, self.turn = steps, {}, None
+        self.order.setdefault(group.gangs[0].key, group)
+        if self._asked in keys_of(group):
+            self.turn = Turn(steps, group)
+
+
+def keys_of(group: GangGroup) -> Iterable[GangKey]:
+    """Return the keys of all gangs of a group that have not started."""
+    return [gang.key for gang in group.gangs]

@@ -1,0 +1,348 @@
+"""The cheapest victims for a gang to fit, and not one too many.
+
+1. Victims may only be pods of a lower priority that nothing else protects (`victim_costs`). Where
+   there are queues, these say which may go, and which of them together (`judge`).
+2. Candidates are the domains of the layer that the gang must gather in; without a topology request
+   the whole cluster. The least cost of each is counted for all at once and orders them
+   (`candidates`).
+3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
+   makes room. Exact up to sixteen units (`exhaustive`), by eviction sets above (`eviction_sets`),
+   or with queues the first that suffice in some order (`in_order`).
+4. Reprieve: put victims back while the gang still fits, the most valuable first.
+5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
+
+The search is bounded for the whole cycle (`effort`). Once the bound is reached, the best victims
+found so far are taken, and the outcome says that the search was cut off.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.affinity.pod_affinity import PodSelector
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.nodes import BoolArray
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
+from gang_scheduler.scheduler.preemption.judge import Classes, Judge, victims_of
+from gang_scheduler.scheduler.preemption.needs import Needs
+from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
+from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, usage_of
+from gang_scheduler.scheduler.preemption.search import (
+    candidates,
+    choices,
+    exhaustive,
+    in_order,
+    likeness,
+)
+from gang_scheduler.scheduler.preemption.search.candidates import Candidate
+from gang_scheduler.scheduler.preemption.search.choices import Choice
+from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
+from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
+from gang_scheduler.scheduler.preemption.slots import Slots
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
+
+ANY_PRIORITY: Final = 2**31
+VICTIMS_A_LOOK: Final = 10
+"""How many victims are judged in the time of a look."""
+LACKS_QUOTA: Final = "quota"
+MOST_WITHIN_BUDGETS: Final = Cost(highest_class=ANY_PRIORITY, highest_priority=ANY_PRIORITY)
+NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Victims, their cost, and the placements of the preemptor; no `domain`: the whole cluster.
+
+    `classes` are those of the gangs of the victims; empty without queues.
+    """
+
+    victims: Victims
+    placements: Placements
+    cost: Cost
+    domain: Domain | None = None
+    classes: Classes = field(default_factory=dict)
+
+
+def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
+    """Return the cheapest victims and where the preemptor is placed then; None if none suffice.
+
+    The trial stays as it is; its `effort` says whether the search was cut off.
+    """
+    effort = preemptor.trial.effort
+    best: _Best | None = None
+    # Never beyond what budgets allow, where that is the rule.
+    rules = preemptor.profile.preemption
+    bound = MOST_WITHIN_BUDGETS if rules.within_budgets else None
+    judged: set[Hashable] = set()
+    for candidate in candidates.candidates_of(preemptor, potential) if effort.may_begin() else ():
+        if not effort.may_begin():
+            break
+        if bound is not None and candidate.least > bound:
+            break
+        if best is not None and not effort.may_go_on():
+            break
+        domain = _Domain(preemptor, potential, candidate)
+        alike = domain.likeness()
+        if alike is not None and alike in judged:
+            continue
+        judged.add(alike)
+        victims = domain.cheapest(bound)
+        if victims is None:
+            continue
+        found = _Best(domain.cost(victims), domain, victims)
+        if bound is None or found.cost <= bound:
+            best = found if best is None else best.or_cheaper(found)
+            bound = best.cost
+    if best is None:
+        return None
+    return _found(preemptor, potential, best)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Best:
+    """The cheapest victims so far."""
+
+    cost: Cost
+    domain: "_Domain"
+    victims: Victims
+
+    def or_cheaper(self, other: "_Best") -> "_Best":
+        """Return the cheaper one; of equal ones the one in the domain with the least left over."""
+        if self.cost != other.cost:
+            return min(self, other, key=lambda each: each.cost)
+        return min(self, other, key=lambda each: each.domain.size)
+
+
+def _found(preemptor: Preemptor, potential: PotentialVictims, best: _Best) -> Found | None:
+    candidate, victims = best.domain.candidate, best.victims
+    preemptor.trial.effort.extend()
+    with preemptor.trial.all_or_nothing():
+        preemptor.free(usage_of(victims.values(), preemptor.trial.nodes))
+        placements = preemptor.place(candidate.place)
+    if placements is None:
+        # The looks left are too few to find these places again: no pod is evicted in vain.
+        preemptor.trial.effort.cut()
+        return None
+    scope = preemptor.units[0].scope
+    domain = None
+    if scope is not None and candidate.place is not None:
+        domain = scope.tree.domain(scope.must, candidate.place)
+    classes = potential.judge.classes(victims) if potential.judge is not None else None
+    return Found(victims, placements, best.cost, domain, classes or {})
+
+
+class _Domain:
+    """The search in one candidate."""
+
+    def __init__(
+        self, preemptor: Preemptor, potential: PotentialVictims, candidate: Candidate
+    ) -> None:
+        self._preemptor = preemptor
+        self._potential = potential
+        self._costs = potential.costs
+        self._nodes = preemptor.trial.nodes
+        self.candidate = candidate
+        self._here = potential.on_nodes(candidate.rows)
+        self._judge = potential.judge
+
+    def likeness(self) -> Hashable | None:
+        """Return a key that only domains share that are alike in all that counts."""
+        judge = self._judge
+        if judge is not None and judge.rights.short and self._fits({}):
+            # All domains that have room need the same victims, for their quota.
+            return LACKS_QUOTA
+        return likeness.likeness_of(self.candidate, self._preemptor, self._potential)
+
+    def cost(self, victims: Victims) -> Cost:
+        """Return what victims cost that are allowed."""
+        cost = self._costs.cost(victims)
+        if self._judge is None:
+            return cost
+        return self._judge.cost(cost, victims, self._judge.classes(victims) or {})
+
+    def cheapest(self, bound: Cost | None) -> Victims | None:
+        """Return the cheapest victims; empty if the preemptor fits without any eviction.
+
+        None if all potential victims are too few, or cost more than the bound.
+        """
+        if self._suits({}):
+            return {}
+        found, exact = self._exactly(bound)
+        if exact:
+            return found
+        greedy = self._by_eviction_sets() if self._judge is None else self._in_order(self._judge)
+        known = (each for each in (found, greedy) if each is not None)
+        return min(known, key=self.cost, default=None)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many slots there are without any potential victim; ties are broken by name."""
+        left_over = self._slots().without(self._potential.shares(self._here))
+        return int(left_over.sum()), self.candidate.rank
+
+    def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
+        """Return the cheapest victims of few eviction units, and whether the result is exact."""
+        bound_pods = (
+            self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
+        )
+        there = choices.choices_of(bound_pods, self._costs, MOST_LOSSES)
+        if there is None:
+            return None, False
+        there = [each._replace(tied=self._is_tied(each.unit)) for each in there]
+        preemptor, needs = self._preemptor, self._needs(there)
+        problem = Problem(
+            *(there, needs, self._nodes, self._costs, self._fits_without, bound),
+            counts=preemptor.is_plain,
+            judge=self._judge,
+        )
+        units, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
+        if units is None:
+            return None, not cut_off
+        victims = victims_of(units)
+        # Marked pods cost nothing, so the search may have added some that are not needed.
+        spared = any(not unit.going for unit in units)
+        return self._reprieved(victims) if spared else victims, not cut_off
+
+    def _needs(self, there: Sequence[Choice]) -> Needs:
+        preemptor = self._preemptor
+        left = [each.unit.usage(self._nodes).rows for each in there]
+        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
+        rows = rows[self.candidate.rows[rows]]
+        return Needs(
+            preemptor.floors, preemptor.open_to, preemptor.trial.free, self.candidate.rows, rows
+        )
+
+    def _is_tied(self, unit: EvictionUnit) -> bool:
+        """Return whether the preemptor may need a pod of the unit where it is."""
+        leans_on = self._preemptor.leans_on
+        return bool(leans_on) and any(
+            leans_on & each.pod.pod_class.selected_by for each in unit.bound_pods
+        )
+
+    def _slots(self) -> Slots:
+        """Return the slots of the class with the most members."""
+        preemptor = self._preemptor
+        open_rows = self.candidate.rows & preemptor.open_rows
+        return Slots(preemptor.largest_class[0], open_rows, preemptor.trial)
+
+    def _fits(self, victims: Victims) -> bool:
+        room = usage_of(victims.values(), self._nodes)
+        return self._preemptor.fits(room, self.candidate.place)
+
+    def _fits_without(self, units: Iterable[EvictionUnit]) -> bool:
+        """Return whether all members fit without units that free enough by plain counting."""
+        if self._preemptor.is_plain:
+            return True
+        return self._fits(victims_of(units))
+
+    def _suits(self, victims: Victims) -> bool:
+        """Return whether the preemptor fits without victims, and queues allow these."""
+        if self._judge is None:
+            return self._fits(victims)
+        self._preemptor.trial.effort.spend(len(victims) // VICTIMS_A_LOOK)
+        if self._judge.lacking(victims) or self._judge.classes(victims) is None:
+            return False
+        return self._fits(victims)
+
+    def _may_go(self) -> BoolArray:
+        """Return the mask of the pods whose eviction makes room here, or frees quota."""
+        if self._judge is None:
+            return self._here
+        found: BoolArray = self._here | self._potential.freeing_quota()
+        return found
+
+    def _in_order(self, judge: Judge) -> Victims | None:
+        """Return the first victims that suffice in some order, less those that can be spared."""
+        bound_pods = (
+            self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
+        )
+        found = in_order.allowed(bound_pods, self._costs, judge, self._fits)
+        return self._reprieved(found) if found is not None else None
+
+    def _by_eviction_sets(self) -> Victims | None:
+        """Return victims that make room: within budgets and of low priority, if these are enough.
+
+        Pods that the preemptor may need in place are spared, if that is possible.
+        """
+        for pool in self._pools():
+            found = self._from(pool)
+            if found is not None:
+                return self._reprieved(found)
+        return None
+
+    def _pools(self) -> Iterator[Pool]:
+        """Yield pools from the lowest priority on that may suffice; the last pool has all pods."""
+        under_budget = bool((self._here & self._potential.under_budget).any())
+        leans_on = self._preemptor.leans_on
+        for staying in (leans_on, NO_SELECTORS) if leans_on else (NO_SELECTORS,):
+            for outside_budgets in (True, False) if under_budget else (False,):
+                yield from self._by_priority(Pool(ANY_PRIORITY, outside_budgets, staying))
+
+    def _by_priority(self, most: Pool) -> Iterator[Pool]:
+        priorities = self._potential.priorities_of(self._potential.of(most, self._here))
+        pools = [most._replace(highest=price) for price in priorities]
+        low, high = 0, len(pools) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self._fits_if(self._potential.of(pools[middle], self._here)):
+                high = middle
+            else:
+                low = middle + 1
+        yield from pools[low:]
+
+    def _fits_if(self, chosen: BoolArray) -> bool:
+        return self._preemptor.fits(self._potential.shares(chosen), self.candidate.place)
+
+    def _from(self, pool: Pool) -> Victims | None:
+        slots = self._slots()
+        eviction_sets = EvictionSets(self._potential, slots, pool, self._here)
+        pod_class, needed = self._preemptor.largest_class
+        effort = self._preemptor.trial.effort
+        while effort.may_begin() and eviction_sets.choose(
+            needed, (pod_class, self.candidate.place, pool)
+        ):
+            if self._fits(eviction_sets.victims):
+                return eviction_sets.victims
+            needed = slots.total + 1
+        everyone = self._costs.with_gangs(
+            self._potential.victims(self._potential.of(pool, self._here))
+        )
+        return everyone if everyone is not None and self._fits(everyone) else None
+
+    def _reprieved(self, victims: Victims) -> Victims:
+        """Put back the victims that are not needed, the most valuable first."""
+        before = None
+        # A pod that the preemptor needs in place may have to come back before others can.
+        while before != len(victims) and (before is None or self._preemptor.leans_on):
+            before = len(victims)
+            victims = self._once_reprieved(victims)
+        return victims
+
+    def _once_reprieved(self, victims: Victims) -> Victims:
+        slots = self._slots()
+        units = self._costs.units(victims)
+        slots.evict(units)
+        _, needed = self._preemptor.largest_class
+        effort = self._preemptor.trial.effort
+        kept: set[GangKey] = set()
+        for unit in self._costs.most_valuable_first(units):
+            if unit.gang in kept:
+                continue
+            effort.spend(LOOKS)
+            if unit.gang in self._costs.steps:
+                kept.add(unit.gang)
+            # Without slots enough for the largest class there is no need to look closer.
+            if slots.total_with([unit]) < needed:
+                continue
+            if effort.is_used_up():
+                break
+            fewer = {uid: each for uid, each in victims.items() if uid not in unit.uids}
+            if self._suits(fewer):
+                slots.restore([unit])
+                victims = fewer
+                # The step that goes before it may be spared, too.
+                kept.discard(unit.gang)
+        return victims

@@ -1,0 +1,382 @@
+"""Few victims: the cheapest set of all, by branch and bound.
+
+Costs only grow with more victims. So three kinds of sets are skipped: a set that costs as much as
+the best one known; a set that would, with the least cost of the victims that it still lacks; and a
+set that would not make room even with all undecided victims. Of victims that free the same room the
+cheaper are evicted first.
+
+A preemptor that fits still fits with more victims gone, except for victims that it may need where
+they are (`tied`): they are decided first, and until then no set is skipped by that rule.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.queues import FlavorResource
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit, Portion
+from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
+from gang_scheduler.scheduler.preemption.needs import (
+    NONE,
+    Needs,
+    cheapest_share,
+    lowest_that_suffice,
+)
+from gang_scheduler.scheduler.preemption.search import choices
+from gang_scheduler.scheduler.preemption.search.choices import Choice
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, VictimCosts, Victims
+
+MOST_LOSSES: Final = 16
+FEW: Final = 5
+"""Of so many units any number may be spared at once; of more, only pairs are tried."""
+PAIRS: Final = 2
+LOOKS: Final = 3
+"""What it costs to look at one set of victims, beside the trials whether the preemptor fits."""
+
+Fits = Callable[[Sequence[EvictionUnit]], bool]
+Key = tuple[Any, ...]
+Places = tuple[int, ...]
+"""Choices, by their places in the sequence of all."""
+
+
+class Problem(NamedTuple):
+    """The choices in a domain, what the preemptor needs there, and the test whether it fits.
+
+    Sets that cost more than `bound` are not searched. `counts`: counting alone says exactly what
+    fits, and not only what cannot. With a `judge` a set must be allowed, too.
+    """
+
+    choices: Sequence[Choice]
+    needs: Needs
+    nodes: NodeTable
+    costs: VictimCosts
+    fits: Fits
+    bound: Cost | None = None
+    counts: bool = False
+    judge: Judge | None = None
+
+
+class Answer(NamedTuple):
+    """The cheapest eviction units; None if no set makes room. Exact unless `cut_off`."""
+
+    units: tuple[EvictionUnit, ...] | None
+    cut_off: bool
+
+
+def cheapest(problem: Problem, effort: Effort) -> Answer:
+    """Return the cheapest choices that make room, or the best found before looks were used up."""
+    return _Search(problem, effort).run()
+
+
+class _Branch(NamedTuple):
+    """What is decided: the choices `chosen` for eviction, and those `left` to decide; others stay.
+
+    `free` is what is free on the rows of the needs without the chosen pods. `at_best` are the
+    places there if all of `left` were evicted, too; None if not computed yet.
+    """
+
+    chosen: Places
+    left: Places
+    free: IntArray
+    at_best: IntArray | None = None
+
+
+class _Search:
+    def __init__(self, problem: Problem, effort: Effort) -> None:
+        self.best: tuple[EvictionUnit, ...] | None = None
+        self.cut_off = False
+        self._least: Cost | None = None
+        self._problem = problem
+        self._effort = effort
+        self._choices = problem.choices
+        self._costs = problem.costs
+        self._needs = problem.needs
+        self._fit: dict[frozenset[int], bool] = {}
+        self._judge = problem.judge
+        traits = self._judge.traits if self._judge is not None else None
+        self._better = choices.better(problem.choices, traits)
+        units = [each.unit for each in problem.choices]
+        self._used = _used(units, problem.needs, problem.nodes)
+        self._parts = problem.needs.parts(self._used)
+        self._priorities = [each.highest_priority for each in units]
+        self._classes = [each.lowest_class for each in units]
+        self._shares = [each.share for each in units]
+        self._breaks = [
+            int(each.unit.going > 0 and not each.of_surplus) for each in problem.choices
+        ]
+        self._unprotected = [each.unprotected for each in units]
+        self._work = [each.lost_work for each in units]
+        self._pods = [each.going for each in units]
+        self._under_budget = any(each.covered or each.overlapping for each in units)
+        # Where budgets overlap, one more victim may cost less beside others: no bound is known.
+        self._foreseen = self._under_budget and not any(each.overlapping for each in units)
+
+    def run(self) -> Answer:
+        """Look at every set that could be the cheapest."""
+        everyone = tuple(range(len(self._choices)))
+        self._branch(_Branch((), everyone, self._needs.free))
+        return Answer(self.best, self.cut_off)
+
+    def _branch(self, at: _Branch) -> None:
+        """Decide on the choices that are left, after the chosen ones."""
+        self._effort.spend(LOOKS)
+        if self.cut_off or not self._effort.may_go_on():
+            self.cut_off = True
+            return
+        tally = self._tally(at.chosen)
+        if self._is_dear(tally.cost):
+            return
+        there = self._needs.places(at.free)
+        lacking = self._needs.lacking(there)
+        if self._is_enough(at.chosen, lacking) and self._take(at.chosen, tally.cost):
+            return
+        for each in self._branches(at, tally, there, lacking):
+            self._branch(each)
+
+    def _is_enough(self, chosen: Places, lacking: IntArray) -> bool:
+        """Return whether there is room and quota without the chosen units."""
+        if int(lacking.max()) > 0 or self._short(chosen):
+            return False
+        return self._fits(chosen)
+
+    def _take(self, chosen: Places, cost: Cost) -> bool:
+        """Keep a set if it is the best so far; return whether it is allowed.
+
+        More victims can make allowed what was not: another queue may go when the own one does.
+        """
+        if self._judge is not None:
+            victims = self._victims(chosen)
+            classes = self._judge.classes(victims)
+            if classes is None:
+                return False
+            cost = self._judge.cost(cost, victims, classes)
+            if self._is_dear(cost) or not self._needs_all(chosen):
+                return True
+        self.best = tuple(self._choices[each].unit for each in chosen)
+        self._least = cost
+        return True
+
+    def _needs_all(self, chosen: Places) -> bool:
+        """Return whether nothing can be spared: several units together if there are few."""
+        at_once = len(chosen) if len(chosen) <= FEW else PAIRS
+        spared = (each for n in range(1, at_once + 1) for each in combinations(chosen, n))
+        return not any(map(self._is_allowed, self._fewer(chosen, spared)))
+
+    def _fewer(self, chosen: Places, spared: Iterable[Places]) -> Iterator[Places]:
+        """Yield what is left, and for gangs that are broken, surplus of one in its place."""
+        for some in spared:
+            rest = tuple(each for each in chosen if each not in some)
+            yield rest
+            [first, *others] = some
+            one = self._choices[first]
+            gang = one.gang
+            if (one.whole or one.steps) and not others:
+                yield from ((*rest, place) for place in self._fewer_steps(one))
+            if one.whole and not others:
+                for singles in self._surplus_of(gang):
+                    yield (*rest, *singles)
+
+    def _surplus_of(self, gang: GangKey) -> Iterator[Places]:
+        """Yield the surplus that a gang can lose: the first pods of each portion, any number."""
+        singles: dict[Portion, list[int]] = {}
+        for place, each in enumerate(self._choices):
+            if each.single and each.gang == gang:
+                singles.setdefault(each.portion, []).append(place)
+        ways = [
+            [places[:number] for number in range(self._costs.surplus(portion) + 1)]
+            for portion, places in singles.items()
+        ]
+        for some in product(*ways):
+            if any(some):
+                yield tuple(place for places in some for place in places)
+
+    def _fewer_steps(self, one: Choice) -> Iterator[int]:
+        """Yield the choices of fewer steps of a gang than one of it."""
+        for place, each in enumerate(self._choices):
+            if each.steps and each.gang == one.gang and len(each.unit) < len(one.unit):
+                yield place
+
+    def _is_allowed(self, chosen: Places) -> bool:
+        """Return whether there is room and quota without these, and they are allowed to go."""
+        free = self._needs.free + self._used[list(chosen)].sum(axis=0)
+        lacking = self._needs.lacking(self._needs.places(free))
+        if self._judge is None or not self._is_enough(chosen, lacking):
+            return False
+        return self._judge.classes(self._victims(chosen)) is not None
+
+    def _victims(self, chosen: Places) -> Victims:
+        return victims_of(self._choices[each].unit for each in chosen)
+
+    def _short(self, chosen: Places) -> Mapping[FlavorResource, int]:
+        """Return what lacks of quota without the chosen units."""
+        return {} if self._judge is None else self._judge.lacking(self._victims(chosen))
+
+    def _branches(
+        self, at: _Branch, tally: Tally, there: IntArray, lacking: IntArray
+    ) -> Iterator[_Branch]:
+        """Yield the branches with and without the most promising choice that is left.
+
+        No branch if no set that makes room for less can follow.
+        """
+        if not at.left:
+            return
+        at_best = at.at_best
+        if at_best is None:
+            at_best = self._needs.places(at.free + self._used[list(at.left)].sum(axis=0))
+            if int(self._needs.lacking(at_best).max()) > 0:
+                return
+        if self._short((*at.chosen, *at.left)):
+            return
+        tied = [each for each in at.left if self._choices[each].tied]
+        if int(lacking.max()) > 0:
+            gains, left = self._gaining(at, there, at_best, lacking)
+            if not left or self._is_dear(self._at_least(tally, left, gains, int(lacking.max()))):
+                return
+        elif self._judge is not None and (short := self._short(at.chosen)):
+            gains, left, most = *self._freeing(at.left, short), max(short.values())
+            if self._judge.counts and self._is_dear(self._at_least(tally, left, gains, most)):
+                return
+        elif tied or self._fits((*at.chosen, *at.left)):
+            # There are places enough, and still not all members fit.
+            gains, left = [1.0] * len(at.left), at.left
+        else:
+            return
+        first = tied[0] if tied else min(zip(self._keys(tally, left, gains), left, strict=True))[1]
+        others = tuple([each for each in left if each != first])
+        beside = self._beside(first, at.chosen, others)
+        known = at_best if len(beside) + 1 == len(at.left) else None
+        yield _Branch((*at.chosen, first), beside, at.free + self._used[first], known)
+        worse = tuple([each for each in others if first not in self._better[each]])
+        yield _Branch(at.chosen, worse, at.free)
+
+    def _gaining(
+        self, at: _Branch, there: IntArray, at_best: IntArray, lacking: IntArray
+    ) -> tuple[list[float], Places]:
+        """Return the gains for the floor that lacks most, and the choices left that gain anything.
+
+        Members that differ may need more than counting says: then every choice is kept.
+        """
+        some = list(at.left)
+        floors = np.flatnonzero(lacking > 0).tolist()
+        gains = [
+            self._needs.gains(each, at.free, there, at_best, self._parts[each, some])
+            for each in floors
+        ]
+        most = gains[floors.index(int(lacking.argmax()))].tolist()
+        useful = np.max(gains, axis=0).tolist()
+        kept = [
+            (gain, each)
+            for gain, use, each in zip(most, useful, some, strict=True)
+            if use > 0 or self._choices[each].tied or not self._problem.counts or self._judge
+        ]
+        return [gain for gain, _ in kept], tuple([each for _, each in kept])
+
+    def _freeing(
+        self, left: Places, short: Mapping[FlavorResource, int]
+    ) -> tuple[list[float], Places]:
+        """Return what each choice frees of the quota that lacks most."""
+        most = max(short, key=lambda key: (short[key], key))
+        units = (self._choices[each].unit for each in left)
+        freed = [self._judge.freed(each) if self._judge else {} for each in units]
+        return [float(each.get(most, 0)) for each in freed], left
+
+    def _at_least(self, tally: Tally, left: Places, gains: Sequence[float], lacking: int) -> Cost:
+        """Return the least cost of the set once it has grown by the places that are lacking."""
+        now = tally.cost
+        price = lowest_that_suffice([self._priorities[each] for each in left], gains, lacking)
+        breaks = cheapest_share([self._breaks[each] for each in left], gains, lacking)
+        over = cheapest_share(self._over(tally, left), gains, lacking) if self._foreseen else 0
+        unprotected, work, pods = (
+            cheapest_share([weights[each] for each in left], gains, lacking)
+            for weights in (self._unprotected, self._work, self._pods)
+        )
+        least = self._lowest_class(left, gains, lacking) if self._judge is not None else 0
+        return Cost(
+            over_budget=now.over_budget + over,
+            highest_class=max(now.highest_class, least),
+            highest_priority=max(now.highest_priority, price),
+            least_share=now.least_share,
+            broken=now.broken + breaks,
+            touched=now.touched + breaks,
+            unprotected=now.unprotected + unprotected,
+            lost_work=now.lost_work + work,
+            pods=now.pods + pods,
+        )
+
+    def _lowest_class(self, left: Places, gains: Sequence[float], lacking: int) -> int:
+        return lowest_that_suffice([self._classes[each] for each in left], gains, lacking)
+
+    def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
+        """Yield sort keys that find good sets soon: the cheapest choice for each place first."""
+        over = self._over(tally, left) if self._under_budget else [0] * len(left)
+        for each, beyond, gain in zip(left, over, gains, strict=True):
+            made = max(gain, NONE)
+            yield (
+                beyond,
+                self._classes[each],
+                self._priorities[each],
+                self._shares[each],
+                self._breaks[each] / made,
+                self._unprotected[each] / made,
+                self._work[each] / made,
+                self._pods[each] / made,
+            )
+
+    def _over(self, tally: Tally, left: Places) -> list[int]:
+        """Return for each choice left how many pods more are beyond a budget with it."""
+        before = tally.cost.over_budget
+        units = (self._choices[each].unit for each in left)
+        return [tally.with_more([each]).over_budget - before for each in units]
+
+    def _beside(self, taken: int, chosen: Places, others: Places) -> Places:
+        """Return the choices that can go beside `taken`: of an elastic gang some pods, or all."""
+        one = self._choices[taken]
+        if not one.of_surplus and not one.whole:
+            return others
+        beside = (self._choices[each] for each in (*chosen, taken))
+        numbers = Counter(each.portion for each in beside if each.single and each.gang == one.gang)
+        return tuple(
+            each
+            for each in others
+            if self._choices[each].gang != one.gang
+            or (one.single and self._has_more(self._choices[each], numbers))
+        )
+
+    def _has_more(self, choice: Choice, numbers: Mapping[Portion, int]) -> bool:
+        """Return whether a single pod is surplus beside so many others of its gang."""
+        number = numbers.get(choice.portion, 0)
+        return choice.single and number < self._costs.surplus(choice.portion)
+
+    def _tally(self, chosen: Places) -> Tally:
+        tally = self._costs.tally()
+        tally.add([self._choices[each].unit for each in chosen])
+        return tally
+
+    def _is_dear(self, cost: Cost) -> bool:
+        """Return whether no set of this cost, or a higher one, is worth finding."""
+        bound = self._problem.bound
+        if bound is not None and cost > bound:
+            return True
+        return self._least is not None and cost >= self._least
+
+    def _fits(self, chosen: Places) -> bool:
+        key = frozenset(chosen)
+        if key not in self._fit:
+            self._fit[key] = self._problem.fits([self._choices[each].unit for each in chosen])
+        return self._fit[key]
+
+
+def _used(units: Sequence[EvictionUnit], needs: Needs, nodes: NodeTable) -> IntArray:
+    """Return what each eviction unit frees on rows of the needs: units by rows by resources."""
+    used = np.zeros((len(units), *needs.free.shape), dtype=np.int64)
+    for place, each in enumerate(units):
+        rows, freed = each.usage(nodes)[:2]
+        there = np.isin(rows, needs.rows)
+        used[place, np.searchsorted(needs.rows, rows[there])] = freed[there]
+    return used

@@ -1,0 +1,167 @@
+"""Many victims where there are queues: the first that suffice in some order.
+
+The cheapest go first, and of queues that cost the same the one that borrows most as others have
+gone. What must not go with the others is left out, and the next ones take its place.
+"""
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from operator import itemgetter
+from typing import Final
+
+from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.preemption.eviction_units import Portion
+from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
+from gang_scheduler.scheduler.preemption.search import choices
+from gang_scheduler.scheduler.preemption.search.choices import Choice
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
+
+MOST_ROUNDS: Final = 16
+"""How often victims are left out, and others tried."""
+MOST_CHOICES: Final = 512
+"""How many choices are evicted for one gang at most."""
+FIRST: Final = 16
+"""How many choices are put in order at first."""
+ANY_NUMBER: Final = 2**31
+
+Fits = Callable[[Victims], bool]
+
+
+def allowed(
+    bound_pods: Iterable[BoundPod], costs: VictimCosts, judge: Judge, fits: Fits
+) -> Victims | None:
+    """Return victims that are allowed, and leave room and quota enough; None if none are found."""
+    there = choices.choices_of(bound_pods, costs, ANY_NUMBER) or []
+    own = [each for each in there if judge.held[each.gang].ref == judge.rights.claim.ref]
+    orders = [_Order([there], costs, judge)]
+    if 0 < len(own) < len(there):
+        # Others may go by right once those of the own queue do.
+        first = {each.gang for each in own}
+        others = [each for each in there if each.gang not in first]
+        orders.append(_Order([own, others], costs, judge))
+    found = (_first_allowed(order, judge, fits) for order in orders)
+    known = [each for each in found if each is not None]
+    return min(
+        known,
+        key=lambda each: judge.cost(costs.cost(each), each, judge.classes(each) or {}),
+        default=None,
+    )
+
+
+_Line = list[Choice]
+"""Choices of one queue, the next at the end."""
+
+
+class _Order:
+    """Choices by what they cost apart; of the same class and priority, queues by turns.
+
+    Those of one part before those of the next. As many are put in order as are asked for.
+    """
+
+    def __init__(self, parts: Iterable[Iterable[Choice]], costs: VictimCosts, judge: Judge) -> None:
+        self._judge = judge
+        self._levels = [each for part in parts for each in _levels(part, costs, judge)]
+        self._number = sum(len(line) for lines in self._levels for line in lines)
+        self._known: list[Choice] = []
+
+    def without(self, gone: Collection[GangKey], number: int) -> list[Choice]:
+        """Return so many of the first choices that are not of these gangs, or all of them."""
+        while True:
+            found = [each for each in self._known if each.gang not in gone]
+            if len(found) >= number or len(self._known) == self._number:
+                return found[:number]
+            self._known = self._first(max(FIRST, 2 * len(self._known)))
+
+    def _first(self, number: int) -> list[Choice]:
+        found: list[Choice] = []
+        for lines in self._levels:
+            if len(found) < number:
+                found += _drained(lines, self._judge, number - len(found))
+        return found
+
+
+def _levels(there: Iterable[Choice], costs: VictimCosts, judge: Judge) -> Iterator[list[_Line]]:
+    """Yield the lines of the queues for each class and priority, the lowest first."""
+    levels: dict[tuple[int, ...], dict[QueueRef, list[tuple[Cost, Choice]]]] = {}
+    for each in there:
+        cost = costs.tally().with_more([each.unit])
+        level = cost.over_budget, each.unit.lowest_class, each.unit.highest_priority
+        lines = levels.setdefault(level, {})
+        lines.setdefault(judge.held[each.gang].ref, []).append((cost, each))
+    numbers: Counter[Portion] = Counter()
+    for reached in sorted(levels):
+        lines = levels[reached]
+        for line in lines.values():
+            line.sort(key=itemgetter(0), reverse=True)
+        some = sorted(lines.values(), key=lambda line: line[0][0], reverse=True)
+        yield [_within_surplus([each for _, each in line], costs, numbers) for line in some]
+
+
+def _within_surplus(line: _Line, costs: VictimCosts, numbers: Counter[Portion]) -> _Line:
+    """Return a line without single pods that a gang cannot do without; count those that go."""
+    kept = []
+    for each in reversed(line):
+        numbers[each.portion] += each.single
+        if not each.single or numbers[each.portion] <= costs.surplus(each.portion):
+            kept.append(each)
+    return kept[::-1]
+
+
+def _drained(lines: Iterable[_Line], judge: Judge, most: int) -> list[Choice]:
+    """Return choices by turns: the next one is of the queue that borrows most by then."""
+    left = [list(line) for line in lines if line]
+    if len(left) == 1:
+        return left[0][::-1][:most]
+    order: list[Choice] = []
+    with judge.draining() as drained:
+        heap = [(drained.rank(some[-1].unit), number) for number, some in enumerate(left)]
+        heapq.heapify(heap)
+        while heap and len(order) < most:
+            _, number = heapq.heappop(heap)
+            order.append(left[number].pop())
+            drained.take(order[-1].unit)
+            if left[number]:
+                heapq.heappush(heap, (drained.rank(left[number][-1].unit), number))
+    return order
+
+
+def _first_allowed(order: _Order, judge: Judge, fits: Fits) -> Victims | None:
+    gone: set[GangKey] = set()
+    for _ in range(MOST_ROUNDS):
+        victims = _first_enough(order, gone, judge, fits)
+        if victims is None:
+            return None
+        illegal = judge.judged(victims).illegal
+        if not illegal:
+            return victims
+        gone |= illegal
+    return None
+
+
+def _first_enough(
+    order: _Order, gone: Collection[GangKey], judge: Judge, fits: Fits
+) -> Victims | None:
+    """Return the fewest first choices that leave room and quota enough: doubled, then bisected."""
+
+    def first(number: int) -> Victims:
+        return victims_of(each.unit for each in order.without(gone, number))
+
+    def suffice(number: int) -> bool:
+        victims = first(number)
+        return not judge.lacking(victims) and fits(victims)
+
+    low, high = 0, 1
+    while not suffice(high):
+        if high == MOST_CHOICES or len(order.without(gone, high)) < high:
+            return None
+        low, high = high + 1, min(2 * high, MOST_CHOICES)
+    while low < high:
+        middle = (low + high) // 2
+        if suffice(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return first(high)

@@ -1,0 +1,147 @@
+"""The pods that each group of a cycle may evict, kept for the groups that may evict the same."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from gang_scheduler.model.affinity.pod_affinity import PodSelector
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption.departures import Departures
+from gang_scheduler.scheduler.preemption.judge import Judge
+from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
+from gang_scheduler.scheduler.preemption.preemptor import VICTIMS
+from gang_scheduler.scheduler.preemption.search.cheapest import ANY_PRIORITY
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
+from gang_scheduler.scheduler.rights.claims import Claim
+from gang_scheduler.scheduler.rights.rounds import Rounds
+from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.trial import Trial
+
+NO_GANGS: Final[frozenset[GangKey]] = frozenset()
+
+PODS_A_LOOK: Final = 2
+"""How many potential victims are looked at in the time of a look."""
+
+MOST_LOOKS: Final = 1_500
+"""Looks that all potential victims of one gang count as at most."""
+
+_VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
+"""Up to which priority pods may be evicted, the gangs that are spared, and the pods that are."""
+
+
+class VictimPools:
+    """What may be evicted for a group: pods of lower priority, or those that queues give it."""
+
+    def __init__(
+        self, snapshot: Snapshot, trial: Trial, profile: Profile, departures: Departures
+    ) -> None:
+        self._taken_at = snapshot.taken_at
+        self._bound_pods = snapshot.bound_pods or BoundPods()
+        self._trial = trial
+        self._profile = profile
+        self._departures = departures
+        self._by_priority: dict[_VictimsKey, PotentialVictims] = {}
+        self._leant_on: frozenset[PodSelector] = frozenset()
+
+    def below(self, group: GangGroup) -> PotentialVictims | None:
+        """Return the pods of lower priority that a group may evict; None if there are none."""
+        below = group.priority - self._profile.preemption.min_difference
+        if self._lowest is None or self._lowest > below:
+            return None
+        own = self.own(group)
+        key = below, own, self._leant_on
+        if key not in self._by_priority:
+            # Priorities only fall from one group to the next.
+            self._by_priority = {
+                key: each for key, each in self._by_priority.items() if key[0] == below
+            }
+            spared = _sparing(own, self._leant_on, self._bound_pods)
+            potential = PotentialVictims(
+                VictimCosts(spared, below, self._taken_at), self._trial.nodes
+            )
+            self._by_priority[key] = potential
+            potential.leave(self._departures.victims)
+        return self._by_priority[key]
+
+    def by_rights(
+        self,
+        group: GangGroup,
+        units: Sequence[PlacementUnit],
+        claim: Claim,
+        rounds: Rounds | None,
+        memory: Memory,
+    ) -> PotentialVictims | None:
+        """Return the pods that the group may have a right to evict; None if there are none."""
+        self._trial.effort.begin(units[0].gangs[0].key, VICTIMS)
+        if rounds is None or not rounds.reaches_any(claim):
+            return None  # Then it need not be found out of what room lacks.
+        if not self._trial.effort.may_begin():
+            return None
+        resources = self._departures.preemptor(units).lacking_resources()
+        judge = Judge(rounds, rounds.rights(claim, resources), memory)
+        if not judge.held:
+            return None
+        members = [each for gang in judge.held for each in rounds.members(gang)]
+        # Never so much that the search itself could not begin.
+        self._trial.effort.spend(min(len(members) // PODS_A_LOOK, MOST_LOOKS))
+        spared = _sparing(
+            self.own(group), self._leant_on, replace(self._bound_pods, pods=tuple(members))
+        )
+        judge.costs = VictimCosts(spared, ANY_PRIORITY, self._taken_at, judge.standings())
+        potential = PotentialVictims(judge.costs, self._trial.nodes, judge)
+        potential.leave(self._departures.victims)
+        remaining = potential.victims(potential.remaining)
+        return None if not remaining or judge.lacking(remaining) else potential
+
+    def leave(self, victims: Sequence[BoundPod]) -> None:
+        """Note pods that are evicted: no group may evict them again."""
+        for potential in self._by_priority.values():
+            potential.leave(victims)
+
+    def spare(self, nominations: Sequence[Bind]) -> None:
+        """Note room that is reserved: the pods that its members must have near have to stay."""
+        self._leant_on |= _affinities(nominations)
+
+    def own(self, group: GangGroup) -> frozenset[GangKey]:
+        """Return the gangs of the group that have pods on nodes: a group never evicts its own."""
+        # Most gangs are groups by themselves, and need not be looked for among all on nodes.
+        return group.declared & self._bound if group.declared else NO_GANGS
+
+    @functools.cached_property
+    def _bound(self) -> frozenset[GangKey]:
+        return frozenset(each.gang for each in self._bound_pods.pods)
+
+    @functools.cached_property
+    def _lowest(self) -> int | None:
+        """The lowest priority of any pod that may be evicted."""
+        evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
+        return min(evictable, default=None)
+
+
+def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
+    """Return the selectors of the pods that members must have near: those pods must stay."""
+    pod_affinity = (bind.pod.pod_class.pod_affinity for bind in binds)
+    affinities = (each.affinity for each in pod_affinity if each is not None)
+    return frozenset(each.selector for each in affinities if each is not None)
+
+
+def _sparing(
+    own: frozenset[GangKey], leant_on: frozenset[PodSelector], bound_pods: BoundPods
+) -> BoundPods:
+    """Return the bound pods, none evictable of the preemptor's own group or of `leant_on`."""
+    if not own and not leant_on:
+        return bound_pods
+    spared = (
+        replace(each, evictable=False)
+        if each.gang in own or leant_on & each.pod.pod_class.selected_by
+        else each
+        for each in bound_pods.pods
+    )
+    return replace(bound_pods, pods=tuple(spared))

@@ -1,0 +1,177 @@
+"""Snapshots of clusters as files: a header, then an object a line, in most cases compressed.
+
+What a snapshot holds was in a cluster as it is there: nothing is filled in, and nothing is made of
+its workloads any more. `inspection.snapshots` writes them.
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+from msgspec import field
+from pydantic import ValidationError
+
+from gang_scheduler.api.parsing import InvalidField, shortened
+from gang_scheduler.decode import fields
+from gang_scheduler.settings import Policy
+from gang_scheduler.simulation import syntax
+
+KIND: Final = "SnapshotHeader"
+API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
+LIVE, FILES = "live", "files"
+MOST_BYTES: Final = 4 * 2**30
+"""How large a compressed file may become: a small one can be made that fills any memory."""
+_GZIP: Final = b"\x1f\x8b"
+_CHUNK: Final = 2**20
+
+
+class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """The first line of a snapshot.
+
+    `version` is that of what wrote it, `kubernetes` that of the API server. `source` is `live`, or
+    `files` where the objects were manifests. `profile` are the settings that decided, those of
+    `profileOf`. `counts` are how many objects there are, by the name of each kind that was served;
+    `notReadable` are the kinds that could not be read. With a `namespace`, what is in others is
+    there as anonymous usage of nodes.
+    """
+
+    kind: str
+    api_version: str
+    version: str
+    taken_at: str
+    kubernetes: str = ""
+    source: str = LIVE
+    namespace: str = ""
+    anonymized: bool = False
+    profile: dict[str, Any] = field(default_factory=dict)
+    profile_of: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+    not_readable: list[str] = field(default_factory=list)
+
+    @property
+    def at(self) -> int:
+        """When the snapshot was taken, in seconds since the epoch."""
+        return fields.timestamp(self.taken_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object of a snapshot of a cluster, as it was there. `number` is its line in the file."""
+
+    file: str
+    number: int
+    raw: bytes
+    header: Header
+
+    @property
+    def place(self) -> str:
+        """Where the object stands, for messages."""
+        return f"{self.file}: line {self.number}"
+
+
+class UnreadableLine(ValueError):  # noqa: N818 - names what is wrong, like InvalidField
+    """A line that cannot be read; the message says which, and what is wrong."""
+
+
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
+_KIND: Final = msgspec.json.Decoder(_Kind)
+_HEADER: Final = msgspec.json.Decoder(Header)
+
+
+def unpacked(raw: bytes) -> bytes:
+    """Return the content of a file, compressed or not. Raises ValueError for a broken one."""
+    if not raw.startswith(_GZIP):
+        return raw
+    parts, size = [], 0
+    try:
+        with gzip.open(io.BytesIO(raw)) as file:
+            while part := file.read(_CHUNK):
+                size += len(part)
+                if size > MOST_BYTES:
+                    raise ValueError(f"has more than {MOST_BYTES} bytes")
+                parts.append(part)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"is no whole gzip file: {error}") from error
+    return b"".join(parts)
+
+
+def header_of(file: str, content: bytes) -> Header | None:
+    """Return the header of a snapshot; None for any other file. Raises UnreadableLine."""
+    line = content[: content.find(b"\n") + 1 or len(content)].strip()
+    if not line.startswith(b"{") or KIND.encode() not in line:
+        return None
+    try:
+        if _KIND.decode(line).kind != KIND:
+            return None
+        return _checked(_HEADER.decode(line))
+    except (msgspec.DecodeError, InvalidField) as error:
+        raise UnreadableLine(f"{file}: line 1: {error}") from error
+
+
+def _checked(header: Header) -> Header:
+    """Return the header. Raises InvalidField for one that is not of this format."""
+    if header.api_version != API_VERSION:
+        raise InvalidField("apiVersion", header.api_version, f"must be {API_VERSION}")
+    fields.timestamp(header.taken_at, "takenAt")
+    return header
+
+
+def lines(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the text of each line that is not empty."""
+    for number, line in enumerate(io.BytesIO(content), start=1):
+        if text := line.strip():
+            yield number, text
+
+
+def value(file: str, number: int, line: bytes) -> dict[str, Any]:
+    """Return the object of a line, without nulls, which count as absent. Raises UnreadableLine."""
+    try:
+        found = msgspec.json.decode(line, type=dict[str, Any])
+        # Most lines have none, and to look at each value takes many times as long.
+        return next(syntax.values(line.decode())) if b"null" in line else found
+    except (
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+        syntax.UnreadableText,
+    ) as error:
+        raise UnreadableLine(f"{file}: line {number}: {error}") from error
+
+
+def header_among(found: Iterable[object]) -> Header | None:
+    """Return the header of the first snapshot among what was read."""
+    headers = (getattr(each, "header", None) for each in found)
+    return next((each for each in headers if each is not None), None)
+
+
+def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, ...]]:
+    """Return the settings of a snapshot, less those that are `given`, and what to say of that.
+
+    Raises InvalidField for settings that make no sense.
+    """
+    if header is None or not header.profile:
+        return given, ()
+    known = {name: each for name, each in header.profile.items() if name in Policy.model_fields}
+    flags = {name: getattr(given, name) for name in given.model_fields_set}
+    try:
+        policy = Policy(**known | flags)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, ("profile", *first["loc"])))
+        raise InvalidField(
+            where, first["input"], f"is wrong ({shortened(first['msg'])})"
+        ) from error
+    of = f" of {header.profile_of}" if header.profile_of else ""
+    notes = [f"settings{of} as in the snapshot, taken at {header.taken_at}"]
+    if flags:
+        notes[0] += f", but for {', '.join(sorted(flags))}"
+    if strange := sorted(header.profile.keys() - known.keys()):
+        notes.append(f"settings that are not known here: {', '.join(strange)}")
+    return policy, tuple(notes)

@@ -1,0 +1,121 @@
+"""The one table of workloads: their versions, what they make, and when they have ended."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from gang_scheduler.api.kinds import GVR, JOB_SETS, JOBS
+from gang_scheduler.api.parsing import without_nulls
+from gang_scheduler.simulation.names import group_of
+from gang_scheduler.simulation.workloads import (
+    apps,
+    job_sets,
+    jobs,
+    kubeflow,
+    leader_worker_sets,
+    lifecycle,
+    mpi,
+    ray,
+    spark,
+    volcano,
+    wrappers,
+)
+from gang_scheduler.simulation.workloads.lifecycle import NO_PHASE, Phase
+from gang_scheduler.simulation.workloads.source import Source
+
+Body = Mapping[str, Any]
+
+
+class Row(NamedTuple):
+    """A kind. `versions` are those that its controller serves, best first.
+
+    `make` yields pods and objects on the way to pods, raising InvalidField for a workload that is
+    refused. `phase` is where in the status stands in a word what the workload does, with the words
+    after which nothing more comes of it; conditions count for all kinds.
+    """
+
+    kind: str
+    versions: tuple[GVR, ...]
+    make: Callable[[Source], Iterator[Body]]
+    phase: Phase = NO_PHASE
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Kind and API group."""
+        return self.kind, self.versions[0].group
+
+
+def _of(
+    kind: str,
+    name: str,
+    *versions: str,
+    make: Callable[[Source], Iterator[Body]],
+    phase: Phase = NO_PHASE,
+) -> Row:
+    """Return a row of a kind that is named as its CRD: PLURAL.GROUP."""
+    plural, _, group = name.partition(".")
+    return Row(kind, tuple(GVR(group, version, plural) for version in versions), make, phase)
+
+
+def _until(path: str, *ended: str) -> Phase:
+    return Phase(tuple(path.split(".")), frozenset(ended))
+
+
+ROWS: Final = (
+    Row("Job", (JOBS,), jobs.job),
+    _of("CronJob", "cronjobs.batch", "v1", make=jobs.cron_job),
+    Row("JobSet", (JOB_SETS,), job_sets.job_set),
+    _of("TrainJob", "trainjobs.trainer.kubeflow.org", "v1alpha1", make=job_sets.train_job),
+    _of("StatefulSet", "statefulsets.apps", "v1", make=apps.stateful_set),
+    _of("ReplicaSet", "replicasets.apps", "v1", make=apps.replica_set),
+    _of("Deployment", "deployments.apps", "v1", make=apps.deployment),
+    _of("PyTorchJob", "pytorchjobs.kubeflow.org", "v1", make=kubeflow.job),
+    _of("TFJob", "tfjobs.kubeflow.org", "v1", make=kubeflow.job),
+    _of("XGBoostJob", "xgboostjobs.kubeflow.org", "v1", make=kubeflow.job),
+    _of("PaddleJob", "paddlejobs.kubeflow.org", "v1", make=kubeflow.job),
+    _of("JAXJob", "jaxjobs.kubeflow.org", "v1", make=kubeflow.job),
+    _of("MPIJob", "mpijobs.kubeflow.org", "v2beta1", "v1", make=mpi.mpi_job),
+    _of("RayCluster", "rayclusters.ray.io", "v1", "v1alpha1", make=ray.ray_cluster),
+    _of(
+        *("RayJob", "rayjobs.ray.io", "v1", "v1alpha1"),
+        make=ray.ray_job,
+        phase=_until("jobDeploymentStatus", "Complete", "Failed"),
+    ),
+    _of("RayService", "rayservices.ray.io", "v1", "v1alpha1", make=ray.ray_service),
+    _of(
+        *("LeaderWorkerSet", "leaderworkersets.leaderworkerset.x-k8s.io", "v1"),
+        make=leader_worker_sets.leader_worker_set,
+    ),
+    _of(
+        *("Job", "jobs.batch.volcano.sh", "v1alpha1"),
+        make=volcano.job,
+        phase=_until(
+            *("state.phase", "Completing", "Completed", "Aborting", "Aborted"),
+            *("Terminating", "Terminated", "Failed"),
+        ),
+    ),
+    _of(
+        *("SparkApplication", "sparkapplications.sparkoperator.k8s.io", "v1beta2"),
+        make=spark.spark_application,
+        phase=_until("applicationState.state", "SUCCEEDING", "COMPLETED", "FAILING", "FAILED"),
+    ),
+    _of(
+        *("AppWrapper", "appwrappers.workload.codeflare.dev", "v1beta2"),
+        make=wrappers.app_wrapper,
+        phase=_until("phase", "Suspending", "Resetting", "Terminating", "Succeeded", "Failed"),
+    ),
+)
+_BY_KEY: Final = {each.key: each for each in ROWS}
+
+
+def made_of(source: Source) -> list[Body]:
+    """Return what the controller of a workload would still create; nothing for other kinds.
+
+    Raises InvalidField, also for a workload that does not start.
+    """
+    row = _BY_KEY.get((source.body["kind"], group_of(source.body["apiVersion"])))
+    if row is None:
+        return []
+    given = without_nulls(source.body)
+    plain = Source(given, source.present, source.from_cluster, source.uid, source.notes)
+    made = list(row.make(plain))
+    return made if lifecycle.is_started(plain, row.phase) else []

@@ -1,0 +1,196 @@
+"""One metric with its series: a record of the table, and what counts in it.
+
+prometheus_client has the values and writes them; here is which label sets there may be. It takes
+half a microsecond for each count that label sets are looked up here first.
+"""
+
+import abc
+import math
+import operator
+from collections.abc import Callable, Collection, Iterable
+from typing import ClassVar, Final, Generic, Literal, TypeVar
+
+import prometheus_client
+from prometheus_client import CollectorRegistry
+
+from gang_scheduler.telemetry.labels import Closed, Label
+
+MOST_LABEL_SETS: Final = 2000
+"""How many label sets a metric has at most."""
+MOST_OF_HISTOGRAM: Final = 250
+"""How many label sets a histogram has at most: each is as many series as there are buckets."""
+
+Values = tuple[str, ...]
+Series = Iterable[tuple[Values, float]]
+P = TypeVar("P", prometheus_client.Counter, prometheus_client.Gauge, prometheus_client.Histogram)
+
+# Each series would come twice, the second one with the time when it began.
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # it has no annotations
+
+
+class Family(abc.ABC, Generic[P]):
+    """A metric: what it is called and means, and its series.
+
+    `note` is what people read from it. `of_leader`: it says how the cluster is, and only the
+    replica that schedules shows it, so that a sum over all replicas is right.
+    """
+
+    type: ClassVar[Literal["counter", "gauge", "histogram"]]
+    most: ClassVar[int] = MOST_LABEL_SETS
+
+    def __init__(
+        self,
+        name: str,
+        about: str,
+        *labels: Label,
+        of_leader: bool = False,
+        buckets: Iterable[float] = (),
+        note: str = "",
+    ) -> None:
+        self.name: Final = name
+        self.about: Final = about
+        self.note: Final = note
+        self.labels_declared: Final = labels
+        self.label_names: Final = tuple(each.name for each in labels)
+        self.of_leader: Final = of_leader
+        self.buckets: Final = tuple(buckets)
+        self._is_exposed = False
+        self._made: P = self._make()
+        self._children: dict[Values, P] = {}
+        self._shown: set[Values] = set()
+        # What is beyond the bounds still tells the values of closed lists apart, if there is room.
+        closed = (each.bound.most + 1 for each in labels if isinstance(each.bound, Closed))
+        self._room = self.most - 1 - min(math.prod(closed), self.most // 10)
+
+    @abc.abstractmethod
+    def _make(self) -> P:
+        """Return what prometheus_client has for the metric."""
+
+    def expose(self, registry: CollectorRegistry) -> None:
+        """Have a registry show the metric from now on."""
+        if not self._is_exposed:
+            registry.register(self._made)
+        self._is_exposed = True
+
+    def labels(self, *values: str) -> P:
+        """Return the series of these values of its labels, or the one that it is folded into."""
+        found = self._children.get(values)
+        return found if found is not None else self._new(values)
+
+    def bounded(self, values: Values) -> Values:
+        """Return what the labels say of these values. May add a label set."""
+        if values in self._shown:
+            return values
+        pairs = zip(self.labels_declared, values, strict=True)
+        shown = tuple(label.bound.shown(value) for label, value in pairs)
+        if shown not in self._shown and len(self._shown) >= self._room:
+            pairs = zip(self.labels_declared, shown, strict=True)
+            shown = tuple(
+                value if isinstance(label.bound, Closed) else label.bound.other
+                for label, value in pairs
+            )
+        if shown not in self._shown and len(self._shown) >= self.most - 1:
+            shown = tuple(label.bound.other for label in self.labels_declared)
+        self._shown.add(shown)
+        if shown != values:
+            FOLDED.inc()
+        return shown
+
+    def _new(self, values: Values) -> P:
+        shown = self.bounded(values)
+        child: P = self._made.labels(*shown) if shown else self._made
+        if shown == values:
+            self._children[values] = child
+        return child
+
+    def remove(self, values: Values) -> None:
+        """Show a label set no more."""
+        self._children.pop(values, None)
+        self._shown.discard(values)
+        self._made.remove(*values)
+
+    def drop(self, label: str, gone: Collection[str]) -> None:
+        """Show no label set any more that has one of these values. A step for each label set."""
+        places = [at for at, name in enumerate(self.label_names) if name == label]
+        for values in [each for each in self._shown if any(each[at] in gone for at in places)]:
+            self.remove(values)
+
+
+class Counter(Family[prometheus_client.Counter]):
+    """Counts."""
+
+    type = "counter"
+
+    def _make(self) -> prometheus_client.Counter:
+        return prometheus_client.Counter(self.name, self.about, self.label_names, registry=None)
+
+    def inc(self, amount: float = 1) -> None:
+        """Count, where there are no labels."""
+        self._made.inc(amount)
+
+
+class Gauge(Family[prometheus_client.Gauge]):
+    """Says how much there is."""
+
+    type = "gauge"
+
+    def __init__(
+        self, name: str, about: str, *labels: Label, of_leader: bool = False, note: str = ""
+    ) -> None:
+        super().__init__(name, about, *labels, of_leader=of_leader, note=note)
+        self._parts: dict[str, tuple[tuple[Values, float], ...]] = {}
+
+    def _make(self) -> prometheus_client.Gauge:
+        return prometheus_client.Gauge(self.name, self.about, self.label_names, registry=None)
+
+    def set(self, value: float) -> None:
+        """Say how much there is, where there are no labels."""
+        self._made.set(value)
+
+    def show(
+        self,
+        series: Series,
+        merge: Callable[[float, float], float] = operator.add,
+        of: str = "",
+    ) -> None:
+        """Say how much there is of each label set, and nothing of any other.
+
+        What is folded into one series is merged. `of` is a part of what there is: other parts stay
+        as they were shown.
+        """
+        self._parts[of] = tuple(series)
+        series = [each for part in self._parts.values() for each in part]
+        for place, label in enumerate(self.labels_declared):
+            label.keep({values[place] for values, _ in series})
+        merged: dict[Values, float] = {}
+        for values, value in series:
+            shown = self.bounded(values)
+            merged[shown] = merge(merged[shown], value) if shown in merged else value
+        for values in self._shown - merged.keys():
+            self.remove(values)
+        for values, value in merged.items():
+            self.labels(*values).set(value)
+
+
+class Histogram(Family[prometheus_client.Histogram]):
+    """Counts how often values were as large as each bucket, or smaller."""
+
+    type = "histogram"
+    most = MOST_OF_HISTOGRAM
+
+    def _make(self) -> prometheus_client.Histogram:
+        return prometheus_client.Histogram(
+            self.name, self.about, self.label_names, buckets=self.buckets, registry=None
+        )
+
+    def observe(self, value: float) -> None:
+        """Count a value, where there are no labels."""
+        self._made.observe(value)
+
+
+Metric = Counter | Gauge | Histogram
+
+FOLDED: Final = Counter(
+    "pgs_metrics_folded_total",
+    "Values that were counted under other labels, since a metric had as many as it may.",
+)

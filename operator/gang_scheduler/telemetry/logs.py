@@ -1,0 +1,120 @@
+"""Logs: set up here, written by the loop and around it, never by the core."""
+
+import logging
+import sys
+
+import structlog
+
+from gang_scheduler.settings import LogFormat, Settings
+
+KINDS_NOT_SERVED = "Unresolved resources cannot be served"
+HANDSHAKE_FAILED = "Fatal error on SSL protocol"
+SOCKET_IN_USE = "is used by transport"
+WATCH_CLOSED = "an error occurred during closing of asynchronous generator"
+
+_own = logging.getLogger("gang_scheduler")
+
+
+def is_debugging() -> bool:
+    """Return whether lines of level debug are written: what costs much to say is said only then."""
+    return _own.isEnabledFor(logging.DEBUG)
+
+
+def be_quiet() -> None:
+    """Send only errors to stderr: of commands that print an answer, and keep no log."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+    )
+
+
+def configure(settings: Settings) -> None:
+    """Send our log lines, and the libraries' warnings, to stderr in the chosen format."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    shared: list[structlog.typing.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderer: structlog.typing.Processor = structlog.processors.JSONRenderer()
+    if settings.log_format is LogFormat.CONSOLE:
+        renderer = structlog.dev.ConsoleRenderer(colors=False)
+    structlog.configure(
+        processors=[*shared, structlog.processors.format_exc_info, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    _own.setLevel(level)
+    _route_standard_logging(level, shared, renderer)
+
+
+def _route_standard_logging(
+    level: int,
+    shared: list[structlog.typing.Processor],
+    renderer: structlog.typing.Processor,
+) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, _warn_of_retries],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                renderer,
+            ],
+        )
+    )
+    handler.addFilter(_is_no_repetition)
+    handler.addFilter(_is_no_abandoned_handshake)
+    handler.addFilter(_is_no_watch_cut_short)
+    handler.addFilter(_is_no_mistaken_socket)
+    logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
+    # Kopf logs every handled event at INFO, and every watch that ends and is opened again.
+    logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
+
+
+def _is_no_repetition(record: logging.LogRecord) -> bool:
+    """Drop what Kopf says of CRDs that are absent, several times a start: a line of ours has it."""
+    return not str(record.msg).startswith(KINDS_NOT_SERVED)
+
+
+def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
+    """Drop what uvloop says of a connection that was given up while TLS began.
+
+    It goes on with the handshake and finds its own transport closed. The attempt has ended with an
+    error of its own, which is told.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    is_closed = isinstance(error, RuntimeError) and "the handler is closed" in str(error)
+    return not (is_closed and str(record.msg).startswith(HANDSHAKE_FAILED))
+
+
+def _is_no_mistaken_socket(record: logging.LogRecord) -> bool:
+    """Drop what Kopf says of a watch whose new socket uvloop takes for an old one of that number.
+
+    It happens where many connections break at once. Kopf is started again, and a line says why.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, RuntimeError) and SOCKET_IN_USE in str(error))
+
+
+def _is_no_watch_cut_short(record: logging.LogRecord) -> bool:
+    """Drop what asyncio says of a watch of Kopf that it closes as the process ends.
+
+    Kopf's generators go on after they were told to end, where a connection breaks at that moment.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    went_on = isinstance(error, RuntimeError) and "didn't stop after athrow()" in str(error)
+    return not (went_on and str(record.msg).startswith(WATCH_CLOSED))
+
+
+def _warn_of_retries(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Make a warning of a request that Kopf repeats: Kopf logs an error.
+
+    An API server answers 429 for a moment to every request for a kind that was just installed.
+    """
+    if "failed; will retry" in str(event.get("event")):
+        event["level"] = "warning"
+    return event

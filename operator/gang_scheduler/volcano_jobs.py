@@ -1,0 +1,189 @@
+"""Lets the Jobs of Volcano that are ours have their pods created: writes the phase `Inqueue`.
+
+The controller of these Jobs creates pods only then. It is written when the queue would admit the
+gang, over no other phase than `Pending`.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+import structlog
+
+from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.workloads.volcano_pod_groups import JOB
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.queues import QueueRef, QueueSet
+from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.turns import unplaced
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.wire.queues import volcano
+
+LOOK_SECONDS: Final = 1.0
+PAUSE_SECONDS: Final = 30.0
+"""After a failure, and until a phase that was written should have been seen."""
+PENDING: Final = frozenset({"", "Pending"})
+IN_QUEUE: Final = "Inqueue"
+
+log = structlog.get_logger()
+
+
+class _Quota(NamedTuple):
+    """What queues are charged, with what the members will be that do not exist yet."""
+
+    forest: Forest
+    declared: QueueSet
+
+
+class VolcanoJobs:
+    """Looks at PodGroups of Jobs that wait, while `may_write()` says that we are the leader."""
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        events: Events,
+        *,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._events = events
+        self._may_write = may_write
+        self._clock = clock
+        self._ours: dict[str, bool] = {}
+        self._not_before: dict[str, float] = {}
+        self._written: set[str] = set()
+
+    async def run(self) -> None:
+        """Look now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._may_write():
+                with confined("write", "phases of Volcano"):
+                    await self.look()
+
+    async def look(self) -> None:
+        """Let those go on that their queues would admit, the oldest first."""
+        now = self._clock()
+        found = {each.uid: each for each in self._pod_groups()}
+        self._forget_others(found)
+        due = [each for each in found.values() if self._is_due(each, now)]
+        waiting = [each for each in due if await self._is_ours(each)]
+        if not waiting:
+            return
+        quota = self._quota(found.values(), int(now))
+        for each in sorted(waiting, key=lambda it: (it.created_at, it.uid)):
+            why = self._why_not(each, quota)
+            if why is None:
+                await self._let_go_on(each)
+            else:
+                self._tell(each, why)
+
+    def _pod_groups(self) -> Iterator[GangSpec]:
+        """Yield the PodGroups that were made for Jobs of Volcano."""
+        queue = self._cache.gang_queue
+        for uid, keys in queue.objects(VOLCANO_POD_GROUPS.name).items():
+            for key in keys:
+                spec = queue.infos[key].observed.specs.get(uid)
+                if spec is not None and spec.made_for and spec.made_for.source == JOB:
+                    yield spec
+
+    def _forget_others(self, found: dict[str, GangSpec]) -> None:
+        self._ours = {uid: each for uid, each in self._ours.items() if uid in found}
+        self._not_before = {uid: at for uid, at in self._not_before.items() if uid in found}
+        self._written &= found.keys()
+
+    def _is_due(self, spec: GangSpec, now: float) -> bool:
+        is_pending = spec.status.get("phase") in PENDING
+        return is_pending and now >= self._not_before.get(spec.uid, 0)
+
+    async def _is_ours(self, spec: GangSpec) -> bool:
+        """Return whether the Job of a PodGroup is for this scheduler: only the Job says it."""
+        known = self._ours.get(spec.uid)
+        if known is not None or spec.made_for is None:
+            return bool(known)
+        _, namespace, name = spec.made_for
+        try:
+            job = fields.read(await self._api.get(VOLCANO_JOBS, namespace, name), volcano.Job)
+        except (ApiError, InvalidField) as error:
+            self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS
+            log.warning("volcano_job_unread", job=f"{namespace}/{name}", error=str(error))
+            return False
+        is_ours = job.spec.scheduler_name in self._cache.schedulers
+        self._ours[spec.uid] = is_ours
+        return is_ours
+
+    # Quota.
+
+    def _quota(self, specs: Iterable[GangSpec], now: int) -> _Quota | None:
+        """Return what is left of quota beside those that were let go on and have no pods yet."""
+        state = self._cache.queue_state(now)
+        if state is None:
+            return None
+        quota = _Quota(Forest(state, self._cache.node_usage.table()), state.declared)
+        for each in specs:
+            ref = self._queue_of(each)
+            if ref is not None and self._is_expected(each):
+                _charge(quota, ref, each)
+        return quota
+
+    def _is_expected(self, spec: GangSpec) -> bool:
+        """Return whether the pods of a Job are about to be created."""
+        went_on = spec.uid in self._written or spec.status.get("phase") == IN_QUEUE
+        return went_on and not self._cache.gang_queue.infos[spec.key].observed.members
+
+    def _queue_of(self, spec: GangSpec) -> QueueRef | None:
+        resolved = self._cache.gang_queue.queues.of(spec.key)
+        return None if resolved is None else resolved.ref
+
+    def _why_not(self, spec: GangSpec, quota: _Quota | None) -> Problem | None:
+        """Return why the pods of a Job are not to be created yet; then nothing is charged."""
+        resolved = self._cache.gang_queue.queues.of(spec.key)
+        problem = spec.problem or (None if resolved is None else resolved.problem)
+        if problem is not None or resolved is None or resolved.ref is None or quota is None:
+            return problem
+        return _charge(quota, resolved.ref, spec)
+
+    # What comes of it.
+
+    async def _let_go_on(self, spec: GangSpec) -> None:
+        self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS
+        _, namespace, name = spec.key
+        try:
+            await self._api.patch_status(VOLCANO_POD_GROUPS, namespace, name, {"phase": IN_QUEUE})
+        except ApiError as error:
+            metrics.WRITES.labels("volcano_phase", error.kind.value).inc()
+            if error.kind is Kind.REFUSED:
+                log.warning("status_refused", what="PodGroup", name=name, error=str(error))
+        else:
+            self._written.add(spec.uid)
+            metrics.WRITES.labels("volcano_phase", "written").inc()
+            log.info("volcano_job_in_queue", pod_group=f"{namespace}/{name}")
+
+    def _tell(self, spec: GangSpec, why: Problem) -> None:
+        about = About(
+            *(VOLCANO_POD_GROUPS.api_version, "PodGroup", *spec.key[1:], spec.uid), gang=spec.key
+        )
+        note = f"no pods are created yet: {text_of(why.cause)}"
+        self._events.record(about, why.reason.value, note, warning=True)
+
+
+def _charge(quota: _Quota, ref: QueueRef, spec: GangSpec) -> Problem | None:
+    """Charge a queue for all that a gang needs, unless it would not admit that."""
+    found = unplaced.charge_of(quota.forest, quota.declared, ref, spec.min_resources)
+    if isinstance(found, Problem):
+        return found
+    quota.forest.charge(ref, found)
+    return None

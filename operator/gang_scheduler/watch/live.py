@@ -1,0 +1,161 @@
+"""One list of each kind, as the reflector makes it, and no watch: a cluster at one moment.
+
+For questions that are asked once. Lists go beside each other, in pages; what may not be listed is
+told, and only the lists of decisive kinds must be answered.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+from urllib.parse import quote
+
+import anyio
+import msgspec
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
+from gang_scheduler.decode.resource_versions import Versions
+from gang_scheduler.watch import list_watch
+from gang_scheduler.watch.decisive_kinds import DECISIVE
+from gang_scheduler.watch.known_objects import Handler, KnownObjects
+from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch.synced import ChangeCount
+
+FORBIDDEN: Final = 403
+EXPIRED: Final = 410
+"""A list took so long that its next page is not kept any more."""
+TRIES: Final = 3
+PAGE_SECONDS: Final = 60.0
+"""How long a page may take: nothing is repeated in vain, as a watch would."""
+
+
+class Handlers(Protocol):
+    """Takes the objects of all kinds in; `EventHandlers` are such."""
+
+    @property
+    def all(self) -> Sequence[Handler]:
+        """What takes each kind in."""
+
+    @property
+    def versions(self) -> Versions:
+        """What was seen of all objects."""
+
+
+class Unlisted(NamedTuple):
+    """What could not be listed, by the names of kinds: not served here, or not allowed."""
+
+    not_served: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+
+
+async def fill(
+    connection: Connection, event_handlers: Handlers, page_seconds: float = PAGE_SECONDS
+) -> Unlisted:
+    """Take in all objects of all kinds; return which kinds could not be listed.
+
+    Raises ApiError where an answer is another one than that a kind is not served or not allowed,
+    and always for pods and nodes.
+    """
+    lists = _Lists(connection, event_handlers, page_seconds)
+    try:
+        async with anyio.create_task_group() as group:
+            for handler in event_handlers.all:
+                group.start_soon(lists.take_in, handler, name=f"list {handler.name}")
+    except ExceptionGroup as errors:
+        raise _first(errors) from errors
+    return lists.unlisted()
+
+
+async def bodies(
+    connection: Connection,
+    gvr: GVR,
+    namespace: str = "",
+    *,
+    selector: str = "",
+    page_seconds: float = PAGE_SECONDS,
+) -> list[dict[str, Any]]:
+    """Return all objects of a kind in a namespace, or in all, as they are. Raises ApiError.
+
+    `selector` is one of fields.
+    """
+    found: list[dict[str, Any]] = []
+    following: str | None = ""
+    while following is not None:
+        query = f"limit={list_watch.PAGE}&continue={following}"
+        query += f"&fieldSelector={quote(selector)}" if selector else ""
+        path = f"{gvr.path(namespace)}?{query}"
+        answer = await connection.request("GET", path, timeout_seconds=page_seconds)
+        try:
+            page = msgspec.json.decode(answer, type=dict[str, Any])
+        except UNREADABLE as error:
+            raise ApiError(0, f"no list: {error}") from error
+        # Lists of some kinds leave version and kind to the list.
+        kind = str(page.get("kind", "")).removesuffix("List")
+        found += (
+            {"apiVersion": gvr.api_version, "kind": kind, **each} for each in page["items"] or ()
+        )
+        following = page["metadata"].get("continue") or None
+    return found
+
+
+class _Lists:
+    """The lists of one moment."""
+
+    def __init__(
+        self, connection: Connection, event_handlers: Handlers, page_seconds: float
+    ) -> None:
+        self._connection = connection
+        self._event_handlers = event_handlers
+        self._page_seconds = page_seconds
+        self._not_served: set[str] = set()
+        self._forbidden: set[str] = set()
+
+    def unlisted(self) -> Unlisted:
+        """Return what could not be listed."""
+        return Unlisted(tuple(sorted(self._not_served)), tuple(sorted(self._forbidden)))
+
+    async def take_in(self, handler: Handler) -> None:
+        """Take in all objects of a kind."""
+        known_objects = KnownObjects(handler, self._event_handlers.versions)
+        lists = ListWatch(
+            *(self._connection, handler.versions, known_objects, ChangeCount()),
+            page_seconds=self._page_seconds,
+        )
+        try:
+            if not await _listed(lists):
+                (self._forbidden if lists.forbidden else self._not_served).add(handler.name)
+        except ApiError as error:
+            if error.status != FORBIDDEN or handler.name in DECISIVE:
+                raise
+            self._forbidden.add(handler.name)
+
+
+async def _listed(lists: ListWatch) -> bool:
+    """List a kind; return whether it is served. What a moment later may help is tried again."""
+    for left in reversed(range(TRIES)):
+        try:
+            return await lists.list_once()
+        except ApiError as error:
+            if not left or not _may_pass(error):
+                raise
+            await lists.pause(error)
+    return False
+
+
+def _may_pass(error: ApiError) -> bool:
+    return error.kind is Kind.THROTTLED or error.status == EXPIRED
+
+
+def _first(errors: ExceptionGroup[Exception]) -> Exception:
+    """Return what says most: an answer of the API server rather than that there was none."""
+    found = list(_leaves(errors))
+    answered = (each for each in found if isinstance(each, ApiError) and each.status)
+    return next(answered, found[0])
+
+
+def _leaves(errors: ExceptionGroup[Exception]) -> Iterable[Exception]:
+    for each in errors.exceptions:
+        if isinstance(each, ExceptionGroup):
+            yield from _leaves(each)
+        else:
+            yield each

@@ -1,0 +1,121 @@
+"""What is read of Jobs and JobSets."""
+
+from msgspec import field
+
+from gang_scheduler.wire.conditions import Condition
+from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.pods import PodTemplate
+from gang_scheduler.wire.structs import Count, Int32, Wire
+
+
+class PodConditionPattern(Wire, frozen=True):
+    """`spec.podFailurePolicy.rules[].onPodConditions[]`."""
+
+    type: str = ""
+    status: str = "True"
+
+
+class ExitCodes(Wire, frozen=True):
+    """`spec.podFailurePolicy.rules[].onExitCodes`, as for all containers."""
+
+    operator: str = ""
+    values: list[Int32] = field(default_factory=list)
+
+
+class PodFailureRule(Wire, frozen=True):
+    """`spec.podFailurePolicy.rules[]`."""
+
+    action: str = ""
+    on_exit_codes: ExitCodes | None = None
+    on_pod_conditions: list[PodConditionPattern] = field(default_factory=list)
+
+
+class PodFailurePolicy(Wire, frozen=True):
+    """`spec.podFailurePolicy`: the first rule that matches a failed pod decides."""
+
+    rules: list[PodFailureRule] = field(default_factory=list)
+
+
+class JobSpec(Wire, frozen=True):
+    """`spec` of a Job. Without completions, any success ends the Job.
+
+    The API server fills `backoff_limit` in; `backoff_limit_per_index` replaces it where it is set.
+    """
+
+    template: PodTemplate = PodTemplate()
+    parallelism: Count = 1
+    completions: Count | None = None
+    active_deadline_seconds: Count | None = None
+    backoff_limit: Count | None = None
+    backoff_limit_per_index: Count | None = None
+    pod_failure_policy: PodFailurePolicy = PodFailurePolicy()
+
+    @property
+    def all_completions(self) -> int:
+        """How many pods must succeed, as many as run at once if it is not said."""
+        return self.parallelism if self.completions is None else self.completions
+
+    @property
+    def at_once(self) -> int:
+        """How many pods there are at once, as long as none has succeeded."""
+        return min(self.parallelism, self.all_completions)
+
+
+class JobStatus(Wire, frozen=True):
+    """`status` of a Job."""
+
+    succeeded: Count = 0
+    failed: Count = 0
+    start_time: str = ""
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class Job(Wire, frozen=True):
+    """A Job."""
+
+    metadata: Metadata
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+class JobTemplate(Wire, frozen=True):
+    """The template of a replicatedJob."""
+
+    metadata: Metadata = Metadata()
+    spec: JobSpec = JobSpec()
+
+
+class ReplicatedJob(Wire, frozen=True):
+    """`spec.replicatedJobs[]`."""
+
+    name: str = ""
+    replicas: Count = 1
+    template: JobTemplate = JobTemplate()
+    depends_on: list[dict[str, object]] = field(default_factory=list)
+
+
+class StartupPolicy(Wire, frozen=True):
+    """`spec.startupPolicy` of a JobSet."""
+
+    startup_policy_order: str = ""
+
+
+class JobSetSpec(Wire, frozen=True):
+    """`spec` of a JobSet."""
+
+    replicated_jobs: list[ReplicatedJob] = field(default_factory=list)
+    startup_policy: StartupPolicy = StartupPolicy()
+
+
+class JobSetStatus(Wire, frozen=True):
+    """`status` of a JobSet."""
+
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class JobSet(Wire, frozen=True):
+    """A JobSet."""
+
+    metadata: Metadata
+    spec: JobSetSpec = JobSetSpec()
+    status: JobSetStatus = JobSetStatus()

@@ -1,0 +1,94 @@
+"""A snapshot of any manifest has all that is read of it: what is found in both is the same.
+
+And so is what is decided, with pseudonyms in place of names.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conformance import queue_manifests
+from conformance.queue_manifests import Case
+from conformance.test_queue_cases import BUILT
+from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.network.topologies import DeclaredTopology
+from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.inspection import files
+from gang_scheduler.inspection.snapshots import pseudonyms, taking, verifying
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.settings import Policy
+from gang_scheduler.simulation import documents
+from gang_scheduler.simulation.objects import Objects, UnreadableInput
+
+NOW = int(queue_manifests.NOW.timestamp())
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir())
+MANIFESTS = sorted((ROOT / "tests" / "conformance" / "manifests").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(each, id=each.name) for each in EXAMPLES + MANIFESTS]
+)
+def test_what_is_found_in_a_snapshot_is_what_was_there(path: Path) -> None:
+    try:
+        cluster, expected = files.loaded(list(documents.read([str(path)])), Policy())
+    except UnreadableInput:
+        pytest.skip("no cluster takes it")
+
+    content = b"".join(taking.of_files([str(path)], Policy()).content())
+    read_back, found = files.loaded(list(documents.of_content("s.jsonl", content)), Policy())
+
+    assert [bare(each.noun) for each in expected.loaded] == [
+        bare(each.noun) for each in found.loaded
+    ]
+    assert by_age(expected) == by_age(found)
+    assert (cluster.policy, cluster.read_at) == (read_back.policy, read_back.read_at)
+    assert content == b"".join(taking.of_files([str(path)], Policy()).content())
+
+
+@pytest.mark.parametrize("case", BUILT, ids=lambda case: case["id"])
+def test_with_pseudonyms_queues_are_decided_the_same(case: Case) -> None:
+    items = [*documents.parse("f", yaml.safe_dump_all([*queue_manifests.manifests(case)]))]
+    try:
+        snapshot = taking.of_items(items, Policy(), NOW)
+    except UnreadableInput:
+        return
+    found = pseudonyms.of(snapshot)
+
+    content = b"".join(pseudonyms.anonymized(snapshot, found).content())
+
+    assert [] == [*verifying.differences("f", content, snapshot.cluster, found.text)]
+
+
+def bare(noun: Any) -> object:
+    """Return an object without its age, and without what the scheduler only writes."""
+    if isinstance(noun, DeclaredTopology):
+        return replace(noun, status={})
+    if isinstance(noun, DeclaredQueue):
+        # Two queues are never equal, whatever they say.
+        return repr(replace(noun, status={}, queue=replace(noun.queue, created_at=0)))
+    if isinstance(noun, DeclaredFlavor):
+        return repr(noun)
+    if isinstance(noun, GangObject):
+        return replace(
+            noun, gang_specs=tuple(replace(each, created_at=0) for each in noun.gang_specs)
+        )
+    return replace(noun, created_at=0) if isinstance(noun, Pod) else noun
+
+
+def by_age(found: Objects) -> list[int]:
+    """Return the places of objects, from the oldest to the youngest."""
+    nouns = [each.noun for each in found.loaded]
+    return sorted(range(len(nouns)), key=lambda i: created_at(nouns[i]))
+
+
+def created_at(noun: Any) -> float:
+    """Return when an object was created; 0 for one whose age says nothing."""
+    if isinstance(noun, DeclaredQueue):
+        return noun.queue.created_at
+    if isinstance(noun, GangObject):
+        return max((each.created_at for each in noun.gang_specs), default=0)
+    return noun.created_at if isinstance(noun, Pod) else 0

@@ -1,0 +1,127 @@
+"""`cluster` on the command line: domains with their nodes, and a node with its pods."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.listed_clusters import GPU, Body, asked, document, gang, node, pod
+
+TREE: Body = {
+    "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+    "kind": "ClusterNetworkTopology",
+    "metadata": {"name": "default"},
+    "spec": {
+        "networkTopologySpec": [
+            {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
+            {
+                "topologyLayer": "NodeTopologyLayer",
+                "parentTopologyLayer": "SpineLayer",
+                "labelKey": ["kubernetes.io/hostname"],
+            },
+        ]
+    },
+}
+
+
+_IN_RACK = {"parentTopologyLayer": "RackLayer"}
+
+
+def in_spine(number: int, spine: str) -> Body:
+    name = f"node-{number}"
+    return node(name, labels={"spine": spine, "kubernetes.io/hostname": name})
+
+
+NODES = [in_spine(0, "s0"), in_spine(1, "s0"), in_spine(2, "s1"), in_spine(3, "s1")]
+NODES[3]["spec"] = {"unschedulable": True}
+CLUSTER = [
+    TREE,
+    *NODES,
+    *gang("runs", 1, gpus=4, nodes=["node-0"]),
+    *gang("waits", 5),
+    pod("other", gpus=1, node="node-0", scheduler="default-scheduler"),
+]
+
+
+def domain(found: Body, *path: str) -> dict[str, Any]:
+    (tree,) = found["trees"]
+    return next(each for each in tree["domains"] if each["path"] == [*path])
+
+
+def test_each_domain_has_its_nodes_and_the_largest_gang(tmp_path: Path) -> None:
+    lines = asked("cluster", tmp_path, CLUSTER).stdout.splitlines()
+
+    assert [
+        "DOMAIN           READY  CORDONED  WHOLE  nvidia.com/gpu  LARGEST nvidia.com/gpu=8",
+        "cluster            4/4         1      2            5/32                         2",
+        "  SpineLayer/s0    2/2         0      1            5/16                         1",
+        "  SpineLayer/s1    2/2         1      1            0/16                         1",
+        "computed from 4 nodes and 7 pods, as of 12:00:01 UTC",
+    ] == lines
+
+
+def test_the_depth_says_how_far_down(tmp_path: Path) -> None:
+    assert 1 == len(document("cluster", tmp_path, CLUSTER, "--depth", "0")["trees"][0]["domains"])
+    assert 7 == len(document("cluster", tmp_path, CLUSTER, "--depth", "9")["trees"][0]["domains"])
+
+
+def test_several_shapes_may_be_asked_for(tmp_path: Path) -> None:
+    found = document("cluster", tmp_path, CLUSTER, "--shape", f"{GPU}=1", "--shape", "cpu=32")
+
+    assert [
+        {"shape": {GPU: "1"}, "members": 19},
+        {"shape": {"cpu": "32"}, "members": 6},
+    ] == domain(found)["largestGangs"]
+
+
+@pytest.mark.parametrize("shape", ["gpu", "=1", "cpu=lots", ""])
+def test_a_shape_that_is_none_is_bad_input(tmp_path: Path, shape: str) -> None:
+    result = asked("cluster", tmp_path, CLUSTER, "--shape", shape)
+
+    assert (2, True) == (result.exit_code, result.stderr.startswith("--shape: "))
+
+
+def test_nodes_outside_are_named(tmp_path: Path) -> None:
+    layers = TREE["spec"]["networkTopologySpec"]
+    rack = {"topologyLayer": "RackLayer", "parentTopologyLayer": "SpineLayer", "labelKey": ["r"]}
+    tree = TREE | {"spec": {"networkTopologySpec": [layers[0], rack, {**layers[1], **_IN_RACK}]}}
+    found = asked("cluster", tmp_path, [tree, node("lost")])
+
+    assert "outside of ClusterNetworkTopology default, for lack of a label: lost" in found.stdout
+
+
+def test_without_a_tree_it_is_the_cluster(tmp_path: Path) -> None:
+    found = document("cluster", tmp_path, [node("a"), node("b")])
+
+    assert 2 == domain(found)["nodes"]["ready"]
+    assert [] == domain(found)["largestGangs"]
+
+
+def test_without_nodes_there_is_nothing_to_show(tmp_path: Path) -> None:
+    assert [] == document("cluster", tmp_path, gang("waits", 1))["trees"][0]["domains"]
+
+
+def test_a_node_shows_which_pods_and_gangs_are_on_it(tmp_path: Path) -> None:
+    lines = asked("cluster", tmp_path, CLUSTER, "node-0").stdout.splitlines()
+
+    assert "node-0: ready, 5/8 nvidia.com/gpu, in NodeTopologyLayer/s0/node-0" == lines[0]
+    assert lines[1].startswith("POD          GANG       PRI  PHASE    TIME")
+    assert any(line.startswith("team/runs-0  team/runs") for line in lines)
+    assert any(line.startswith("team/other   -") for line in lines)
+
+
+def test_a_node_as_a_document(tmp_path: Path) -> None:
+    found = document("cluster", tmp_path, CLUSTER, "node-3")
+
+    assert (True, True, []) == (found["ready"], found["cordoned"], found["pods"])
+    pods = document("cluster", tmp_path, CLUSTER, "node-0")["pods"]
+    assert [None, "team/runs"] == [each["gang"] for each in pods]
+
+
+def test_a_node_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    result = asked("cluster", tmp_path, CLUSTER, "node-9")
+
+    assert (3, 'Error from server (NotFound): nodes "node-9" not found') == (
+        result.exit_code,
+        result.stderr.splitlines()[-1],
+    )

@@ -1,0 +1,135 @@
+"""`explain`: what it prints for a NAME, and how it ends where there is none, or several."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from cases.test_cases import expanded
+from gang_scheduler.cli import main
+
+MANIFESTS = [
+    {"kind": "Node", "copies": 2, "name": "n", "allocatable": {"cpu": 4}},
+    {"kind": "PodGroup", "name": "llama", "minMember": 3},
+    {"kind": "Pod", "copies": 3, "name": "llama", "gang": "llama", "requests": {"cpu": 4}},
+    {"kind": "Pod", "name": "twice", "requests": {"cpu": 1}, "metadata": {"namespace": "a"}},
+    {"kind": "Pod", "name": "twice", "requests": {"cpu": 1}, "metadata": {"namespace": "b"}},
+]
+
+
+def explain(*arguments: str, manifests: Any = MANIFESTS) -> Result:
+    said = yaml.safe_dump_all([*expanded(manifests)])
+    return CliRunner().invoke(main, ["explain", *arguments, "-f", "-"], input=said)
+
+
+def test_the_first_sentence_comes_second_and_the_source_last() -> None:
+    lines = explain("llama").stdout.splitlines()
+
+    assert "default/llama   PodGroup   priority 0   3 of 3 members" == lines[0]
+    assert "It lacks room: it needs 3 nodes with 4 cpu free, 2 have them." == lines[1]
+    assert lines[-1].startswith("computed from 2 nodes and 5 pods, as of ")
+
+
+def test_no_line_is_wider_than_a_hundred_columns_where_it_goes_to_no_terminal() -> None:
+    assert 100 >= max(map(len, explain("llama", "-o", "wide").stdout.splitlines()))
+
+
+@pytest.mark.parametrize("name", ["podgroup/llama", "default/llama", "pod/llama-0", "llama-0"])
+def test_a_gang_has_several_names(name: str) -> None:
+    assert "default/llama" == json.loads(explain(name, "-o", "json").stdout)["name"]
+
+
+def test_json_and_yaml_are_the_same_document() -> None:
+    as_json, as_yaml = (explain("llama", "-o", each).stdout for each in ("json", "yaml"))
+
+    assert json.loads(as_json) == yaml.safe_load(as_yaml)
+
+
+def test_several_of_a_name_are_listed() -> None:
+    outcome = explain("twice")
+
+    assert 2 == outcome.exit_code
+    assert "twice is the name of several:\npod/a/twice\npod/b/twice\n" in outcome.stderr
+
+
+def test_a_namespace_tells_them_apart() -> None:
+    assert 0 == explain("twice", "-n", "a").exit_code
+
+
+def test_a_name_of_nothing_is_told_with_one_that_is_near() -> None:
+    outcome = explain("lama")
+
+    assert 3 == outcome.exit_code
+    assert "no PodGroup, workload, gang or pod has this name; did you mean llama?" in outcome.stderr
+
+
+def test_a_time_that_is_none_is_refused() -> None:
+    outcome = explain("llama", "--since", "yesterday")
+
+    assert 2 == outcome.exit_code
+    assert "--since:" in outcome.stderr
+
+
+def test_watch_prints_anew_only_when_something_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            write([*MANIFESTS, {"kind": "Node", "name": "more", "allocatable": {"cpu": 4}}])
+        if len(slept) == 4:
+            raise KeyboardInterrupt
+
+    def write(manifests: Any) -> None:
+        file.write_text(yaml.safe_dump_all([*expanded(manifests)]))
+
+    write(MANIFESTS)
+    monkeypatch.setattr(time, "sleep", sleep)
+    outcome = CliRunner().invoke(main, ["explain", "llama", "--watch", "-f", str(file)])
+
+    assert 130 == outcome.exit_code
+    assert 2 == outcome.stdout.count("default/llama   PodGroup")
+    assert (
+        "There is room for it now, on more, n-0, n-1: the next cycle starts it." in outcome.stdout
+    )
+
+
+def test_a_gang_in_another_namespace_is_what_may_be_meant() -> None:
+    elsewhere = [
+        {"kind": "PodGroup", "name": "alpha", "minMember": 1, "metadata": {"namespace": "a"}}
+    ]
+
+    outcome = explain("alpha", "-n", "b", manifests=elsewhere)
+
+    assert 3 == outcome.exit_code
+    assert "did you mean a/alpha?" in outcome.stderr
+
+
+def test_members_that_are_gated_are_what_is_missing() -> None:
+    gates = {"schedulingGates": [{"name": "example.com/data"}]}
+    gated = {"kind": "Pod", "copies": 2, "name": "a", "gang": "a", "spec": gates}
+
+    lines = explain(
+        "a", manifests=[{"kind": "PodGroup", "name": "a", "minMember": 2}, gated]
+    ).stdout
+
+    assert "It lacks members: 2 of 2 pods have schedulingGates, and no scheduler looks at" in lines
+
+
+def test_of_a_job_whose_pods_start_by_themselves_it_is_said_which_waits() -> None:
+    metadata = {"name": "a", "namespace": "default"}
+    template = {"spec": {"containers": [{"name": "c"}], "restartPolicy": "Never"}}
+    spec = {"completions": 3, "parallelism": 3, "template": template}
+    job = {"kind": "Job", "apiVersion": "batch/v1", "metadata": metadata, "spec": spec}
+
+    said = " ".join(explain("job/a", manifests=[job]).stdout.split())
+
+    assert "3 of 3 pods wait for a node, of which explain pod/a-" in said
+    assert "Not a gang: each pod of this Job starts by itself." in said

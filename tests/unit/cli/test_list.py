@@ -1,0 +1,219 @@
+"""`list` on the command line: every source, kind and state has a line, in the order of turns."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from gang_scheduler.cli import main
+from support.listed_clusters import Body, asked, document, gang, hold, node, pod, queue
+
+NODES = [node("node-0"), node("node-1"), node("node-2")]
+RUNS = gang("runs", 2, nodes=["node-0", "node-1"], created="2026-01-01T10:00:00Z")
+WAITS = gang("waits", 3, created="2026-01-01T11:00:00Z")
+LATER = gang("later", 2, created="2026-01-01T11:30:00Z", namespace="other")
+CLUSTER = [*NODES, *RUNS, *WAITS, *LATER]
+
+
+def names(found: Body) -> list[str]:
+    return [f"{each['namespace']}/{each['name']}" for each in found["items"]]
+
+
+def test_what_waits_comes_first_in_the_order_of_turns(tmp_path: Path) -> None:
+    result = asked("list", tmp_path, CLUSTER)
+
+    assert 0 == result.exit_code
+    lines = result.stdout.splitlines()
+    assert "GANG         PRI  STATE    MEMBERS  GPU  TIME   NODES(REASON)" == lines[0]
+    assert lines[1].startswith("team/waits     0  Waiting  0/3       24  ")
+    assert "(Unschedulable: Needs 3 nodes with 8 free" in lines[1]
+    assert lines[2].startswith("other/later    0  Waiting  0/2       16  ")
+    assert lines[3].startswith("team/runs      0  Running  2/2       16  ")
+    assert lines[3].endswith("node-[0-1]")
+    assert lines[4].startswith("computed from 3 nodes and 7 pods, as of ")
+    assert all(len(line) <= 100 for line in lines)
+
+
+def test_a_document_has_all_there_is_to_say(tmp_path: Path) -> None:
+    found = document("list", tmp_path, CLUSTER)
+
+    assert ["team/waits", "other/later", "team/runs"] == names(found)
+    waits, _, runs = found["items"]
+    assert ("Waiting", "Unschedulable", 3, 0, 24) == tuple(
+        waits[key] for key in ("state", "reason", "members", "scheduled", "gpus")
+    )
+    assert ("Running", ["node-0", "node-1"], None) == (runs["state"], runs["nodes"], runs["reason"])
+    assert "2026-01-01T10:00:00Z" == runs["since"]
+
+
+def test_wide_has_more_columns_and_whole_messages(tmp_path: Path) -> None:
+    heading, first, *_ = asked("list", tmp_path, CLUSTER, "-o", "wide").stdout.splitlines()
+
+    for column in ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS"):
+        assert column in heading
+    assert "PodGroup" in first
+    assert "0/3 nodes are available" in first
+
+
+def test_names_are_for_other_programs(tmp_path: Path) -> None:
+    result = asked("list", tmp_path, CLUSTER, "-o", "name")
+
+    assert "team/waits\nother/later\nteam/runs\n" == result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["-n", "other"], ["other/later"]),
+        (["--state", "running"], ["team/runs"]),
+        (["--state", "Running,Waiting", "-n", "team"], ["team/waits", "team/runs"]),
+        (["--reason", "unschedulable"], ["team/waits", "other/later"]),
+        (["--start"], ["team/waits", "other/later"]),
+        (["--sort", "name"], ["other/later", "team/runs", "team/waits"]),
+        (["--sort", "time"], ["team/runs", "team/waits", "other/later"]),
+        (["--queue", "none"], []),
+    ],
+)
+def test_only_what_is_asked_for_is_listed(
+    tmp_path: Path, options: list[str], expected: list[str]
+) -> None:
+    assert expected == names(document("list", tmp_path, CLUSTER, *options))
+
+
+def test_labels_select_gangs_by_their_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "kim")
+    mine = gang("mine", 1, labels={"py-gang-scheduler.io/user": "kim", "app": "a"})
+    cluster = [*CLUSTER, *mine]
+
+    assert ["team/mine"] == names(document("list", tmp_path, cluster, "-l", "app in (a, b)"))
+    assert ["team/mine"] == names(document("list", tmp_path, cluster, "--mine"))
+    assert 3 == len(names(document("list", tmp_path, cluster, "-l", "!app")))
+
+
+def test_a_selector_that_is_none_is_bad_input(tmp_path: Path) -> None:
+    result = asked("list", tmp_path, CLUSTER, "-l", "a in b")
+
+    assert (2, "--selector: no label selector: 'a in b'\n") == (
+        result.exit_code,
+        result.stderr,
+    )
+
+
+def test_nothing_is_told_in_words(tmp_path: Path) -> None:
+    result = asked("list", tmp_path, NODES, "-n", "empty")
+
+    assert (0, "no gangs in namespace empty") == (result.exit_code, result.stdout.splitlines()[0])
+
+
+def test_no_headers(tmp_path: Path) -> None:
+    assert "GANG" not in asked("list", tmp_path, CLUSTER, "--no-headers").stdout
+
+
+def test_colour_only_repeats_a_word(tmp_path: Path) -> None:
+    colored = asked("list", tmp_path, CLUSTER, "--color", "always").stdout
+
+    assert "\x1b[33mWaiting\x1b[0m" in colored
+    assert "\x1b" not in asked("list", tmp_path, CLUSTER).stdout
+
+
+def test_pods_by_themselves_and_annotation_gangs_have_lines(tmp_path: Path) -> None:
+    alone = pod("alone", gpus=1)
+    foreign = pod("foreign", gpus=1, scheduler="default-scheduler")
+    annotated = pod("annotated", gpus=1)
+    annotated["metadata"]["annotations"] = {
+        "gang.scheduling.koordinator.sh/name": "koord",
+        "gang.scheduling.koordinator.sh/min-available": "2",
+    }
+    found = document("list", tmp_path, [*NODES, alone, foreign, annotated])
+
+    assert {"team/alone": "Pod", "team/koord": "PodGroup"} == {
+        f"{each['namespace']}/{each['name']}": each["kind"] for each in found["items"]
+    }
+
+
+def test_a_gang_without_members_waits_for_them(tmp_path: Path) -> None:
+    group, *_ = gang("empty", 2)
+    (found,) = document("list", tmp_path, [*NODES, group])["items"]
+
+    assert ("Waiting", "WaitingForMembers", 2) == (
+        found["state"],
+        found["reason"],
+        found["members"],
+    )
+
+
+def test_room_that_is_there_is_told(tmp_path: Path) -> None:
+    (found,) = document("list", tmp_path, [*NODES, *gang("soon", 3)])["items"]
+
+    assert ("Waiting", "Starting") == (found["state"], found["reason"])
+
+
+def test_elastic_gangs_show_their_workers(tmp_path: Path) -> None:
+    elastic = {"py-gang-scheduler.io/elastic": '{"minWorkers": 2, "maxWorkers": 4}'}
+    bodies = [*NODES, *gang("grows", 2, nodes=["node-0", "node-1"], annotations=elastic)]
+
+    assert {"now": 2, "max": 4} == document("list", tmp_path, bodies)["items"][0]["workers"]
+    heading, row, *_ = asked("list", tmp_path, bodies).stdout.splitlines()
+    assert ("WORKERS" in heading, " 2/4 " in row) == (True, True)
+
+
+def test_queues_are_named(tmp_path: Path) -> None:
+    bodies = [*NODES, queue("blue", 8), *gang("waits", 2, queue="blue")]
+    (found,) = document("list", tmp_path, bodies)["items"]
+
+    assert "blue" == found["queue"]
+    assert " blue " in asked("list", tmp_path, bodies).stdout
+
+
+def test_a_watch_prints_a_header_and_only_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = iter([None, None, KeyboardInterrupt])
+
+    def slept(_: float) -> None:
+        if (error := next(rounds)) is not None:
+            raise error
+
+    monkeypatch.setattr("time.sleep", slept)
+    result = asked("list", tmp_path, CLUSTER, "--watch")
+
+    assert 130 == result.exit_code
+    assert 1 == result.stdout.count("1 running, 2 waiting, 8 of 24 GPUs idle")
+    assert 1 == result.stdout.count("team/waits")
+
+
+def test_a_gang_of_each_state_has_its_line(tmp_path: Path) -> None:
+    starting = gang("starting", 1, nodes=["node-0"], gpus=1)
+    starting[1]["status"]["phase"] = "Pending"
+    done: list[Any] = gang("done", 1, nodes=["node-1"], gpus=1)
+    done[1]["status"]["phase"] = "Succeeded"
+    failed = gang("failed", 1, nodes=["node-1"], gpus=1)
+    failed[1]["status"]["phase"] = "Failed"
+    found = document("list", tmp_path, [*NODES, *starting, *done, *failed])
+
+    assert {"starting": "Starting", "done": "Finished", "failed": "Failed"} == {
+        each["name"]: each["state"] for each in found["items"]
+    }
+
+
+def manifests() -> list[Path]:
+    """Return the directories of examples, and the manifests of others."""
+    project = Path(__file__).parents[3]
+    examples = [path.parent for path in project.glob("examples/*/expected.toml")]
+    return sorted([*examples, *project.glob("tests/conformance/manifests/**/*.yaml")])
+
+
+@pytest.mark.parametrize("path", manifests(), ids=lambda path: path.name)
+def test_a_gang_of_each_source_and_kind_has_a_line(path: Path) -> None:
+    simulated = CliRunner().invoke(main, ["simulate", "-f", str(path), "-o", "json"])
+    if simulated.exit_code:
+        pytest.skip("is not read by itself")
+    result = CliRunner().invoke(main, ["list", "-f", str(path), "-o", "json"])
+
+    found = json.loads(result.stdout)
+    hold(found)
+    assert {each["gang"] for each in json.loads(simulated.stdout)["gangs"]} == set(names(found))

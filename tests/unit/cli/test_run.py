@@ -1,0 +1,182 @@
+"""`run` on the command line: its settings, and what it says before it starts."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import gang_scheduler
+from gang_scheduler.cli import main
+from gang_scheduler.settings import LogFormat, Settings, Strategy
+
+KUBECONFIG = """\
+current-context: c
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+users: [{{name: u, user: {{token: t}}}}]
+clusters: [{{name: c, cluster: {{server: "{server}"}}}}]
+"""
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """Collect the settings that `run` would start the operator with."""
+    found: list[Settings] = []
+    monkeypatch.setattr(gang_scheduler, "app", SimpleNamespace(run=found.append), raising=False)
+    return found
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = CliRunner().invoke(main, ["--version"])
+
+    assert f"py-gang-scheduler, version {gang_scheduler.__version__}\n" == result.output
+
+
+def test_run_starts_with_the_defaults(started: list[Settings]) -> None:
+    CliRunner().invoke(main, ["run"])
+
+    assert [Settings()] == started
+
+
+def test_a_flag_wins_over_the_environment_and_that_over_the_default(
+    started: list[Settings],
+) -> None:
+    flags = ["--strategy", "spread", "--no-leader-elect", "--http-port", "1"]
+    names = ["--scheduler-names", "a", "--scheduler-names", "b"]
+    environment = {"PGS_STRATEGY": "binpack", "PGS_HTTP_PORT": "2", "PGS_LOG_FORMAT": "console"}
+    CliRunner().invoke(main, ["run", *flags, *names], env=environment)
+
+    expected = Settings(
+        strategy=Strategy.SPREAD,
+        leader_elect=False,
+        http_port=1,
+        scheduler_names=("a", "b"),
+        log_format=LogFormat.CONSOLE,
+    )
+    assert [expected] == started
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "line"),
+    [
+        (
+            ["--http-port", "99999"],
+            {},
+            '--http-port: input should be less than or equal to 65535, not "99999"',
+        ),
+        (
+            ["--strategy", "tight"],
+            {},
+            "--strategy: input should be 'binpack' or 'spread', not \"tight\"",
+        ),
+        (
+            [],
+            {"PGS_BIND_CONCURRENCY": "many"},
+            (
+                "PGS_BIND_CONCURRENCY: input should be a valid integer, unable to parse string as "
+                'an integer, not "many"'
+            ),
+        ),
+        (
+            [],
+            {"PGS_SCHEDULER_NAMES": "a,b"},
+            'PGS_SCHEDULER_NAMES must be a JSON list such as ["a", "b"]',
+        ),
+        (
+            ["--log-level", "loud"],
+            {},
+            "--log-level: input should be 'debug', 'info', 'warning' or 'error', not \"loud\"",
+        ),
+        (
+            ["--scheduler-names", ""],
+            {},
+            '--scheduler-names: string should have at least 1 character, not ""',
+        ),
+        (
+            [],
+            {"PGS_PREEMTION": "false"},
+            "PGS_PREEMTION: there is no such setting; did you mean PGS_PREEMPTION?",
+        ),
+        (
+            [],
+            {"pgs_preemtion": "false"},
+            "pgs_preemtion: there is no such setting; did you mean PGS_PREEMPTION?",
+        ),
+        (
+            ["--preemption"],
+            {"PGS_WHATEVER_ELSE": "1"},
+            "PGS_WHATEVER_ELSE: there is no such setting",
+        ),
+    ],
+)
+def test_a_setting_that_is_wrong_is_named_with_its_value(
+    started: list[Settings], flags: list[str], environment: dict[str, str], line: str
+) -> None:
+    result = CliRunner().invoke(main, ["run", *flags], env=environment)
+
+    assert (2, f"{line}\n", []) == (result.exit_code, result.stderr, started)
+
+
+def test_variables_of_settings_may_be_in_lower_case(started: list[Settings]) -> None:
+    CliRunner().invoke(main, ["run"], env={"pgs_strategy": "spread"})
+
+    assert [Settings(strategy=Strategy.SPREAD)] == started
+
+
+@pytest.mark.parametrize(
+    ("server", "problem"),
+    [
+        ("ftp://a", "not the URL of an API server: 'ftp://a'"),
+        ("https://a..b", "not the URL of an API server: 'https://a..b'"),
+        (None, "{path}: there is no such file"),
+    ],
+)
+def test_a_kubeconfig_that_leads_nowhere_is_named_with_what_is_wrong(
+    tmp_path: Path, server: str | None, problem: str
+) -> None:
+    path = tmp_path / "config"
+    if server is not None:
+        path.write_text(KUBECONFIG.format(server=server))
+    status, lines = ran("--kubeconfig", str(path))
+
+    assert (2, [f"--kubeconfig: {problem.format(path=path)}"]) == (status, lines)
+
+
+def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(KUBECONFIG.format(server="http://127.0.0.1:1"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        where = ("--http-host=127.0.0.1", f"--http-port={port}")
+        status, lines = ran("--kubeconfig", str(path), *where)
+
+    problem = f"cannot listen on 127.0.0.1:{port}: address already in use"
+    assert (2, [f"--http-host, --http-port: {problem}"]) == (status, lines)
+
+
+def ran(*flags: str) -> tuple[int, list[str]]:
+    """Return the exit status of `run`, and what it wrote to stderr beside its log."""
+    result = subprocess.run(
+        [sys.executable, "-m", "gang_scheduler", "run", *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = result.stderr.splitlines()
+    return result.returncode, [line for line in lines if not line.startswith("{")]
+
+
+def test_help_shows_every_setting_with_its_variable_and_default() -> None:
+    command = main.commands["run"]
+    options = {each.name: each for each in command.params if isinstance(each, click.Option)}
+
+    missing = [
+        name
+        for name in Settings.model_fields
+        if f"[PGS_{name.upper()}; default: " not in str(options[name].help)
+    ]
+    assert [] == missing

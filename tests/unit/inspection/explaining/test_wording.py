@@ -1,0 +1,51 @@
+"""How names, amounts and times read."""
+
+import pytest
+
+from gang_scheduler.inspection.explaining import wording
+from gang_scheduler.inspection.explaining.wording import Names
+from gang_scheduler.model.refs import GangKey
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "0 s"),
+        (119, "119 s"),
+        (120, "2 min"),
+        (7199, "119 min"),
+        (7200, "2 h"),
+        (DAY * 2, "2 days"),
+    ],
+)
+def test_durations_have_one_unit(seconds: int, text: str) -> None:
+    assert text == wording.duration(seconds)
+
+
+def test_times_of_other_days_have_their_date() -> None:
+    assert "00:01" == wording.clock(60, 3600)
+    assert "1970-01-01 00:01" == wording.clock(60, DAY)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (21, "21st")],
+)
+def test_places(number: int, text: str) -> None:
+    assert text == wording.ordinal(number)
+
+
+def test_names_of_other_namespaces_may_be_hidden() -> None:
+    own, other = GangKey("Pod", "a", "x"), GangKey("Pod", "b", "y")
+    names = Names("a", hides=True)
+
+    assert ["a/x", "a gang of another namespace"] == [names.gang(each) for each in (own, other)]
+    assert ["a/x", "2 pods of other namespaces"] == names.pods(["b/y", "a/x", "b/z"])
+    assert "b/y" == Names("a").gang(other)
+
+
+def test_lists_are_cut() -> None:
+    assert "a, b, c and 2 more" == wording.listed([*"abcde"])
+    assert "a, b and c" == wording.between([*"abc"])

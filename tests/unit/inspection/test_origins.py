@@ -1,0 +1,45 @@
+"""Where an answer comes from, in words."""
+
+from dataclasses import replace
+
+from gang_scheduler import policy
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.settings import Policy
+from gang_scheduler.state.changes import Changes
+
+LIVE = Cluster(
+    policy.cache(Policy(), Changes()), Policy(), 1_000_000, Source.LIVE, "ops/gangs", unread=("x",)
+)
+
+
+def test_the_last_line_says_what_was_read_and_when() -> None:
+    expected = "computed from 0 nodes and 0 pods, read at 13:46:40 UTC, settings of ops/gangs"
+
+    assert expected == origins.line(LIVE)
+
+
+def test_default_settings_are_told() -> None:
+    assert origins.line(replace(LIVE, settings_of="")).endswith(origins.NOT_READABLE)
+
+
+def test_files_are_as_of_their_time() -> None:
+    line = origins.line(replace(LIVE, source=Source.FILES))
+
+    assert "computed from 0 nodes and 0 pods, as of 13:46:40 UTC" == line
+
+
+def test_what_is_not_known_is_told() -> None:
+    line = origins.line(replace(LIVE, source=Source.WRITTEN, namespace="research"))
+
+    assert "in namespace research" in line
+    assert "not known with your rights" in line
+
+
+def test_documents_say_the_same() -> None:
+    assert {
+        "source": "live",
+        "readAt": "1970-01-12T13:46:40Z",
+        "settingsOf": "ops/gangs",
+        "notReadable": ["x"],
+    } == origins.document(LIVE)

@@ -1,0 +1,135 @@
+"""Every reason that the code gives has an entry, and no entry is of another one."""
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import gang_scheduler
+from gang_scheduler.model.causes.queues import Inactivity
+from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.report import gang_events, topology_status, topology_writer
+from gang_scheduler.report.pod_group_status import WARNINGS
+from gang_scheduler.report.texts import elastic_texts
+from gang_scheduler.report.texts.reasons import conditions, events, queues, waiting
+from gang_scheduler.report.texts.reasons.entry import Entry
+
+PACKAGE = Path(gang_scheduler.__file__).parent
+OF_QUEUES = {"report/queues/queue_status.py"}
+OF_TOPOLOGIES = {"report/topology_status.py"}
+WAITS = {each.value for each in Reason}
+RIGHTS = {each.shown for each in EvictionClass}
+
+
+def calls(*names: str) -> Iterator[tuple[str, ast.Call, ModuleType]]:
+    """Yield each call of a function or method of such a name, with its file and module."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        file = str(path.relative_to(PACKAGE))
+        if file.startswith("scheduler/"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and _name(node.func) in names:
+                dotted = file.removesuffix(".py").replace("/", ".")
+                yield file, node, importlib.import_module(f"gang_scheduler.{dotted}")
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def words(node: ast.expr | None, module: ModuleType) -> set[str]:
+    """Return the text, or the texts, that an expression stands for; none if only a run tells."""
+    if node is None or isinstance(node, ast.Starred):
+        return set()
+    if isinstance(node, ast.IfExp):
+        return words(node.body, module) | words(node.orelse, module)
+    try:
+        value = eval(ast.unparse(node), vars(module))  # noqa: S307 - our own source.
+    except (NameError, AttributeError):
+        return set()
+    return {str(value)} if isinstance(value, str) else set()
+
+
+def findings() -> Iterator[tuple[str, set[str], set[str]]]:
+    """Yield the file, type and reason of each condition that is made."""
+    for file, call, module in calls("Finding"):
+        reason = next((each.value for each in call.keywords if each.arg == "reason"), None)
+        yield file, words(call.args[0], module), words(reason, module)
+
+
+def found(files: set[str] | None = None) -> tuple[set[str], set[str]]:
+    """Return the types and reasons of conditions in some files; None: in all others."""
+    types, reasons = set[str](), set[str]()
+    for file, kinds, why in findings():
+        if (file in files) if files else file not in OF_QUEUES | OF_TOPOLOGIES:
+            types |= kinds
+            reasons |= why
+    return types, reasons
+
+
+def test_every_reason_to_wait_has_an_entry_in_their_order() -> None:
+    assert list(Reason) == list(waiting.ENTRIES)
+
+
+def test_conditions_of_pod_groups_and_their_reasons_have_entries() -> None:
+    types, reasons = found()
+
+    assert types | {each.value for each in WARNINGS} == conditions.TYPES.keys()
+    written = reasons - WAITS | RIGHTS | {"Resolved"}
+    assert written == conditions.REASONS.keys()
+
+
+def test_conditions_of_queues_and_their_reasons_have_entries() -> None:
+    types, reasons = found(OF_QUEUES)
+
+    assert types == queues.QUEUE_TYPES.keys()
+    inactive = {each.value for each in Inactivity} - WAITS
+    assert reasons | inactive == queues.QUEUE_REASONS.keys()
+
+
+def test_conditions_of_topologies_and_their_reasons_have_entries() -> None:
+    types, reasons = found(OF_TOPOLOGIES)
+
+    assert types == queues.TOPOLOGY_TYPES.keys()
+    in_use = {topology_status.IN_USE, topology_status.EXCLUDED_NODES}
+    assert reasons | in_use == queues.TOPOLOGY_REASONS.keys()
+
+
+def test_reasons_of_events_have_entries() -> None:
+    written = set[str](gang_events.NAMED.values())
+    for _, call, module in calls("record", "_scaled", "event_of"):
+        position = 2 if _name(call.func) == "_scaled" else 1
+        if len(call.args) > position:
+            written |= words(call.args[position], module)
+    named = {gang_events.WAITING_FOR_ROOM, "Preempting", "FailedScheduling"}
+    of_queues = {"WithoutEffect", "UnknownName", "ReservationMade", "ReservationMoved"}
+    warned = {each.value for each in WARNINGS} | {Reason.INVALID_SPEC.value}
+    scaled = {elastic_texts.SCALED_UP, elastic_texts.SCALED_DOWN}
+    topologies = set(topology_writer.WORTH_AN_EVENT)
+    others = named | of_queues | warned | scaled | topologies | {"WaitingForVolumes"}
+
+    assert written | others == events.ENTRIES.keys()
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        *(waiting.ENTRIES, conditions.TYPES, conditions.REASONS, queues.QUEUE_TYPES),
+        *(queues.QUEUE_REASONS, queues.TOPOLOGY_TYPES, queues.TOPOLOGY_REASONS, events.ENTRIES),
+    ],
+)
+def test_an_entry_says_whose_turn_it_is(entries: dict[str, Entry]) -> None:
+    for name, entry in entries.items():
+        assert entry.meaning.endswith("."), name
+        assert not entry.do or entry.do.endswith("."), name
+        assert entry.turn, name
+
+
+def test_a_gang_that_waits_for_action_is_told_which() -> None:
+    silent = [reason for reason, entry in waiting.ENTRIES.items() if not entry.do]
+
+    assert [] == silent

@@ -1,0 +1,73 @@
+"""Pods that misspell the name of a PodGroup are found by it, and it by them."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.texts import near_names
+from gang_scheduler.report.texts.near_names import MOST_COMPARED, NearNames
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import builders, cache_feeding
+
+KEY = builders.gang_spec("train", 2).key
+
+
+def found(pods: Iterable[Pod], *groups: str) -> NearNames:
+    cache = Cache([builders.SCHEDULER], Changes())
+    for name in groups:
+        spec = builders.gang_spec(name, 2)
+        cache_feeding.upsert_gang_specs(cache, "group", spec.uid, [spec])
+    for each in pods:
+        cache.upsert_pod(each)
+    return NearNames(cache.gang_queue.infos.values())
+
+
+def said(*gangs: str) -> str:
+    pods = [builders.pod(f"p-{i}", gang=gang) for i, gang in enumerate(gangs)]
+    return near_names.text_of(found(pods, "train").meant(KEY))
+
+
+@pytest.mark.parametrize("name", ["trian", "Train", "train-", "tr-ain", "trains", "t-r-a-i-n"])
+def test_pods_that_name_a_like_one_are_found(name: str) -> None:
+    expected = f'pod p-0 names PodGroup "{name}", which does not exist: is this one meant?'
+    assert expected == said(name)
+
+
+@pytest.mark.parametrize("name", ["serve", "t", "train"])
+def test_pods_that_name_this_or_another_one_are_not(name: str) -> None:
+    assert "" == said(name)
+
+
+def test_of_many_pods_some_are_named() -> None:
+    assert said(*["trian"] * 5).startswith("pods p-0, p-1, p-2 and 2 more name")
+
+
+def test_a_name_that_exists_is_no_misspelling() -> None:
+    assert () == found([builders.pod("p", gang="trian")], "train", "trian").meant(KEY)
+
+
+def test_the_pod_group_without_members_is_found_by_the_name_of_the_pods() -> None:
+    key = KEY._replace(name="trian")
+    near = found([builders.pod("p", gang="trian")], "train", "serve")
+
+    info = near.without_members(key)
+
+    assert info is not None
+    assert KEY == info.key
+    assert near.without_members(key._replace(namespace="other")) is None
+
+
+def test_names_of_another_source_are_none_of_it() -> None:
+    near = found([builders.pod("p", gang="trian")], "train")
+
+    assert () == near.meant(GangKey(gang_sources.NATIVE.name, *KEY.called))
+
+
+def test_of_very_many_names_none_is_compared() -> None:
+    pods = [builders.pod(f"p-{i}", gang=f"trian-{i}") for i in range(MOST_COMPARED + 1)]
+
+    assert () == found(pods, "train").meant(KEY)

@@ -1,0 +1,51 @@
+"""What workloads ask for that no scheduler reads of them is told by `simulate`."""
+
+import pytest
+
+from gang_scheduler.simulation import documents, in_vain, objects
+from gang_scheduler.simulation.documents import Document
+
+GANG = 'labels: {py-gang-scheduler.io/gang: "true"}'
+MISPLACED = "metadata.labels[py-gang-scheduler.io/gang] belongs in spec.template.metadata.labels"
+
+
+def noted(kind: str, metadata: str, group: str = "apps/v1") -> str:
+    text = f"{{kind: {kind}, apiVersion: {group}, metadata: {{name: web, {metadata}}}}}"
+    (document,) = documents.parse("f", text)
+    assert isinstance(document, Document)
+    return in_vain.note(document)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "DaemonSet"])
+def test_a_request_beside_the_template_is_told(kind: str) -> None:
+    said = noted(kind, GANG)
+
+    assert f"f: document 1: {kind} web, which is not read on a cluster: {MISPLACED}" == said
+
+
+def test_all_faults_are_told() -> None:
+    said = noted("Deployment", f'{GANG}, annotations: {{py-gang-scheduler.io/gangs: "true"}}')
+
+    assert said.endswith("is unknown; did you mean py-gang-scheduler.io/gang?")
+    assert MISPLACED in said
+
+
+@pytest.mark.parametrize(
+    ("kind", "metadata", "group"),
+    [
+        ("Deployment", "labels: {app: web}", "apps/v1"),
+        ("Deployment", "labels: [app]", "apps/v1"),
+        ("Deployment", GANG, "example.com/v1"),
+        ("StatefulSet", GANG, "apps/v1"),
+    ],
+)
+def test_of_others_nothing_is(kind: str, metadata: str, group: str) -> None:
+    assert "" == noted(kind, metadata, group)
+
+
+def test_it_is_a_note_of_the_input() -> None:
+    text = f"{{kind: DaemonSet, apiVersion: apps/v1, metadata: {{name: web, {GANG}}}}}"
+
+    found = objects.load(documents.parse("f", text), "ours")
+
+    assert MISPLACED in found.notes[-1]

@@ -1,0 +1,43 @@
+"""Queries of dashboards and alerts, beside the table of metrics: what one names, both have."""
+
+import re
+from typing import Final
+
+import pytest
+
+from gang_scheduler.telemetry.metrics import TABLE
+from tools.dashboards import queries
+from tools.dashboards.queries import Query
+
+QUERIES: Final = [*queries.of_dashboards(), *queries.of_alerts()]
+NAMED: Final = {queries.base(name) for each in QUERIES for name in each.metrics}
+OF_THE_PROCESS: Final = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
+"""What the client library of Prometheus shows of every process."""
+OF_A_SCRAPE: Final = {"namespace", "job", "instance", "le"}
+ASKED_FOR_BY_NONE: Final[dict[str, str]] = {}
+"""Metrics that are in no panel and no alert, each with the reason."""
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda each: each.where)
+def test_every_query_is_of_metrics_of_the_table(query: Query) -> None:
+    assert {queries.base(each) for each in query.metrics} <= {
+        *(metric.name for metric in TABLE),
+        *OF_THE_PROCESS,
+    }
+
+
+def test_every_metric_of_the_table_is_in_a_panel_or_an_alert() -> None:
+    left_out = {metric.name for metric in TABLE} - NAMED
+
+    assert set(ASKED_FOR_BY_NONE) == left_out
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda each: each.where)
+def test_labels_in_a_query_are_those_of_its_metrics(query: Query) -> None:
+    declared = {metric.name: {*metric.label_names} for metric in TABLE}
+    has = set().union(*(declared.get(queries.base(each), set()) for each in query.metrics))
+    grouped = re.findall(r"(?:by|on) \(([^)]*)\)", query.expression)
+    chosen = re.findall(r"(\w+)(?:=~|!~|!=|=)\"", query.expression)
+
+    assert {label for each in grouped for label in each.split(", ")} <= has | OF_A_SCRAPE
+    assert set(chosen) <= has

@@ -1,0 +1,62 @@
+"""Which lists and watches of Kopf are answered."""
+
+from typing import Any
+
+import pytest
+from kopf._cogs.clients import api
+
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.watch import kopf_requests, watch_ages
+from support.metric_values import growing, sample
+
+LIST, WATCH = "/api/v1/pods?limit=500", "/api/v1/pods?watch=true&allowWatchBookmarks=true"
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
+    """Have Kopf's requests answered so: with an error, or well."""
+    found: list[BaseException | None] = []
+
+    async def request(*_: object, **__: Any) -> None:
+        if (error := found.pop(0)) is not None:
+            raise error
+
+    monkeypatch.setattr(api, "request", request)
+    return found
+
+
+async def ask(url: str, method: str = "get") -> None:
+    await api.request(method, url)  # type: ignore[call-arg] # the test's own takes anything.
+
+
+async def test_a_list_after_the_first_one_is_counted(answers: list[BaseException | None]) -> None:
+    answers += [None] * 5
+    with growing("pgs_relists_total") as grown, kopf_requests.seen({PODS: "toys"}):
+        await ask(LIST)
+        await ask(WATCH)
+        await ask(f"{LIST}&continue=abc")
+        await ask("/api/v1/namespaces/ns/pods/a", "patch")
+        await ask(LIST)
+
+    assert {("toys",): 1} == grown
+    watch_ages.not_served("toys")
+
+
+async def test_only_what_is_answered_is_a_sign_of_life(answers: list[BaseException | None]) -> None:
+    answers += [TimeoutError(), None]
+    with kopf_requests.seen({PODS: "toys"}):
+        with pytest.raises(TimeoutError):
+            await ask(WATCH)
+        assert sample("pgs_watch_age_seconds", kind="toys") is None
+
+        await ask(WATCH)
+        assert sample("pgs_watch_age_seconds", kind="toys") is not None
+    watch_ages.not_served("toys")
+
+
+async def test_afterwards_kopf_asks_as_before(answers: list[BaseException | None]) -> None:
+    before = api.request
+    with kopf_requests.seen({}):
+        assert api.request is not before
+    assert api.request is before
+    assert [] == answers
