@@ -66,7 +66,8 @@ def _churned(namespace: Namespace, demand: Demand, seconds: float) -> Seen:
     evicted = verdicts.evictions(history, living)
     late = verdicts.evictions(history[before:], living)
     used = by_queue(verdicts.bound(states))
-    fair = verdicts.fair(demand.asked, PROMISED_CPU, NODES * NODE_CPU)
+    asked = by_queue(verdicts.living(states))
+    fair = verdicts.fair({each: asked[each] for each in QUEUES}, PROMISED_CPU, NODES * NODE_CPU)
     wrong = [
         *map(str, in_part),
         *(f"over-committed: {node}" for node in verdicts.over_committed(history, NODE_CPU)),

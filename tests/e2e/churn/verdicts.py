@@ -43,6 +43,16 @@ def bound(states: Mapping[str, PodEvent]) -> Counter[str]:
     return Counter(each.gang for each in states.values() if each.bound and each.gang)
 
 
+def living(states: Mapping[str, PodEvent]) -> Counter[str]:
+    """Return how many pods each gang has, with and without a node.
+
+    That is what queues ask for, and not what their Jobs do: after an eviction the Job controller
+    waits before it makes pods again, and doubles the 10 s for each of them.
+    """
+    there = (e for e in states.values() if not (e.gone or e.deleting or e.phase in ENDED))
+    return Counter(each.gang for each in there if each.gang)
+
+
 def fair(asked: Mapping[str, int], promised: int, whole: int) -> dict[str, Fraction]:
     """Return how much each queue should have: its promise as far as it asks, and equal parts more.
 
