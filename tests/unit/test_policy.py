@@ -20,7 +20,7 @@ DECIDE_NOTHING = {
     # How the cluster is seen and spoken to.
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
     *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),
-    "volcano_jobs",
+    *("volcano_jobs", "manage_jobs", "pods_timeout_seconds"),
     *("log_format", "log_level", "metrics_queues", "gauge_shapes"),
 }
 

@@ -61,6 +61,11 @@ DEFAULT_QUEUE: Final = "py-gang-scheduler.io/default-queue"
 # Annotations that we write with a binding: QUEUE, and for each resource the flavor that it is
 # charged in, as JSON. Usage follows these, and no label that is changed later.
 FLAVORS: Final = "py-gang-scheduler.io/flavors"
+# Written by us on a workload that was suspended, beside these two: when it was let start. While it
+# is there, the workload is ours to suspend again; if it is suspended otherwise, it stays so.
+ADMITTED_AT: Final = "py-gang-scheduler.io/admitted-at"
+# What the templates of such a workload were before its admission added to them, as JSON.
+ADMITTED_FROM: Final = "py-gang-scheduler.io/admitted-from"
 
 # Labels of a pod that must not be evicted to make room.
 DISABLE_PREEMPTIBLE: Final = "scheduling.koordinator.sh/disable-preemptible"

@@ -13,6 +13,7 @@ from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import LocalQueueWeight, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import Suspended
 
 T = TypeVar("T")
 
@@ -130,6 +131,7 @@ class Gang:
     `roles` are in rank order, their minima are together `min_member`; empty where any members are a
     quorum. `bound_by_role` counts the bound members of each role that has some.
     `pace` is that of a gang that declares how it grows and shrinks; None for others.
+    `suspended` is the workload whose pods the members will be; None for a gang that has pods.
     """
 
     key: GangKey
@@ -157,6 +159,7 @@ class Gang:
     roles: tuple[Role, ...] = ()
     bound_by_role: tuple[tuple[str, int], ...] = ()
     pace: Pace | None = None
+    suspended: Suspended | None = None
 
     @property
     def queue_priority(self) -> int:

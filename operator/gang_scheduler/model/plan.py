@@ -12,6 +12,7 @@ from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import ManagedWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,8 @@ class Preemption:
     `domain` is where the members will be; None is the whole cluster. `classes` says by what right
     each gang with victims is evicted; empty where there are no queues. `forgotten` is what must not
     be remembered any more with these evictions. `backfilled` is which gang the group is let pass,
-    and until when, if that is only because it will have ended.
+    and until when, if that is only because it will have ended. `suspends` are workloads of
+    which all pods are victims, and that are suspended instead.
     """
 
     gangs: tuple[Gang, ...]
@@ -265,6 +267,7 @@ class Preemption:
     classes: Mapping[GangKey, EvictionClass] = field(default_factory=dict)
     forgotten: tuple[Forgotten, ...] = ()
     backfilled: Backfilled | None = None
+    suspends: tuple[ManagedWorkload, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,3 +309,12 @@ class Plan:
     failures: tuple[Failure, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     unsearched: frozenset[GangKey] = frozenset()
+
+    @property
+    def admissions(self) -> tuple[tuple[Placed, ...], ...]:
+        """The suspended workloads that may start: of each, the gangs that were placed."""
+        found: dict[str, list[Placed]] = {}
+        for each in self.placed:
+            if each.gang.suspended is not None:
+                found.setdefault(each.gang.suspended.workload.uid, []).append(each)
+        return tuple(map(tuple, found.values()))

@@ -1,0 +1,115 @@
+"""Workloads that wait suspended, without pods, and what is decided about them.
+
+A workload with `suspend: true`, a queue and our schedulerName in its templates is a *virtual gang*,
+or a group of them: its members are made of the templates, as its controller would make the pods. It
+is ordered, charged and placed as other gangs are, and `Gang.suspended` tells it from them.
+
+What a workload says is read so; the states follow from the object alone, so a restart forgets none:
+
+| `suspend` | annotation `admitted-at` | state                                                     |
+|-----------|--------------------------|-----------------------------------------------------------|
+| true      | absent                   | waits: a virtual gang                                     |
+| false     | present                  | admitted: its pods are awaited, or run; it is *managed*   |
+| true      | present                  | suspended by a user after its admission: not touched      |
+| false     | absent                   | never suspended, or started by a user: not touched        |
+
+What the apply side does:
+
+- `Writers.admit(Admission)`, once a plan places all gangs of a workload. One patch, refused by the
+  API server if `resource_version` is not the object's: `suspend: false`, the annotations `queue`,
+  `flavors` and `admitted-at` (RFC 3339), and for each of `edits` the node labels into the
+  `nodeSelector` and the tolerations into the `tolerations` of the template at its `path`. What the
+  templates had is kept in an annotation of the same patch. Quota and room are held from then on by
+  `cache.suspended`, also while the patch is under way. The outcome goes to
+  `cache.suspended.admitted(uid, now)`, or to `cache.suspended.not_admitted(uid, cause, now)`, after
+  which the workload waits and is tried again with backoff.
+- `Writers.suspend(Suspension)`: `suspend: true`, without the four annotations, and with the
+  templates as they were. The newest version of the object is patched: a conflict is tried again as
+  long as the object is still managed. The decision is one of two: pods of an admitted workload did
+  not come in time, or the workload is evicted.
+- A `Preemption` says in `suspends` which workloads go as a whole: their pods are not deleted, the
+  workload is suspended instead, at the moment at which the evictor would delete the pods. Other
+  victims are deleted as before.
+"""
+
+import enum
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gang_scheduler.model.pods import PodClass, Toleration
+
+TemplatePath = tuple[str | int, ...]
+"""Where in a workload a pod template is: `("spec", "replicatedJobs", 0, ...)`."""
+
+
+class ManagedWorkload(NamedTuple):
+    """A workload that is ours to suspend and to start. `resource_version` is as it was last seen.
+
+    `kind` is as in manifests; `uid` is that of the object.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+class MemberTemplate(NamedTuple):
+    """A pod template of a suspended workload, and the class of the members that are made of it."""
+
+    path: TemplatePath
+    pod_class: PodClass
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """That a gang has no pods, since its workload is suspended, and what its members come of.
+
+    All gangs of one workload are in one group. `templates` are those of this gang.
+    """
+
+    workload: ManagedWorkload
+    templates: tuple[MemberTemplate, ...] = ()
+
+
+class TemplateEdit(NamedTuple):
+    """What the flavors of its members add to a pod template."""
+
+    path: TemplatePath
+    node_labels: tuple[tuple[str, str], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """That a suspended workload may start: what must be written into it, at once.
+
+    `queue` is the leaf as bindings name it. `flavors` are pairs of a resource and its flavor; where
+    members differ, those of the first one. `edits` are for templates that flavors change.
+    """
+
+    workload: ManagedWorkload
+    queue: str = ""
+    flavors: tuple[tuple[str, str], ...] = ()
+    edits: tuple[TemplateEdit, ...] = ()
+
+
+class SuspendedFor(enum.StrEnum):
+    """Why a workload is suspended that was admitted."""
+
+    PODS_MISSING = "PodsMissing"
+    """Its pods did not come in time."""
+    EVICTED = "Evicted"
+    """Another gang gets its room or quota, or its queue is drained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """That a managed workload is to be suspended, and why."""
+
+    workload: ManagedWorkload
+    why: SuspendedFor
