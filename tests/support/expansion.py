@@ -5,11 +5,11 @@ from typing import Any
 
 import yaml
 
+from gang_scheduler.decode.workloads.members import table
+from gang_scheduler.decode.workloads.members.present import Present
+from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.simulation import defaults, documents
 from gang_scheduler.simulation.documents import Document
-from gang_scheduler.simulation.present import Present
-from gang_scheduler.simulation.workloads import table
-from gang_scheduler.simulation.workloads.source import Source
 
 Body = Mapping[str, Any]
 
@@ -80,7 +80,7 @@ def pod_named(name: str, *, phase: str = "Running", ready: bool = False, **metad
 
 def _expanded(manifests: tuple[Body, ...], notes: list[str]) -> Iterator[Body]:
     given = [*documents.parse("f", yaml.safe_dump_all(manifests))]
-    present = Present(each for each in given if isinstance(each, Document))
+    present = Present(each.body for each in given if isinstance(each, Document))
     for i, each in enumerate(each for each in given if isinstance(each, Document)):
         body = defaults.with_identity(each.body, i, namespaced=True)
         from_cluster = each.is_from_cluster

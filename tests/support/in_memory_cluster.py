@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.decode.workloads.members import job_sets, jobs
 from gang_scheduler.model.plan import Placed, Plan, Refused
 from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.simulation.workloads import job_sets, jobs
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, builders, cache_feeding

@@ -18,6 +18,8 @@
 | network           | network topologies, and what gangs request of them                    |
 | queues            | queues of three products, flavors, and the objects around them        |
 | workloads         | kinds of workloads: Jobs, JobSets and others, one table of all        |
+| priority_classes  | PriorityClasses, and the priority that each gives a pod               |
+| names             | names and labels that an API server refuses                           |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |
 | budgets           | PodDisruptionBudgets                                                  |

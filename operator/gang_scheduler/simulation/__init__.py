@@ -9,14 +9,10 @@
 | kinds      | which kinds and versions are known, and which spelling is a mistake        |
 | skipped    | objects of other kinds, and which of them lack their pods                  |
 | in_vain    | what workloads ask for that nothing reads of them on a cluster             |
-| names      | names and labels that an API server refuses                                |
 | objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |
-| priorities | PriorityClasses                                                            |
 | networks   | topologies of the input                                                    |
 | volumes    | claims and volumes as controllers would leave them                         |
-| workloads  | the pods that the controllers of Jobs and JobSets would still create       |
-| present    | what the input has of workloads already                                    |
 | remarks    | what is said of the input on stderr                                        |
 | run        | fills a cache, decides, applies, decides again                             |
 | output     | what is printed: the document, the tables, the trees, what waits           |

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields
-from gang_scheduler.simulation import names
+from gang_scheduler.decode import fields, names
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.structs import Int64, Wire
 

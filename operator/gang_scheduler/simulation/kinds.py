@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import priority_classes
+from gang_scheduler.decode.names import group_of
 from gang_scheduler.decode.reader import Reader
-from gang_scheduler.simulation import priorities
-from gang_scheduler.simulation.names import group_of
-from gang_scheduler.simulation.workloads.table import ROWS, Row
+from gang_scheduler.decode.workloads.members.table import ROWS, Row
 from gang_scheduler.state.kinds import KINDS
 
 Kind = Reader[Any]
@@ -16,7 +16,7 @@ Kind = Reader[Any]
 PRIORITY_CLASS: Final = Reader(
     kind="PriorityClass",
     versions=(GVR("scheduling.k8s.io", "v1", "priorityclasses"),),
-    read=priorities.read,
+    read=priority_classes.read,
     namespaced=False,
 )
 """The one kind that the API server looks at for us, so that it is not watched."""

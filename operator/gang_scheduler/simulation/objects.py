@@ -19,35 +19,33 @@ from gang_scheduler.api.kinds import (
     STORAGE_CLASSES,
 )
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import budgets, fields
+from gang_scheduler.decode import budgets, fields, names, priority_classes
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.decode.priority_classes import Priorities
 from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
+from gang_scheduler.decode.workloads.members import table
+from gang_scheduler.decode.workloads.members.present import Present
+from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.decode.workloads.table import MEMBERSHIP
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
     defaults,
     in_vain,
     kinds,
-    names,
     networks,
-    priorities,
     snapshot_files,
     stored,
     volumes,
 )
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.kinds import Kind
-from gang_scheduler.simulation.present import Present
-from gang_scheduler.simulation.priorities import Priorities
 from gang_scheduler.simulation.skipped import Skipped
 from gang_scheduler.simulation.snapshot_files import Header, Stored
-from gang_scheduler.simulation.workloads import table
-from gang_scheduler.simulation.workloads.source import Source
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.pod_groups import NativePodGroup
@@ -138,7 +136,7 @@ def load(
     """
     found = list(documents)
     header = snapshot_files.header_among(found)
-    read = _Reading(Present(each for each in found if isinstance(each, Document)), membership)
+    read = _Reading(Present(each.body for each in found if isinstance(each, Document)), membership)
     for each in found:
         read.take(each)
     if at is None and header is not None:
@@ -227,8 +225,10 @@ class _Reading:
 
     def load(self, scheduler_names: _SchedulerNames) -> tuple[Loaded, ...]:
         """Return what can be read, in order; note what is wrong with the rest."""
-        classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS.gvr)]
-        known = priorities.priorities_of(each for each in classes if each is not None)
+        classes = [
+            self._try(each, priority_classes.read) for each in self._of(kinds.PRIORITY_CLASS.gvr)
+        ]
+        known = priority_classes.priorities_of(each for each in classes if each is not None)
         storage_classes = (each.body for each in self._of(STORAGE_CLASSES))
         fill = {**_fillers(scheduler_names, known), **volumes.fillers(storage_classes)}
         readers = _readers(self._membership)

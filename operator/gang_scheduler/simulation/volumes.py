@@ -7,7 +7,7 @@ from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_V
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode import volumes as volume_decode
-from gang_scheduler.simulation.workloads import bodies
+from gang_scheduler.decode.workloads.members import bodies
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire import volumes as volume_wire
 

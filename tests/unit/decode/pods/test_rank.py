@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api import annotations
+from gang_scheduler.decode.workloads.members import job_sets, jobs
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.texts.cause_texts import text_of
-from gang_scheduler.simulation.workloads import job_sets, jobs
 from support import decoded as pod_decode
 from support.api_objects import pod_body
 from support.builders import pod

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.simulation.present import part
-from gang_scheduler.simulation.workloads import bodies, kubeflow
-from gang_scheduler.simulation.workloads.kubeflow import (
+from gang_scheduler.decode.workloads.members import bodies, kubeflow
+from gang_scheduler.decode.workloads.members.kubeflow import (
     JOB_NAME,
     JOB_ROLE,
     OPERATOR,
@@ -14,8 +13,9 @@ from gang_scheduler.simulation.workloads.kubeflow import (
     REPLICA_TYPE,
     Role,
 )
-from gang_scheduler.simulation.workloads.lifecycle import Workload
-from gang_scheduler.simulation.workloads.source import Source, is_ready
+from gang_scheduler.decode.workloads.members.lifecycle import Workload
+from gang_scheduler.decode.workloads.members.present import part
+from gang_scheduler.decode.workloads.members.source import Source, is_ready
 
 LAUNCHER, WORKER = "Launcher", "Worker"
 DELIVERS_KUBECTL: Final = bodies.container(

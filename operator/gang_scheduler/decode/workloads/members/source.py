@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.simulation.present import Present, part
+from gang_scheduler.decode.workloads.members.present import Present, part
 
 Body = Mapping[str, Any]
 T = TypeVar("T")

@@ -6,9 +6,9 @@ from typing import Any, Final
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.simulation.present import part
-from gang_scheduler.simulation.workloads import bodies
-from gang_scheduler.simulation.workloads.source import Source, required
+from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads.members.present import part
+from gang_scheduler.decode.workloads.members.source import Source, required
 from gang_scheduler.wire.structs import Wire
 
 WRAPPER: Final = "workload.codeflare.dev/appwrapper"

@@ -11,8 +11,8 @@ from typing import Any, Final
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.simulation.workloads import bodies
-from gang_scheduler.simulation.workloads.source import Source, has_ended, label
+from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads.members.source import Source, has_ended, label
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Wire
 

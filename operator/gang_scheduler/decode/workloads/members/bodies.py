@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.simulation import names
-from gang_scheduler.simulation.names import LONGEST_LABEL
+from gang_scheduler.decode import names
+from gang_scheduler.decode.names import LONGEST_LABEL
 from gang_scheduler.wire.pods import PodTemplate
 
 MOST_PODS: Final = 100_000

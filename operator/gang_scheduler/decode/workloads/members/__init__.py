@@ -8,7 +8,8 @@ controller would create now.
 | module             | promise                                                                |
 |--------------------|------------------------------------------------------------------------|
 | table              | the one table: kind, versions, what it makes, when it has ended        |
-| source             | a workload, with what the input has of it already                      |
+| source             | a workload, with what there is of it already                           |
+| present            | what there is already, by name and by controller                       |
 | lifecycle          | whether a controller creates what is missing: suspended, ended, others' |
 | bodies             | pods of a template, owner references, random names                     |
 | jobs               | Job, CronJob                                                           |

@@ -5,8 +5,8 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import field
 
-from gang_scheduler.simulation.present import part
-from gang_scheduler.simulation.workloads.source import Source
+from gang_scheduler.decode.workloads.members.present import part
+from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.structs import Wire

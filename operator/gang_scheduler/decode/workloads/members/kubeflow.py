@@ -5,8 +5,8 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.simulation.workloads import bodies
-from gang_scheduler.simulation.workloads.source import Source, required
+from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads.members.source import Source, required
 from gang_scheduler.wire.structs import Count
 from gang_scheduler.wire.workloads.kubeflow import ReplicaSpec
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.simulation.workloads import bodies
-from gang_scheduler.simulation.workloads.source import Source
+from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.wire.workloads.jobs import JobSet
 
 PREFIX: Final = "jobset.sigs.k8s.io/"

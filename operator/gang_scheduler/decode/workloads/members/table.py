@@ -5,8 +5,8 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.kinds import GVR, JOB_SETS, JOBS
 from gang_scheduler.api.parsing import without_nulls
-from gang_scheduler.simulation.names import group_of
-from gang_scheduler.simulation.workloads import (
+from gang_scheduler.decode.names import group_of
+from gang_scheduler.decode.workloads.members import (
     apps,
     job_sets,
     jobs,
@@ -19,8 +19,8 @@ from gang_scheduler.simulation.workloads import (
     volcano,
     wrappers,
 )
-from gang_scheduler.simulation.workloads.lifecycle import NO_PHASE, Phase
-from gang_scheduler.simulation.workloads.source import Source
+from gang_scheduler.decode.workloads.members.lifecycle import NO_PHASE, Phase
+from gang_scheduler.decode.workloads.members.source import Source
 
 Body = Mapping[str, Any]
 

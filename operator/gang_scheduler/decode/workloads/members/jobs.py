@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.simulation.present import part
-from gang_scheduler.simulation.workloads import bodies
-from gang_scheduler.simulation.workloads.lifecycle import Workload
-from gang_scheduler.simulation.workloads.source import Source, is_active, is_deleting, phase
+from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads.members.lifecycle import Workload
+from gang_scheduler.decode.workloads.members.present import part
+from gang_scheduler.decode.workloads.members.source import Source, is_active, is_deleting, phase
 from gang_scheduler.wire.structs import Count, Wire
 from gang_scheduler.wire.workloads.jobs import Job, JobTemplate
 

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gang_scheduler.simulation.documents import Document
-from gang_scheduler.simulation.names import group_of
+from gang_scheduler.decode.names import group_of
 
 Body = Mapping[str, Any]
 
@@ -25,12 +24,12 @@ class Present:
     Nothing is refused here: what cannot be read is found out when it is.
     """
 
-    def __init__(self, documents: Iterable[Document] = ()) -> None:
+    def __init__(self, bodies: Iterable[Body] = ()) -> None:
         self._objects: dict[Named, Body] = {}
         self._controlled: defaultdict[Named, dict[Named, Body]] = defaultdict(dict)
         self._loose_pods: defaultdict[tuple[str, str, str], dict[str, Body]] = defaultdict(dict)
-        for each in documents:
-            self._note(each.body)
+        for each in bodies:
+            self._note(each)
 
     def has(self, body: Body) -> bool:
         """Return whether the input has an object of this kind and name."""

@@ -6,10 +6,10 @@ from typing import Any, Final
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.simulation.names import LONGEST_LABEL
-from gang_scheduler.simulation.present import part
-from gang_scheduler.simulation.workloads import bodies
-from gang_scheduler.simulation.workloads.source import (
+from gang_scheduler.decode.names import LONGEST_LABEL
+from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads.members.present import part
+from gang_scheduler.decode.workloads.members.source import (
     Source,
     has_ended,
     has_labels,

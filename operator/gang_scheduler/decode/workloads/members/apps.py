@@ -7,8 +7,8 @@ from typing import Any, Final
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.simulation.workloads import bodies, leader_worker_sets
-from gang_scheduler.simulation.workloads.source import Source, is_active, is_ready
+from gang_scheduler.decode.workloads.members import bodies, leader_worker_sets
+from gang_scheduler.decode.workloads.members.source import Source, is_active, is_ready
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Wire
