@@ -181,6 +181,15 @@ class KubernetesApi:
         """Return an object of any kind."""
         return _document(await self._connection.request("GET", _path(gvr, namespace, name)))
 
+    async def patch(self, gvr: GVR, namespace: str, name: str, patch: Body) -> Body:
+        """Merge into an object of any kind, and return it as it is then.
+
+        With `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
+        `metadata.uid`: REFUSED if the uid is another.
+        """
+        path, body = _path(gvr, namespace, name), msgspec.json.encode(patch)
+        return _document(await self._connection.request("PATCH", path, body, MERGE_PATCH))
+
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""
         return await self.get(_LEASES, namespace, name)

@@ -61,6 +61,13 @@ class Api(Protocol):
     async def get(self, resource: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
 
+    async def patch(self, resource: GVR, namespace: str, name: str, patch: Body) -> Body:
+        """Merge into an object of any kind, and return it as it is then.
+
+        With `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
+        `metadata.uid`: REFUSED if the uid is another.
+        """
+
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""
 

@@ -4,6 +4,7 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import cast
 
 from gang_scheduler.api.kinds import (
     GVR,
@@ -21,6 +22,7 @@ from gang_scheduler.client.fake.documents import (
     require_same,
     require_uid,
     require_unbound,
+    require_unchanged,
     set_condition,
     uid_of,
 )
@@ -163,6 +165,22 @@ class FakeApi:
     async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
         async with self._call("get", namespace, name, {"resource": gvr}):
+            return self.cluster.get(gvr, namespace, name)
+
+    async def patch(self, gvr: GVR, namespace: str, name: str, patch: Body) -> Body:
+        """Merge into an object of any kind, and return it as it is then.
+
+        With `metadata.resourceVersion` in the patch: CONFLICT if the object has changed since. With
+        `metadata.uid`: REFUSED if the uid is another.
+        """
+        seen = {"resource": gvr, "patch": copy.deepcopy(dict(patch))}
+        async with self._call("patch", namespace, name, seen):
+            with self.cluster.changing(gvr, namespace, name) as found:
+                require_unchanged(found, patch.get("metadata", {}))
+                before = copy.deepcopy(found.get("spec"))
+                found.update(cast("Document", merge(found, patch)))
+                if before != found.get("spec"):
+                    found["metadata"]["generation"] += 1
             return self.cluster.get(gvr, namespace, name)
 
     async def get_lease(self, namespace: str, name: str) -> Body:

@@ -41,6 +41,15 @@ def require_same(found: Document, pod: PodRef) -> None:
         raise ApiError(422, f'Pod "{pod.name}" is invalid: metadata.uid: immutable')
 
 
+def require_unchanged(found: Document, metadata: Body) -> None:
+    """Refuse to patch an object of another version, or of another uid. Raises ApiError."""
+    known, name = found["metadata"], found["metadata"]["name"]
+    if metadata.get("resourceVersion", known["resourceVersion"]) != known["resourceVersion"]:
+        raise ApiError(409, f'"{name}": the object has been modified')
+    if metadata.get("uid", known["uid"]) != known["uid"]:
+        raise ApiError(422, f'"{name}" is invalid: metadata.uid: immutable')
+
+
 def set_condition(found: Document, condition: Body) -> None:
     """Replace the condition of the same type, or add it."""
     conditions = found.setdefault("status", {}).setdefault("conditions", [])
