@@ -8,6 +8,7 @@
 | resource_flavor  | ResourceFlavor                                                            |
 | annotations      | the keys of annotations and labels                                        |
 | kinds            | group, version and resource of every kind                                 |
+| suspend_fields   | where workloads say that they are suspended                               |
 | conditions       | conditions of statuses                                                    |
 | meta             | ObjectMeta, and what all kinds have in common                             |
 | parsing          | stored objects to these models; an error names the field                  |

@@ -14,6 +14,10 @@
 | disruption_target | the condition DisruptionTarget of victims                      |
 | orphaned_marks    | DisruptionTarget conditions that an earlier process left       |
 | lost_nominations  | gangs whose nominated room was taken                           |
+| admitter          | starts suspended workloads that were admitted                  |
+| suspender         | suspends them again                                            |
+| workload_patches  | the patches that start and suspend workloads                   |
+| workload_objects  | reads and patches workloads, in whatever version               |
 | stuck_victims     | victims that do not terminate in time                          |
 | partial_gangs     | gangs bound in part past their timeout: deletes the members    |
 |                   | that are bound if the setting `onPartialGang` is Release       |

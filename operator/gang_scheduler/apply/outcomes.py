@@ -13,6 +13,7 @@ from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.state.cache import Cache
 
 
@@ -47,7 +48,38 @@ class VictimStuck:
     victim: Pod
 
 
-WriteOutcome = GangBinding | EvictionBegun | PreemptionFailed | VolumesAwaited | VictimStuck
+@dataclass(frozen=True, slots=True)
+class AdmissionWritten:
+    """A suspended workload was let start."""
+
+    admission: Admission
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionFailed:
+    """A suspended workload stays suspended, although it was admitted."""
+
+    admission: Admission
+    why: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSuspended:
+    """A workload that was admitted is suspended again."""
+
+    suspension: Suspension
+
+
+WriteOutcome = (
+    GangBinding
+    | EvictionBegun
+    | PreemptionFailed
+    | VolumesAwaited
+    | VictimStuck
+    | AdmissionWritten
+    | AdmissionFailed
+    | WorkloadSuspended
+)
 """A GangBinding in it is done: every member has its outcome."""
 
 

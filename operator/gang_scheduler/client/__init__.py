@@ -18,6 +18,7 @@ and `fake` in memory.
 | request_metrics | counts requests, by verb and resource                         |
 | retry           | the default pauses between attempts, with jitter, for all     |
 | claim_patches   | the patches that get a claim and a volume bound               |
+| merge_patches   | the smallest merge patch from one document to another         |
 | leader_election | the Lease: acquire, renew, release                            |
 | fake            | an API server in memory, with faults, for tests               |
 """

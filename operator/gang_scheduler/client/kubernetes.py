@@ -188,7 +188,10 @@ class KubernetesApi:
         `metadata.uid`: REFUSED if the uid is another.
         """
         path, body = _path(gvr, namespace, name), msgspec.json.encode(patch)
-        return _document(await self._connection.request("PATCH", path, body, MERGE_PATCH))
+        answer = await self._connection.request(
+            "PATCH", path, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS
+        )
+        return _document(answer)
 
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""

@@ -45,7 +45,8 @@ TemplatePath = tuple[str | int, ...]
 class ManagedWorkload(NamedTuple):
     """A workload that is ours to suspend and to start. `resource_version` is as it was last seen.
 
-    `kind` is as in manifests; `uid` is that of the object.
+    `kind` is as in manifests; `uid` is that of the object. `edited`: its templates still have what
+    an earlier admission added.
     """
 
     kind: str
@@ -53,6 +54,7 @@ class ManagedWorkload(NamedTuple):
     name: str
     uid: str
     resource_version: str = ""
+    edited: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"

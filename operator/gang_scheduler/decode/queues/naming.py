@@ -48,8 +48,13 @@ def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
 
 
 def misplaced(labels: Mapping[str, str], present: Mapping[str, str]) -> InvalidField | None:
-    """Return what is wrong with a name of our queue in an annotation that no label repeats."""
+    """Return what is wrong with a name of our queue in an annotation that no label repeats.
+
+    Beside the time of an admission the annotation is ours, and says what is charged.
+    """
     if annotations.QUEUE not in present or annotations.QUEUE in labels:
+        return None
+    if annotations.ADMITTED_AT in present:
         return None
     return InvalidField(field(annotations.QUEUE), None, "must be a label")
 

@@ -12,6 +12,7 @@ from gang_scheduler.model.causes.topology import Requested
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.report.texts.causes import (
     admission,
+    admissions,
     binding,
     claims,
     errors,
@@ -94,5 +95,6 @@ TEXTS: Final[Mapping[type[Cause], Text]] = {
     **preemption.TEXTS,
     **queues.TEXTS,
     **admission.TEXTS,
+    **admissions.TEXTS,
     **errors.TEXTS,
 }

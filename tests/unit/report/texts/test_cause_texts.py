@@ -22,6 +22,12 @@ from gang_scheduler.model.causes.admission import (
     QuotaShort,
     UnsuitableFlavor,
 )
+from gang_scheduler.model.causes.admissions import (
+    PatchForbidden,
+    TemplateGone,
+    WorkloadChanged,
+    WorkloadGone,
+)
 from gang_scheduler.model.causes.binding import (
     ApiAnswer,
     BindingFailed,
@@ -316,6 +322,14 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (HeldNodeGone("n1"), "node n1 is gone, where room was held"),
     (NotLeading(), "this replica does not lead any more"),
+    (WorkloadChanged(), "it was changed meanwhile, and is decided on anew"),
+    (WorkloadGone(), "it was deleted"),
+    (TemplateGone("spec.template"), "it has no pod template at spec.template any more"),
+    (
+        PatchForbidden("jobs.batch"),
+        "py-gang-scheduler may not patch jobs.batch: the ClusterRole of the chart allows it for "
+        "the kinds in settings.manageJobs",
+    ),
     (
         HoldEnded(0.5, ApiAnswer("500: no")),
         "given up after 0.5 s: 500: no",

@@ -1,0 +1,178 @@
+"""Starts suspended workloads that were admitted: one patch each, for the version decided on.
+
+Room and quota are held in the state before the patch is sent. A patch that the API server refuses
+changes nothing: the workload waits, and is decided on again. After a crash the object itself says
+whether it was admitted, so no patch is written twice.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import anyio
+import structlog
+
+from gang_scheduler.api.annotations import ADMITTED_AT
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
+from gang_scheduler.apply import workload_patches
+from gang_scheduler.apply.outcomes import AdmissionFailed, AdmissionWritten, Outcomes
+from gang_scheduler.apply.workload_objects import WorkloadObjects
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.retry import Backoff
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes.admissions import (
+    PatchForbidden,
+    TemplateGone,
+    WorkloadChanged,
+    WorkloadGone,
+)
+from gang_scheduler.model.causes.binding import ApiAnswer, NotLeading
+from gang_scheduler.model.causes.errors import InternalError
+from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.suspended import Admission
+from gang_scheduler.telemetry import metrics
+
+GIVE_UP_SECONDS = 60.0
+"""After this time the room is better planned anew."""
+PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
+"""Answers after which the same patch is tried again."""
+INVALID = 422
+"""The status that answers a change of what cannot be changed."""
+
+log = structlog.get_logger()
+
+
+class Admitter:
+    """Admits with bounded concurrency, and only while `may_write()` says that we are the leader.
+
+    Every admission that is submitted comes to `outcomes`, written or failed.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        concurrency: int,
+        *,
+        outcomes: Outcomes,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._objects = WorkloadObjects(api)
+        self._concurrency = concurrency
+        self._outcomes = outcomes
+        self._may_write = may_write
+        self._clock = clock
+        self._queue: asyncio.Queue[Admission] = asyncio.Queue()
+
+    def submit(self, admission: Admission) -> None:
+        """Queue an admission. Its room and quota are held already."""
+        self._queue.put_nowait(admission)
+
+    async def run(self) -> None:
+        """Admit what is submitted, until cancelled."""
+        async with anyio.create_task_group() as workers:
+            for number in range(self._concurrency):
+                workers.start_soon(self._work, name=f"admitter {number}")
+
+    async def drain(self) -> None:
+        """Return when every admission has its outcome."""
+        await self._queue.join()
+
+    async def _work(self) -> None:
+        while True:
+            admission = await self._queue.get()
+            why: Cause | None = None
+            with confined("admit", admission.workload) as step:
+                why = await self._admit(admission)
+            if step.error is not None:
+                why = InternalError.of(step.error)
+            self._report(admission, why)
+            self._queue.task_done()
+
+    def _report(self, admission: Admission, why: Cause | None) -> None:
+        name, kind = str(admission.workload), admission.workload.kind
+        if why is None:
+            metrics.WRITES.labels("admission", "written").inc()
+            log.info("workload_admitted", workload=name, queue=admission.queue)
+            self._outcomes.put(AdmissionWritten(admission))
+            return
+        if isinstance(why, PatchForbidden):
+            log.warning("admission_forbidden", workload=name, kind=kind)
+        self._outcomes.put(AdmissionFailed(admission, why))
+
+    async def _admit(self, admission: Admission) -> Cause | None:
+        """Write an admission; return why that cannot be done, None if it is."""
+        at = rfc3339(int(self._clock()))
+        clock = asyncio.get_running_loop().time
+        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
+        while self._may_write():
+            try:
+                await self._write(admission, at)
+            except LookupError as error:
+                return TemplateGone(str(error))
+            except ApiError as error:
+                metrics.WRITES.labels("admission", error.kind.value).inc()
+                if error.kind is Kind.CONFLICT:
+                    return await self._after_conflict(admission, at)
+                if error.kind not in PASSING or clock() >= deadline:
+                    return self._why(admission, error)
+                await backoff.after(error, most=deadline - clock())
+            else:
+                return None
+        return NotLeading()
+
+    async def _write(self, admission: Admission, at: str) -> None:
+        """Send the patch, with what must be changed in the templates. Raises ApiError."""
+        workload = admission.workload
+        if not (admission.edits or workload.edited):
+            await self._objects.patch(workload, workload_patches.starting(admission, at))
+            return
+        found = await self._unchanged(admission)
+        try:
+            patch = workload_patches.starting_from(found, admission, at)
+            await self._objects.patch(workload, patch)
+        except ApiError as error:
+            if error.status != INVALID or not _has_started(workload.kind, found):
+                raise
+            # Before Kubernetes 1.36, the template of a Job that has run can be changed only so.
+            await self._objects.forget_start(workload)
+            again = await self._objects.read(workload)
+            patch = workload_patches.starting_from(again, admission, at)
+            await self._objects.patch(workload, patch)
+
+    async def _unchanged(self, admission: Admission) -> Body:
+        """Return the object if it is the version decided on. Raises ApiError, CONFLICT if not."""
+        found = await self._objects.read(admission.workload)
+        if found["metadata"]["resourceVersion"] != admission.workload.resource_version:
+            raise ApiError(409, f"{admission.workload} has changed")
+        return found
+
+    async def _after_conflict(self, admission: Admission, at: str) -> Cause | None:
+        """Return None if the object is as the patch makes it: an earlier request came through."""
+        workload = admission.workload
+        try:
+            found = await self._objects.read(workload)
+        except ApiError as error:
+            # Whatever came through, the watch shows it.
+            return WorkloadGone() if error.kind is Kind.GONE else WorkloadChanged()
+        if found["metadata"]["uid"] != workload.uid:
+            return WorkloadGone()
+        noted = workload_patches.annotations_of(found).get(ADMITTED_AT)
+        if noted == at and workload_patches.is_managed(found, workload):
+            return None
+        return WorkloadChanged()
+
+    @staticmethod
+    def _why(admission: Admission, error: ApiError) -> Cause:
+        if error.kind is Kind.GONE:
+            return WorkloadGone()
+        if error.status == 403:
+            return PatchForbidden(SUSPEND_FIELDS[admission.workload.kind].versions[0].name)
+        return ApiAnswer(str(error))
+
+
+def _has_started(kind: str, found: Body) -> bool:
+    """Return whether a workload is a Job that was started once."""
+    return kind == "Job" and bool((found.get("status") or {}).get("startTime"))

@@ -1,0 +1,28 @@
+"""The words for admissions of suspended workloads that were not written."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from gang_scheduler.model.causes.admissions import (
+    PatchForbidden,
+    TemplateGone,
+    WorkloadChanged,
+    WorkloadGone,
+)
+from gang_scheduler.model.problems import Cause
+from gang_scheduler.report.texts.causes.entries import Text, entry
+
+TEXTS: Final[Mapping[type[Cause], Text]] = dict(
+    (
+        entry(WorkloadChanged, lambda _: "it was changed meanwhile, and is decided on anew"),
+        entry(WorkloadGone, lambda _: "it was deleted"),
+        entry(TemplateGone, lambda it: f"it has no pod template at {it.path} any more"),
+        entry(
+            PatchForbidden,
+            lambda it: (
+                f"py-gang-scheduler may not patch {it.kind}: the ClusterRole of the chart allows "
+                "it for the kinds in settings.manageJobs"
+            ),
+        ),
+    )
+)
