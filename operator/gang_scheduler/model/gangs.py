@@ -177,6 +177,11 @@ class Gang:
         return max(0, self.min_member - self.bound)
 
     @property
+    def replacing(self) -> bool:
+        """The gang has started, and lacks members: those that wait replace what it has lost."""
+        return self.was_whole and not self.apart and self.bound > 0 and self.lacking > 0
+
+    @property
     def singly(self) -> bool:
         """Members need not be placed together: the gang has started, or each is a gang of one."""
         is_free = not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
@@ -298,6 +303,16 @@ class GangGroup:
     def priority(self) -> int:
         """The lowest priority of its waiting gangs."""
         return min(gang.priority for gang in self.waiting)
+
+    @functools.cached_property
+    def replacing(self) -> bool:
+        """The members that wait replace members that their gangs have lost."""
+        return all(gang.replacing for gang in self.waiting)
+
+    @functools.cached_property
+    def half_done(self) -> bool:
+        """Some members are on nodes to no purpose without those that wait: these come first."""
+        return any(gang.partially_bound or gang.replacing for gang in self.gangs)
 
     @property
     def queue(self) -> QueueRef | None:

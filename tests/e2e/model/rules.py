@@ -265,13 +265,18 @@ class World:
 def _order(group: list[Gang]) -> tuple[int, bool, str, str]:
     """Order by priority, then what was left half done, then age, then uid."""
     times = [gang.said.created for gang in group if gang.said]
-    half_done = any(0 < gang.bound and not gang.whole for gang in group)
+    half_done = any(0 < gang.bound and _lacks(gang) for gang in group)
     return (
         -_priority(group),
         not half_done,
         min(time for time, _ in times),
         min(uid for _, uid in times),
     )
+
+
+def _lacks(gang: Gang) -> bool:
+    """Return whether a gang was bound in part, or has lost members of its quorum."""
+    return not gang.whole or gang.bound < gang.minimum
 
 
 def _priority(group: list[Gang]) -> int:

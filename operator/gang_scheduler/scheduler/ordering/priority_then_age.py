@@ -1,4 +1,6 @@
-"""Higher priority first, then groups with a partially bound gang, then the older group.
+"""Higher priority first, then groups that are half done, then the older group.
+
+Half done is a gang that was bound in part, or that runs and has lost members.
 
 Every order must have the priority first: a cycle decides one priority after the other.
 """
@@ -8,6 +10,5 @@ from gang_scheduler.model.gangs import GangGroup
 
 def key(group: GangGroup) -> tuple[int, bool, float, str, str]:
     """Return a sort key. Smaller sorts first. Called once per group per cycle."""
-    half_done = any(gang.partially_bound for gang in group.gangs)
     # The last keys are the uid and the name: equal groups must always sort the same way.
-    return (-group.priority, not half_done, group.created_at, group.uid, group.name)
+    return (-group.priority, not group.half_done, group.created_at, group.uid, group.name)

@@ -1,4 +1,4 @@
-"""The gangs of each queue in order: effective priority, then age.
+"""The gangs of each queue in order: effective priority, then those half done, then age.
 
 Waiting raises the effective priority. It orders, and gives no other right.
 """
@@ -47,6 +47,5 @@ def added_by_waiting(queue: Queue, default: Aging, seconds: float) -> int:
 
 def key(group: GangGroup, effective: int) -> tuple[int, bool, float, str, str]:
     """Return a sort key inside one queue. Smaller sorts first."""
-    half_done = any(gang.partially_bound for gang in group.gangs)
     # The last keys are the uid and the name: equal groups must always sort the same way.
-    return (-effective, not half_done, group.created_at, group.uid, group.name)
+    return (-effective, not group.half_done, group.created_at, group.uid, group.name)

@@ -29,3 +29,20 @@ def test_priority_then_age_then_uid_then_name() -> None:
         assert [each.gangs[0].key.name for each in ORDERED] == [
             each.gangs[0].key.name for each in found
         ]
+
+
+def test_a_gang_that_lost_members_comes_before_all_others_of_its_priority() -> None:
+    lost = one("lost", priority=5, created_at=9, pods=2, bound=2, satisfied=True)
+    older = one("older", priority=5, created_at=1)
+    urgent = one("urgent", priority=6, created_at=10)
+
+    found = sorted([older, lost, urgent], key=priority_then_age.key)
+
+    assert [urgent, lost, older] == found
+
+
+def test_surplus_of_a_gang_that_runs_waits_for_its_turn_by_age() -> None:
+    growing = one("growing", created_at=9, pods=2, bound=2, min_member=2, satisfied=True)
+    older = one("older", created_at=1)
+
+    assert [older, growing] == sorted([growing, older], key=priority_then_age.key)
