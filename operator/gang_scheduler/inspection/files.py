@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.inspection import awaited_claims
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.policy import membership
 from gang_scheduler.settings import Policy
@@ -34,6 +35,7 @@ def loaded(
     found = objects.load(items, policy.scheduler_names[0], at=at, membership=membership(policy))
     notes = (*of_settings, *remarks.of(found, policy.scheduler_names))
     cache = filled(found, policy)
+    awaited_claims.keep_room(cache)
     cluster = Cluster(
         *(cache, policy, found.read_at, Source.FILES),
         settings_of=header.profile_of if header is not None else "",

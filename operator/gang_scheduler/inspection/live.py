@@ -17,7 +17,7 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.inspection import profiles
+from gang_scheduler.inspection import awaited_claims, profiles
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.profiles import OperatorSettings
 from gang_scheduler.inspection.servers import Server
@@ -84,6 +84,7 @@ async def everything(
     unlisted = await live.fill(server.connection, handlers, server.request_seconds)
     notes = [*operator.notes, *_told(left_out), *_of_unlisted(unlisted.forbidden)]
     notes += await _quota_notes(server, cache, unlisted)
+    awaited_claims.keep_room(cache)
     return Cluster(
         *(cache, operator.policy, int(time.time()), Source.LIVE, operator.settings_of),
         notes=tuple(notes),

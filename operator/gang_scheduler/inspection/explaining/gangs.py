@@ -2,18 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.workloads import table
+from gang_scheduler.inspection import awaited_claims
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.explaining import history, parts, running, sentences
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.wording import Names
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.plurals import counted
@@ -43,6 +45,7 @@ def document_of(key: GangKey, asked: Question) -> Json:
     snapshot = cluster.snapshot()
     surroundings = _surroundings(cluster)
     found = explain(snapshot, cluster.profile, key, surroundings)
+    found = _without_volumes(info, cluster, found)
     names = Names(key.namespace, cluster.policy.hide_foreign_names)
     phase = phases.phase_of(phases.counts_of(info))
     made = {
@@ -62,6 +65,16 @@ def document_of(key: GangKey, asked: Question) -> Json:
         **({"running": where} if where is not None else {}),
         "history": history.as_json(told),
     }
+
+
+def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Explanation:
+    """Return the explanation; one that has room waits for the volumes that are being made."""
+    gang = found.gang
+    cause = awaited_claims.cause_of(info, cluster.cache)
+    if gang is None or cause is None or found.verdict is not Verdict.STARTS:
+        return found
+    refused = Refused(gang, Reason.WAITING_FOR_VOLUMES, gang.pending, cause=cause)
+    return replace(found, verdict=Verdict.WAITS, refused=refused)
 
 
 def _surroundings(cluster: Cluster) -> Surroundings:

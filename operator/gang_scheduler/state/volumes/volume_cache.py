@@ -107,6 +107,18 @@ class VolumeCache:
             self._snapshot = volume_state.snapshot_of(self._stores, self._assumed, self._usage)
         return self._snapshot
 
+    # For questions about what is written.
+
+    def awaited(self, pod: Pod) -> tuple[UnboundClaim, ...]:
+        """Return the claims of a waiting pod that have a node, and no volume there yet."""
+        needs = pod_storage.needs_of(pod, self._known)
+        return tuple(UnboundClaim(c.key, c.need.storage_class) for _, c in needs if c.node)
+
+    def selected_node(self, pod: Pod) -> str:
+        """Return the node that is selected for the claims of a waiting pod, "" for none."""
+        nodes = (claim.node for _, claim in pod_storage.needs_of(pod, self._known))
+        return next(filter(None, nodes), "")
+
     # For the binder.
 
     def assume(self, pod: Pod, node: str, volumes: tuple[str, ...]) -> None:
