@@ -11,16 +11,14 @@ from click.testing import CliRunner
 from cases.test_cases import Case, expanded
 from gang_scheduler.cli import main
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.scheduler.quorums import Quorums
 from support import listed_clusters
 
 CASES: list[Case] = yaml.safe_load((Path(__file__).parent / "explain-cases.yaml").read_text())
 NOT_FROM_MANIFESTS = {
     Reason.INTERNAL_ERROR,
-    Reason.SCATTERED,
-    Reason.WAITING_FOR_CHECKS,
-    Reason.WAITING_FOR_VOLUMES,
 }
-"""What manifests alone do not bring about, or what keeps no gang waiting."""
+"""What no manifest brings about: a test of its own has it."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -30,6 +28,7 @@ def test_the_first_sentence_names_the_cause(case: Case) -> None:
     assert case.get("reason") == found.get("reason")
     assert case.get("summary", found["summary"]) == found["summary"]
     assert [] == [each for each in case.get("says", []) if each not in found["summary"]]
+    assert case.get("warns", []) == [each["reason"] for each in found.get("warnings", [])]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
@@ -41,8 +40,25 @@ def test_the_gang_starts_once_the_cause_is_undone(case: Case) -> None:
 
 def test_there_is_a_situation_for_each_reason() -> None:
     reasons = {Reason(each["reason"]) for each in CASES if "reason" in each}
+    warned = {Reason(reason) for each in CASES for reason in each.get("warns", [])}
 
-    assert reasons | NOT_FROM_MANIFESTS == set(Reason)
+    assert reasons | warned | NOT_FROM_MANIFESTS == set(Reason)
+
+
+def test_an_error_of_the_scheduler_is_said_to_be_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = {"kind": "Node", "name": "n", "allocatable": {"cpu": 4}}
+    manifests = [*expanded([node, {"kind": "Pod", "name": "a", "requests": {"cpu": 1}}])]
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("seven")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Quorums, "in_any_order", fail)
+        found = explained("a", manifests)
+
+    assert Reason.INTERNAL_ERROR.value == found["reason"]
+    assert found["summary"].startswith("The scheduler failed on it, which is a bug: ")
+    assert "Starts" == explained("a", manifests)["state"]
 
 
 def undone(case: Case) -> Iterator[Case]:
