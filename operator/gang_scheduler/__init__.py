@@ -34,6 +34,7 @@ One way of data, and the folders are its steps:
 | simulation      | the same core with no cluster: manifests in, decisions out                  |
 | inspection      | what is asked of a cluster as it is now: only reads                         |
 | cli             | the command line                                                            |
+| checkpoint      | not of the scheduler: what training scripts import in containers of a job   |
 
 Layers (import-linter enforces them; a module imports only from further right):
 
@@ -41,7 +42,7 @@ Layers (import-linter enforces them; a module imports only from further right):
         > beside, largest_gangs, loop, probes, queue_reports, volcano_jobs
         > outcome_handler, policy, queue_figures > report > apply, watch > state
         > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
-        > scheduler, api > model
+        > scheduler, api > checkpoint, model
 """
 
 __version__ = "0.1.0"

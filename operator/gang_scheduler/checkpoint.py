@@ -1,0 +1,272 @@
+"""For training scripts: when to save a checkpoint, and where to go on after an eviction.
+
+    from gang_scheduler.checkpoint import Checkpoints
+
+    with Checkpoints() as checkpoints:
+        model = load(checkpoints.resume.path) if checkpoints.resume.path else Model()
+        for step in checkpoints.steps(10_000, save):
+            train(model, step)
+
+This runs in the containers of a job and is no part of the scheduler. It needs Python 3.9 and its
+standard library alone, not even the rest of this package: the file can be copied beside a script.
+
+A checkpoint is asked for by SIGTERM, with which an eviction begins, or before that by an
+annotation, where the pod has that one in a file of a downward API volume. What was saved is told
+in the termination message of the container, and in annotations of the pod where it has the file.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import http.client
+import json
+import logging
+import os
+import signal
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    # Python 3.9 has none.
+    from typing import Self
+
+DONE_AT = "py-gang-scheduler.io/checkpoint-done-at"
+REQUEST_ID = "py-gang-scheduler.io/checkpoint-request-id"
+STEP = "py-gang-scheduler.io/checkpoint-step"
+PATH = "py-gang-scheduler.io/checkpoint-path"
+
+REQUEST_FILE = "/etc/podinfo/checkpoint-request-id"
+TERMINATION_LOG = "/dev/termination-log"
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+TERMINATION_MESSAGE_BYTES = 4096
+"""The kubelet cuts off what is beyond."""
+ATTEMPTS = 3
+PAUSE_SECONDS = 1.0
+TIMEOUT_SECONDS = 5.0
+ANSWER_BYTES = 4096
+TRY_AGAIN = frozenset({429, 500, 502, 503, 504})
+
+logger = logging.getLogger(__name__)
+
+
+class Due(enum.IntEnum):
+    """What a step ends with. Where ranks differ, the greatest counts for all."""
+
+    NOTHING = 0
+    SAVE = 1
+    SAVE_AND_END = 2
+
+
+class Evicted(SystemExit):
+    """The checkpoint is saved, and the pod is to end. Uncaught, it ends the process with 143.
+
+    A container that ends with 0 has succeeded: its Job would not create the pod again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(128 + signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Resume:
+    """Where a job goes on: `step` steps are done and saved at `path`. All empty for a new job."""
+
+    path: str = ""
+    step: int = 0
+    count: int = 0
+    """How often the job was evicted."""
+
+
+class Checkpoints:
+    """What is asked of one process of a job, and what it tells. A context manager.
+
+    `rank` is by default RANK, as torchrun sets it, else JOB_COMPLETION_INDEX, else 0: rank 0 tells
+    for all. `agree` takes the own `Due` and returns the greatest of all ranks; every rank calls it
+    equally often, so an all-reduce will do. A job of one process needs none.
+
+    Entered and left in the main thread: between the two, SIGTERM asks for a checkpoint and does
+    not end the process. Raises ValueError if the environment has a step that is no number.
+    """
+
+    def __init__(
+        self,
+        *,
+        rank: int | None = None,
+        agree: Callable[[int], int] = int,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self.resume = _resume(environ)
+        self.rank = _rank(environ) if rank is None else rank
+        self._agree = agree
+        self._request_file = Path(environ.get("CHECKPOINT_REQUEST_FILE", REQUEST_FILE))
+        self._termination_log = Path(environ.get("CHECKPOINT_TERMINATION_LOG", TERMINATION_LOG))
+        self._pod = _OwnPod(environ)
+        self._terminating = False
+        # The id of the request that was last looked at, and of the one that was last met.
+        self._request = self._met = ""
+        self._handler_before: Any = None
+
+    def __enter__(self) -> Self:
+        self._handler_before = signal.signal(signal.SIGTERM, self._terminate)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        signal.signal(signal.SIGTERM, self._handler_before)
+
+    def steps(
+        self,
+        total: int,
+        save: Callable[[int], str],
+        *,
+        every: int | None = None,
+        look_every: int = 1,
+    ) -> Iterator[int]:
+        """Yield the steps that are left of `total`; save after a step when that is due.
+
+        `save` is called on all ranks with the number of steps that are done, and returns where it
+        has put the checkpoint. It is due when asked for, and after each `every` steps. All ranks
+        look whether it is asked for after each `look_every` steps.
+
+        Raises Evicted after the checkpoint that SIGTERM asked for, if steps are left.
+        """
+        for step in range(self.resume.step, total):
+            yield step
+            done = step + 1
+            due = self.due() if done % look_every == 0 or done == total else Due.NOTHING
+            if due or (every is not None and done % every == 0):
+                self.saved(done, save(done))
+            if due is Due.SAVE_AND_END and done < total:
+                # No rank ends the process of another, as launchers do, before rank 0 has told.
+                self._agree(due)
+                raise Evicted
+
+    def due(self) -> Due:
+        """Return what is due now on all ranks; each of them must call it at the same step."""
+        self._request = self._read_request()
+        if self._terminating:
+            own = Due.SAVE_AND_END
+        elif self._request not in ("", self._met):
+            own = Due.SAVE
+        else:
+            own = Due.NOTHING
+        return Due(self._agree(own))
+
+    def saved(self, step: int, path: str) -> None:
+        """Tell that `step` steps are done and saved at `path`; ranks but 0 tell nothing.
+
+        Telling goes wrong without an exception, but with a warning: the checkpoint is there all
+        the same. Raises ValueError for a path that is too long to be told.
+        """
+        request, self._met = self._request, self._request
+        if self.rank != 0:
+            return
+        message = json.dumps({"checkpoint": {"step": int(step), "path": path}})
+        if len(message) > TERMINATION_MESSAGE_BYTES:
+            raise ValueError(f"the path of a checkpoint has {len(path)} characters: too many")
+        self._leave(message)
+        if self._request_file.parent.is_dir():
+            answer = {REQUEST_ID: request} if request else {}
+            self._pod.annotate({DONE_AT: _now(), STEP: str(step), PATH: path, **answer})
+
+    def _terminate(self, _: int, __: FrameType | None) -> None:
+        self._terminating = True
+
+    def _read_request(self) -> str:
+        try:
+            return self._request_file.read_text().strip()
+        except FileNotFoundError:
+            return ""
+
+    def _leave(self, message: str) -> None:
+        # Outside of a container there is no such file, and none is made.
+        if self._termination_log.exists():
+            try:
+                self._termination_log.write_text(message)
+            except OSError as error:
+                logger.warning("the termination message cannot be written: %s", error)
+
+
+class _OwnPod:
+    """The pod that this process is in, as the API server has it."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._account = Path(environ.get("CHECKPOINT_SERVICE_ACCOUNT", SERVICE_ACCOUNT))
+        self._host = environ.get("KUBERNETES_SERVICE_HOST", "")
+        self._port = int(environ.get("KUBERNETES_SERVICE_PORT", "443"))
+        # The host name is that of the pod, save with hostNetwork or a hostname of its own.
+        self._name = environ.get("POD_NAME") or environ.get("HOSTNAME", "")
+        self._namespace = environ.get("POD_NAMESPACE", "")
+
+    def annotate(self, annotations: Mapping[str, str]) -> None:
+        """Write annotations with the rights of the pod's ServiceAccount, or warn."""
+        body = json.dumps({"metadata": {"annotations": dict(annotations)}})
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                status, answer = self._patch(body)
+            except (OSError, http.client.HTTPException) as error:
+                status, answer = 503, repr(error)
+            if status < 300:
+                return
+            if status not in TRY_AGAIN or attempt == ATTEMPTS:
+                break
+            time.sleep(PAUSE_SECONDS)
+        logger.warning("the checkpoint is not written to pod %s: %s", self._name, answer)
+
+    def _patch(self, body: str) -> tuple[int, str]:
+        # Read each time: the kubelet puts new tokens there.
+        token = (self._account / "token").read_text().strip()
+        namespace = self._namespace or (self._account / "namespace").read_text().strip()
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/merge-patch+json",
+        }
+        connection = http.client.HTTPSConnection(
+            self._host, self._port, timeout=TIMEOUT_SECONDS, context=self._tls()
+        )
+        try:
+            path = f"/api/v1/namespaces/{namespace}/pods/{self._name}"
+            connection.request("PATCH", path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.read(ANSWER_BYTES).decode(errors="replace")
+        finally:
+            connection.close()
+
+    def _tls(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=str(self._account / "ca.crt"))
+        # Python 3.13 refuses CAs as clusters have them, which lack an extension.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        return context
+
+
+def _resume(environ: Mapping[str, str]) -> Resume:
+    step, count = (_number(environ, name) for name in ("RESUME_STEP", "RESUME_COUNT"))
+    return Resume(environ.get("RESUME_FROM", ""), step, count)
+
+
+def _rank(environ: Mapping[str, str]) -> int:
+    return _number(environ, "RANK" if environ.get("RANK") else "JOB_COMPLETION_INDEX")
+
+
+def _number(environ: Mapping[str, str], name: str) -> int:
+    """Return a variable as a number; 0 where it is not set or empty."""
+    text = environ.get(name, "") or "0"
+    if not text.isdecimal():
+        raise ValueError(f"{name} is no number: {text!r}")
+    return int(text)
+
+
+def _now() -> str:
+    """Return the time in RFC 3339, as the API server writes it."""
+    return dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
