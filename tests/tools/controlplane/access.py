@@ -19,6 +19,7 @@ from tools.controlplane import errors
 
 REQUEST_TIMEOUT_SECONDS = 30.0
 READ_BYTES = 1 << 20
+CONTENT_TYPES = {"PATCH": "application/strategic-merge-patch+json"}
 
 
 class RefusedError(errors.ControlPlaneError):
@@ -70,7 +71,7 @@ class Client:
 
     def __init__(self, access: Access, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS) -> None:
         address = urllib.parse.urlsplit(access.url)
-        self._headers = {**access.headers(), "Content-Type": "application/json"}
+        self._headers = access.headers()
         self._connection = http.client.HTTPSConnection(
             str(address.hostname),
             address.port,
@@ -87,7 +88,8 @@ class Client:
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Reply:
         """Send one request and read its whole answer."""
         payload = None if body is None else json.dumps(body)
-        self._connection.request(method, path, payload, self._headers)
+        kind = {"Content-Type": CONTENT_TYPES.get(method, "application/json")}
+        self._connection.request(method, path, payload, {**self._headers, **kind})
         return _reply(self._connection.getresponse())
 
     def lines(self, path: str) -> Iterator[bytes]:

@@ -59,9 +59,14 @@ class Processes:
     def check(self) -> None:
         """Raise ComponentDied when a component that should run does not."""
         for name in self._pids:
-            exit_code = self._ask(do="poll", name=name)["exit_code"]
+            exit_code = self.exit_code(name)
             if exit_code is not None:
                 raise errors.ComponentDied(name, exit_code, self.log(name))
+
+    def exit_code(self, name: str) -> int | None:
+        """Return how a component ended by itself; None while it runs. A signal is negative."""
+        code: int | None = self._ask(do="poll", name=name)["exit_code"]
+        return code
 
     def close(self) -> None:
         """End all components and remove the directory."""
