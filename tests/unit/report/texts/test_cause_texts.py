@@ -327,8 +327,10 @@ SAMPLES: list[tuple[Cause, str]] = [
     (TemplateGone("spec.template"), "it has no pod template at spec.template any more"),
     (
         PatchForbidden("jobs.batch"),
-        "py-gang-scheduler may not patch jobs.batch: the ClusterRole of the chart allows it for "
-        "the kinds in settings.manageJobs",
+        (
+            "py-gang-scheduler may not patch jobs.batch: the ClusterRole of the chart allows it "
+            "for the kinds in settings.manageJobs"
+        ),
     ),
     (
         HoldEnded(0.5, ApiAnswer("500: no")),
