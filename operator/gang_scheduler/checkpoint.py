@@ -205,12 +205,15 @@ class _OwnPod:
         self._account = Path(environ.get("CHECKPOINT_SERVICE_ACCOUNT", SERVICE_ACCOUNT))
         self._host = environ.get("KUBERNETES_SERVICE_HOST", "")
         self._port = int(environ.get("KUBERNETES_SERVICE_PORT", "443"))
-        # The host name is that of the pod, save with hostNetwork or a hostname of its own.
-        self._name = environ.get("POD_NAME") or environ.get("HOSTNAME", "")
+        # Not HOSTNAME: the pods of an Indexed Job have other host names than names.
+        self._name = environ.get("POD_NAME", "")
         self._namespace = environ.get("POD_NAMESPACE", "")
 
     def annotate(self, annotations: Mapping[str, str]) -> None:
         """Write annotations with the rights of the pod's ServiceAccount, or warn."""
+        if not self._name:
+            logger.warning("the checkpoint is not written to the pod: POD_NAME is not set")
+            return
         body = json.dumps({"metadata": {"annotations": dict(annotations)}})
         for attempt in range(1, ATTEMPTS + 1):
             try:

@@ -114,7 +114,8 @@ def environ(
         "CHECKPOINT_TERMINATION_LOG": str(tmp_path / "none"),
         "KUBERNETES_SERVICE_HOST": "127.0.0.1",
         "KUBERNETES_SERVICE_PORT": str(server.port),
-        "HOSTNAME": "train-0",
+        "HOSTNAME": "train",
+        "POD_NAME": "train-0",
         # What is meant for the training's own downloads.
         "HTTPS_PROXY": "http://127.0.0.1:1",
     }
@@ -149,13 +150,20 @@ def test_what_was_not_asked_for_is_told_without_a_request(
     assert {"done-at", "step", "path"} == told.keys()
 
 
-def test_the_names_of_pod_and_namespace_may_be_given(
-    environ: dict[str, str], server: ApiServer
-) -> None:
-    named = {**environ, "POD_NAME": "other", "POD_NAMESPACE": "team-b"}
-    Checkpoints(environ=named).saved(7, "/saved/7")
+def test_the_namespace_may_be_given(environ: dict[str, str], server: ApiServer) -> None:
+    Checkpoints(environ={**environ, "POD_NAMESPACE": "team-b"}).saved(7, "/saved/7")
 
-    assert ["/api/v1/namespaces/team-b/pods/other"] == [path for path, *_ in server.requests]
+    assert ["/api/v1/namespaces/team-b/pods/train-0"] == [path for path, *_ in server.requests]
+
+
+def test_a_pod_that_does_not_know_its_name_annotates_none(
+    environ: dict[str, str], server: ApiServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    del environ["POD_NAME"]
+    Checkpoints(environ=environ).saved(7, "/saved/7")
+
+    assert [] == server.requests
+    assert "POD_NAME is not set" in caplog.text
 
 
 def test_a_token_is_read_each_time(

@@ -101,7 +101,7 @@ class Kubelets:
     def _given(self, pod: Pod) -> dict[str, str]:
         address = urllib.parse.urlsplit(self._cluster.url)
         return {
-            "HOSTNAME": pod["metadata"]["name"],
+            "HOSTNAME": pod["spec"].get("hostname", pod["metadata"]["name"]),
             "KUBERNETES_SERVICE_HOST": str(address.hostname),
             "KUBERNETES_SERVICE_PORT": str(address.port),
             **self._places,
