@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 DONE_AT = "py-gang-scheduler.io/checkpoint-done-at"
-REQUEST_ID = "py-gang-scheduler.io/checkpoint-request-id"
 STEP = "py-gang-scheduler.io/checkpoint-step"
 PATH = "py-gang-scheduler.io/checkpoint-path"
 
@@ -45,6 +44,8 @@ REQUEST_FILE = "/etc/podinfo/checkpoint-request-id"
 TERMINATION_LOG = "/dev/termination-log"
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
+PATH_CHARACTERS = 1024
+"""What the scheduler keeps of a path is this, or nothing."""
 TERMINATION_MESSAGE_BYTES = 4096
 """The kubelet cuts off what is beyond."""
 ATTEMPTS = 3
@@ -81,7 +82,7 @@ class Resume:
     path: str = ""
     step: int = 0
     count: int = 0
-    """How often the job was evicted."""
+    """How often the job has gone on from a checkpoint."""
 
 
 class Checkpoints:
@@ -169,16 +170,16 @@ class Checkpoints:
         Telling goes wrong without an exception, but with a warning: the checkpoint is there all
         the same. Raises ValueError for a path that is too long to be told.
         """
-        request, self._met = self._request, self._request
+        self._met = self._request
         if self.rank != 0:
             return
         message = json.dumps({"checkpoint": {"step": int(step), "path": path}})
-        if len(message) > TERMINATION_MESSAGE_BYTES:
+        if len(path) > PATH_CHARACTERS or len(message) > TERMINATION_MESSAGE_BYTES:
             raise ValueError(f"the path of a checkpoint has {len(path)} characters: too many")
         self._leave(message)
         if self._request_file.parent.is_dir():
-            answer = {REQUEST_ID: request} if request else {}
-            self._pod.annotate({DONE_AT: _now(), STEP: str(step), PATH: path, **answer})
+            # The id of the request that this may answer is on the pod already.
+            self._pod.annotate({DONE_AT: _now(), STEP: str(step), PATH: path})
 
     def _terminate(self, _: int, __: FrameType | None) -> None:
         self._terminating = True

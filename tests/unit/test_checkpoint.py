@@ -255,12 +255,13 @@ def test_outside_of_a_container_nothing_is_written(container: Container) -> None
     assert not container.log.exists()
 
 
-def test_a_path_that_no_termination_message_holds_is_refused(container: Container) -> None:
+@pytest.mark.parametrize("path", ["x" * 1025, "\N{SNOWMAN}" * 1024])
+def test_a_path_that_cannot_be_told_is_refused(container: Container, path: str) -> None:
     with (
         container.checkpoints() as checkpoints,
-        pytest.raises(ValueError, match="has 5000 characters"),
+        pytest.raises(ValueError, match=f"has {len(path)} characters"),
     ):
-        checkpoints.saved(1, "x" * 5000)
+        checkpoints.saved(1, path)
 
 
 def test_a_message_that_cannot_be_written_is_a_warning(
