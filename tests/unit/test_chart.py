@@ -152,9 +152,8 @@ def test_only_a_setting_lets_the_scheduler_use_the_eviction_api() -> None:
 
 def test_only_a_setting_lets_the_scheduler_write_the_phases_of_volcano() -> None:
     text = (CHART / "templates" / "clusterrole.yaml").read_text()
-    (condition, block), *others = ON_DEMAND.findall(text)
+    (condition, block), *_ = ON_DEMAND.findall(text)
 
-    assert 1 == len(others)
     assert "volcanoJobs" in condition
     jobs = {"apiGroups": ["batch.volcano.sh"], "resources": ["jobs"], "verbs": ["get"]}
     phases = {

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from gang_scheduler.api import annotations
+from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
 from gang_scheduler.inspection import profiles
 from gang_scheduler.settings import Policy, Settings, Strategy
 from tools.chart import CHART, schema
@@ -360,6 +362,110 @@ def test_the_job_of_the_notes_survives_an_eviction() -> None:
     disrupted = [{"type": "DisruptionTarget", "status": "True"}]
     rules = [{"action": "Ignore", "onPodConditions": disrupted}]
     assert {"rules": rules} == job["spec"]["podFailurePolicy"]
+
+
+# Suspended workloads.
+
+
+def manages(*kinds: str, **policies: str) -> tuple[str, ...]:
+    """Return values by which these kinds are managed, with what policies."""
+    chosen = (f"admissionPolicies.{name}={value}" for name, value in policies.items())
+    return (f"settings.manageJobs={{{','.join(kinds)}}}", *chosen)
+
+
+def scheduler_rules(*values: str) -> list[Manifest]:
+    roles = (each for each in rendered(*values) if each["kind"] == "ClusterRole")
+    return next(e["rules"] for e in roles if e["metadata"]["name"].count(":") == 1)
+
+
+def policies(*values: str) -> list[Manifest]:
+    return [each for each in rendered(*values) if "AdmissionPolicy" in each["kind"]]
+
+
+def test_rights_to_start_workloads_are_for_the_kinds_that_are_managed_alone() -> None:
+    before, after = scheduler_rules(), scheduler_rules(*manages("Job", "PyTorchJob"))
+
+    assert [
+        {
+            "apiGroups": ["batch"],
+            "resources": ["jobs"],
+            "verbs": ["get", "list", "watch", "patch"],
+        },
+        {"apiGroups": ["batch"], "resources": ["jobs/status"], "verbs": ["patch"]},
+        {
+            "apiGroups": ["kubeflow.org"],
+            "resources": ["pytorchjobs"],
+            "verbs": ["get", "list", "watch", "patch"],
+        },
+    ] == [each for each in after if each not in before]
+
+
+def test_every_kind_that_can_be_managed_has_its_rights_by_its_own_name() -> None:
+    for kind, field in SUSPEND_FIELDS.items():
+        gvr = field.versions[0]
+        granted = scheduler_rules(*manages(kind))
+
+        assert {
+            "apiGroups": [gvr.group],
+            "resources": [gvr.plural],
+            "verbs": ["get", "list", "watch", "patch"],
+        } in granted
+
+
+def test_policies_are_made_on_demand_a_kind_each() -> None:
+    assert [] == policies(*manages("Job", "JobSet"))
+    made = policies(*manages("Job", "JobSet", validate="true"))
+
+    kinds = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]
+    names = [f"{each}.gangs-py-gang-scheduler.default" for each in ("jobs", "jobsets")]
+    assert sorted((kind, name) for kind in kinds for name in names) == sorted(
+        (each["kind"], each["metadata"]["name"]) for each in made
+    )
+
+
+def test_policies_for_no_kind_are_refused() -> None:
+    for policy in ("validate", "suspend"):
+        assert "which has none" in refusal(f"admissionPolicies.{policy}=true")
+
+
+@pytest.mark.parametrize(
+    ("served", "version"), [(("v1",), "v1"), (("v1beta1",), "v1beta1"), (("v1", "v1beta1"), "v1")]
+)
+def test_the_mutating_policy_is_of_the_best_version_that_is_served(
+    served: tuple[str, ...], version: str
+) -> None:
+    group = "admissionregistration.k8s.io"
+    asked = [f"--api-versions={group}/{each}/MutatingAdmissionPolicy" for each in served]
+    flags = [f"--set={each}" for each in (IMAGE, *manages("Job", suspend="true"))]
+    done = helm("template", "gangs", str(CHART), *flags, *asked)
+
+    found = [each for each in yaml.safe_load_all(done.stdout) if each]
+    assert {f"{group}/{version}"} == {
+        each["apiVersion"] for each in found if each["kind"].startswith("Mutating")
+    }
+
+
+def test_where_no_mutating_policy_is_served_none_is_made_and_the_notes_say_so() -> None:
+    values = manages("Job", suspend="true")
+
+    assert [] == policies(*values)
+    assert "The cluster serves no MutatingAdmissionPolicies" in notes(*values)
+    assert "MutatingAdmissionPolicies" not in notes(*manages("Job"))
+
+
+def test_labels_that_a_policy_lets_through_are_all_that_there_are() -> None:
+    (policy,) = (
+        e for e in policies(*manages("Job", validate="true")) if "Binding" not in e["kind"]
+    )
+    (text,) = (
+        e["expression"]
+        for e in policy["spec"]["validations"]
+        if "all(key, !key.starts" in e["expression"]
+    )
+
+    assert {annotations.QUEUE, annotations.JOB_GANG_LABEL, annotations.ROLE} == set(
+        re.findall(r"'(py-gang-scheduler.io/[a-z]+)'", text)
+    )
 
 
 class Replica(http.server.BaseHTTPRequestHandler):

@@ -145,6 +145,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- fail (printf "extraEnv has %s, which is a setting: set settings.%s instead" .name $key) }}
 {{- end }}
 {{- end }}
+{{- if and (or .Values.admissionPolicies.suspend .Values.admissionPolicies.validate) (not (default dict .Values.settings).manageJobs) }}
+{{- fail "admissionPolicies are for the kinds in settings.manageJobs, which has none: what is suspended on creation would never start" }}
+{{- end }}
 {{- with .Values.metrics }}
 {{- if and .serviceMonitor.enabled (not .service.enabled) }}
 {{- fail "metrics.serviceMonitor.enabled needs metrics.service.enabled" }}
