@@ -9,6 +9,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
+from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.port import Api
@@ -71,8 +72,10 @@ class Parts:
             outcomes=outcomes,
             may_write=may_write,
         )
+        self.suspender = Suspender(api, outcomes=outcomes, may_write=may_write)
         self.evictor = Evictor(
             *(api, cache, CONCURRENCY),
+            suspend=self.suspender.suspend,
             naming=naming,
             outcomes=outcomes,
             may_write=may_write,

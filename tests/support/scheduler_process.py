@@ -25,7 +25,7 @@ from support.watches import ECHO_SECONDS, DelayedWatch
 BEGAN_AT = time.time()
 SEEN = (NODES, POD_GROUPS, PODS)
 """No budgets: what they forbid is left for the API server to say."""
-WRITES = frozenset({"nominate", "patch_pod_condition", "delete_pod", "evict", "bind"})
+WRITES = frozenset({"nominate", "patch_pod_condition", "delete_pod", "evict", "bind", "patch"})
 
 
 class FakeWorkloads:
@@ -140,7 +140,7 @@ class SchedulerProcess:
                 await task
 
     def writes(self) -> list[tuple[str, str]]:
-        """Return the writes to pods so far: method and name."""
+        """Return the writes to pods and to their workloads so far: method and name."""
         return [(call.method, call.name) for call in self.api.calls if call.method in WRITES]
 
     def hang_from(self, number: int, *, after: bool) -> None:

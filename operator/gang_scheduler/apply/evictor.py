@@ -9,24 +9,27 @@ given up takes its own writes back.
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import anyio
+import structlog
 
-from gang_scheduler.apply import disruption_target
+from gang_scheduler.apply import disruption_target, whole_workloads
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.orphaned_marks import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
-from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
-from gang_scheduler.client.errors import Kind
+from gang_scheduler.apply.preemption_run import PASSING, PATCHED, PreemptionRun, Step, StepWriter
+from gang_scheduler.apply.whole_workloads import ManagedPods
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.causes.preemption import MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod, PodPhase
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 
@@ -35,16 +38,25 @@ Stage = Callable[[PreemptionRun], Iterator[Step]]
 ROUNDS_AT_ONCE = 16
 LOOK_SECONDS = 0.5
 
+log = structlog.get_logger()
+
 
 async def write_nothing(_: Collection[GangKey]) -> None:
     """Return at once: for evictions that nothing but this process remembers."""
+
+
+async def suspend_nothing(_: ManagedWorkload) -> bool:
+    """Return that nothing was suspended: for clusters in which no workload is managed."""
+    return False
 
 
 class Evictor:
     """Preempts with bounded concurrency, and only while `may_write()` says that we are the leader.
 
     A preemption is put into `outcomes` when all its victims are marked, and when it was given up
-    and taken back. `remember` writes down what gangs yield to, before any of their pods goes.
+    and taken back. `remember` writes down what gangs yield to, before any of their pods goes. A
+    workload of which all `managed` pods are victims is suspended by `suspend`, which returns
+    whether that ends the pods; if not, they are deleted.
     """
 
     def __init__(
@@ -57,6 +69,8 @@ class Evictor:
         outcomes: Outcomes,
         use_eviction_api: bool = False,
         remember: Callable[[Collection[GangKey]], Awaitable[None]] = write_nothing,
+        managed: ManagedPods = whole_workloads.NONE_MANAGED,
+        suspend: Callable[[ManagedWorkload], Awaitable[bool]] = suspend_nothing,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -65,6 +79,8 @@ class Evictor:
         self._writer = StepWriter(concurrency, may_write)
         self._use_eviction_api = use_eviction_api
         self._remember = remember
+        self._managed = managed
+        self._suspend = suspend
         self._naming = naming
         self._outcomes = outcomes
         self._clock = clock
@@ -285,14 +301,54 @@ class Evictor:
             metrics.PREEMPTIONS.labels("carried_out").inc()
             metrics.VICTIMS.inc(len(victims))
             self._outcomes.put(EvictionBegun(current.preemption))
+        suspended: set[str] = set()
+        for workload, pods in whole_workloads.among(victims, self._managed):
+            suspended |= {pod.uid for pod in pods}
+            yield self._suspension(workload, pods, begun=current.evicted, final=True)
         for pod in victims:
-            yield self._eviction(pod, begun=current.evicted, final=True)
+            if pod.uid not in suspended:
+                yield self._eviction(pod, begun=current.evicted, final=True)
 
     def _eviction(self, pod: Pod, **how: Any) -> Step:  # noqa: ANN401 - fields of a Step.
         if not self._use_eviction_api:
             return Step("evict", pod, self._api.delete_pod, PASSING, **how)
         # A budget that other evictions have used up meanwhile allows evictions again later.
         return Step("evict", pod, self._api.evict, PASSING | {Kind.PROTECTED}, **how)
+
+    def _suspension(
+        self,
+        workload: ManagedWorkload,
+        pods: Sequence[Pod],
+        **how: Any,  # noqa: ANN401 - fields of a Step.
+    ) -> Step:
+        """Return the step that has the controller of a workload end all of its pods."""
+
+        async def suspend(_: PodRef) -> None:
+            if not await self._is_suspended(workload):
+                for pod in pods:
+                    await self._delete(pod)
+
+        along = frozenset(pod.uid for pod in pods[1:])
+        return Step("suspend", pods[0], suspend, PATCHED, along=along, **how)
+
+    async def _is_suspended(self, workload: ManagedWorkload) -> bool:
+        """Suspend a workload; return whether that ends its pods. Raises ApiError."""
+        try:
+            return await self._suspend(workload)
+        except ApiError as error:
+            if error.kind is not Kind.REFUSED:
+                raise
+            log.warning("suspension_refused", workload=str(workload), error=str(error))
+            return False
+
+    async def _delete(self, pod: Pod) -> None:
+        """Delete a pod, unless it is gone or another one by now. Raises ApiError."""
+        step = self._eviction(pod)
+        try:
+            await step.request(PodRef(pod.namespace, pod.name, pod.uid))
+        except ApiError as error:
+            if error.kind not in (Kind.GONE, Kind.CONFLICT):
+                raise
 
     def _releases(self, current: PreemptionRun) -> Iterator[Step]:
         """Yield the steps that unmark victims, and that evict the rest of a broken gang."""

@@ -33,8 +33,9 @@ log = structlog.get_logger()
 class Step:
     """One write of a stage. It is tried again after `passing` answers.
 
-    `begun` gets the uid before the first request; a `final` step is finished from then on even if
-    the run is stopped. `needs_pod`: the run fails if the pod is gone. An `optional` step may fail.
+    `begun` gets the uid before the first request, and the uids of pods that go `along`; a `final`
+    step is finished from then on even if the run is stopped. `needs_pod`: the run fails if the pod
+    is gone. An `optional` step may fail.
     """
 
     what: str
@@ -45,6 +46,7 @@ class Step:
     final: bool = False
     needs_pod: bool = False
     optional: bool = False
+    along: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -127,7 +129,7 @@ class StepWriter:
                 # The replica that leads now plans anew, from what is written.
                 current.void = True
                 return
-            step.begun.add(pod.uid)
+            step.begun.update((pod.uid, *step.along))
             try:
                 async with self._slots:
                     await step.request(pod)
@@ -152,6 +154,6 @@ class StepWriter:
         log.warning("preemption_write_failed", what=step.what, pod=step.pod.key, error=str(error))
         if step.final:
             # As if it had never begun: the pod stays, or the watch shows that it leaves after all.
-            step.begun.discard(step.pod.uid)
+            step.begun.difference_update((step.pod.uid, *step.along))
         if not step.optional:
             current.fail(StepFailed(step.what, step.pod.key, str(error)))

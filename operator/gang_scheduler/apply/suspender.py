@@ -63,17 +63,23 @@ class Suspender:
         """Return when all that was submitted is done."""
         await self._queue.join()
 
-    async def suspend(self, workload: ManagedWorkload) -> None:
-        """Suspend a workload that is still ours; return at once for any other. Raises ApiError."""
+    async def suspend(self, workload: ManagedWorkload) -> bool:
+        """Suspend a workload if it is still ours; return whether its pods end. Raises ApiError.
+
+        They do as well if a user has suspended or deleted it.
+        """
         try:
             found = await self._objects.read(workload)
         except ApiError as error:
             if error.kind is Kind.GONE:
-                return
+                return True
             raise
-        if workload_patches.is_managed(found, workload):
-            patch = workload_patches.suspending(found, SUSPEND_FIELDS[workload.kind])
-            await self._objects.patch(workload, patch)
+        if not workload_patches.is_managed(found, workload):
+            is_another = found["metadata"]["uid"] != workload.uid
+            return is_another or workload_patches.is_suspended(found, workload.kind)
+        patch = workload_patches.suspending(found, SUSPEND_FIELDS[workload.kind])
+        await self._objects.patch(workload, patch)
+        return True
 
     async def _work(self) -> None:
         while True:
