@@ -9,7 +9,13 @@ from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.queues import Aging, Fairness, Product
 from gang_scheduler.model.resources import amount_of, parse_quantity
-from gang_scheduler.scheduler.policies import FairStrategy, PreemptionRules, Profile, QueueRules
+from gang_scheduler.scheduler.policies import (
+    FairStrategy,
+    PreemptionRules,
+    Profile,
+    QueueRules,
+    SpareNodes,
+)
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import (
     CountOtherSchedulers,
@@ -69,7 +75,11 @@ def profile(policy: Policy) -> Profile:
         backfill_window_seconds=policy.backfill_window_seconds,
         hides_names=policy.hide_foreign_names,
     )
-    return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)
+    spare = tuple(
+        SpareNodes(each.layer, each.count, tuple(sorted(each.node_selector.items())))
+        for each in policy.spare_nodes
+    )
+    return replace(PROFILES[policy.strategy], preemption=rules, queues=queues, spare_nodes=spare)
 
 
 def membership(policy: Policy) -> Membership:

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.resources import parse_quantity
 
 
@@ -153,6 +154,13 @@ def _positive(quantity: str | int) -> str | int:
     return quantity
 
 
+def _above_nodes(layer: str) -> str:
+    """Return the name of a layer. Raises ValueError for that of the nodes: none would be left."""
+    if layer == NODE_LAYER:
+        raise ValueError(f"{layer} has one node in each domain, and none would be left")
+    return layer
+
+
 Shape = Annotated[str, AfterValidator(_shape)]
 
 
@@ -171,6 +179,19 @@ class ResourceTransformation(BaseModel):
     strategy: TransformationStrategy = TransformationStrategy.RETAIN
     multiply_by: str = Field(default="", alias="multiplyBy")
     outputs: dict[Name, Factor]
+
+
+class SpareNodes(BaseModel):
+    """How many free nodes of each domain of a layer are kept for members that replace lost ones.
+
+    Of the nodes with the labels of nodeSelector.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layer: Annotated[Name, AfterValidator(_above_nodes)]
+    count: int = Field(default=1, ge=1)
+    node_selector: dict[Name, str] = Field(default={}, alias="nodeSelector")
 
 
 def _from_json(given: object) -> object:
@@ -274,6 +295,15 @@ class Policy(BaseModel):
         description=(
             "How long after its grace period a victim is waited for; then it is reported, and "
             "room is looked for elsewhere."
+        ),
+    )
+
+    spare_nodes: tuple[Annotated[SpareNodes, BeforeValidator(_from_json)], ...] = Field(
+        default=(),
+        description=(
+            "Nodes that are kept free for members that replace lost ones (a JSON list in the "
+            "environment): layer, count, the free nodes of each domain of that layer, and "
+            "nodeSelector, the labels that they have."
         ),
     )
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from gang_scheduler import policy
 from gang_scheduler.cli import main
-from gang_scheduler.settings import Policy, ResourceTransformation, Settings, Strategy
+from gang_scheduler.settings import Policy, ResourceTransformation, Settings, SpareNodes, Strategy
 from gang_scheduler.state.changes import Changes
 
 DECIDE_NOTHING = {
@@ -30,6 +30,8 @@ def another(name: str) -> Any:
     value = Policy.model_fields[name].default
     if name == "resource_transformations":
         return (ResourceTransformation(input="x", outputs={"cpu": "1"}),)
+    if name == "spare_nodes":
+        return (SpareNodes(layer="BlockLayer"),)
     if isinstance(value, enum.Enum):
         return next(each for each in type(value) if each is not value)
     if isinstance(value, str):

@@ -304,7 +304,7 @@ class GangGroup:
         """The lowest priority of its waiting gangs."""
         return min(gang.priority for gang in self.waiting)
 
-    @functools.cached_property
+    @property
     def replacing(self) -> bool:
         """The members that wait replace members that their gangs have lost."""
         return all(gang.replacing for gang in self.waiting)
@@ -312,7 +312,9 @@ class GangGroup:
     @functools.cached_property
     def half_done(self) -> bool:
         """Some members are on nodes to no purpose without those that wait: these come first."""
-        return any(gang.partially_bound or gang.replacing for gang in self.gangs)
+        return any(
+            gang.partially_bound or (gang.was_whole and gang.replacing) for gang in self.gangs
+        )
 
     @property
     def queue(self) -> QueueRef | None:

@@ -57,6 +57,7 @@ class Obstacle(enum.Enum):
     FEATURES = enum.auto()
     HOST_PORTS = enum.auto()
     RESOURCES = enum.auto()
+    SPARE = enum.auto()
     ATTACHMENTS = enum.auto()
     TOPOLOGY_SPREAD = enum.auto()
     POD_AFFINITY = enum.auto()

@@ -39,7 +39,8 @@ class Snapshot:
     try. `queues` are None where there are no queues: then nothing is limited, and the order is that
     of the profile. `yielded` is which gangs were evicted for which, as far as that still counts:
     of all gangs, whether they run, are due, or wait.
-    `resting` are gangs that get no reservation now, since they had one for long.
+    `resting` are gangs that get no reservation now, since they had one for long. `failed_nodes` are
+    the names of nodes that count as failed.
     """
 
     taken_at: int
@@ -57,3 +58,4 @@ class Snapshot:
     queues: QueueState | None = None
     yielded: Mapping[GangKey, tuple[YieldedTo, ...]] = field(default_factory=dict)
     resting: frozenset[GangKey] = frozenset()
+    failed_nodes: frozenset[str] = frozenset()

@@ -25,6 +25,7 @@
 | label_domains   | sums over the nodes with the same value of a label                   |
 | known_misfits   | what did not fit before in this cycle                                |
 | effort          | how much is searched in one cycle                                    |
+| spare_nodes     | which nodes are kept for members that replace lost ones              |
 | largest         | how many members of one shape fit a domain of each layer             |
 | oversized       | what a pod asks that no node has, however empty it is                |
 | diagnosis       | what kept members from nodes, and what the next one is short of      |

@@ -80,6 +80,9 @@ class _Counts:
         self.lacks_room &= ~full
         if policy.obstacle is Obstacle.RESOURCES:
             self.lacks_room = rejected
+        if policy.obstacle is Obstacle.SPARE:
+            # As if a filter of nodes ruled them out: they have room, and are not lacked for it.
+            self.ruled_out = np.where(rejected, np.int8(Obstacle.SPARE.value), self.ruled_out)
         number = int(np.count_nonzero(rejected))
         if not number:
             return None

@@ -25,7 +25,7 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import IfEmpty
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler import effort
+from gang_scheduler.scheduler import effort, spare_nodes
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
@@ -65,7 +65,7 @@ class EmptyCluster:
         self._profile = profile
         self._looks_left = MOST_LOOKS
         self._counted = {NOT_TOLD}
-        basis = snapshot.pinned, snapshot.tree_specs, profile
+        basis = snapshot.pinned, snapshot.tree_specs, snapshot.failed_nodes, profile
         self._kept = snapshot.nodes.derive(IfEmpty, _Kept).on(basis)
         # Volumes change, and nothing says when: what depends on them is known for a cycle.
         self._of_volumes = _Findings()
@@ -144,6 +144,9 @@ class EmptyCluster:
         pinned = self._snapshot.pinned.pods
         for share in shares((each, nodes.rows[at]) for each, at in pinned if at in nodes.rows):
             trial.assume(share)
+        specs, failed = self._snapshot.tree_specs, self._snapshot.failed_nodes
+        empty = Snapshot(0, nodes, nodes.allocatable, tree_specs=specs, failed_nodes=failed)
+        trial.keep(spare_nodes.kept(empty, self._profile.spare_nodes))
         return trial
 
 

@@ -8,6 +8,7 @@ from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.topology_scope import NODES_ALONE
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import spare_nodes
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
@@ -20,6 +21,7 @@ def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> M
     first. Linear in nodes times layers.
     """
     trial = Trial(snapshot)
+    trial.keep(spare_nodes.kept(snapshot, profile.spare_nodes))
     for share in _reserved(snapshot):
         trial.assume(share)
     slots = offer_slots(pod_class, trial, profile).clip(min=0, max=slot_limit(trial))

@@ -122,6 +122,18 @@ class QueueRules:
     max_min_runtime_seconds: int = 3600
 
 
+@dataclass(frozen=True, slots=True)
+class SpareNodes:
+    """How many free nodes of each domain of a layer are kept for members that replace lost ones.
+
+    Of the nodes with these `labels`.
+    """
+
+    layer: str
+    count: int = 1
+    labels: tuple[tuple[str, str], ...] = ()
+
+
 @dataclass(frozen=True)
 class Profile:
     """The policies of one scheduler.
@@ -139,3 +151,4 @@ class Profile:
     fill: Fill
     preemption: PreemptionRules = PreemptionRules()
     queues: QueueRules = QueueRules()
+    spare_nodes: tuple[SpareNodes, ...] = ()

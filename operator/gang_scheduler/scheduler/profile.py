@@ -11,6 +11,7 @@ from gang_scheduler.scheduler.filters import (
     node_affinity,
     readiness,
     resources,
+    spare_nodes,
     taints,
     topology_spread,
     unschedulable,
@@ -35,7 +36,7 @@ NODE_FILTERS: tuple[NodeFilter, ...] = (
     *(unschedulable, readiness, taints, node_affinity),
     *(bound_volumes, volume_zone, declared_features),
 )
-ROOM_FILTERS: tuple[RoomFilter, ...] = (host_ports, resources, volume_limits)
+ROOM_FILTERS: tuple[RoomFilter, ...] = (spare_nodes, host_ports, resources, volume_limits)
 COUPLED_FILTERS: tuple[CoupledFilter, ...] = (
     *(volume_restrictions, volume_binding),
     *(topology_spread, inter_pod_affinity),

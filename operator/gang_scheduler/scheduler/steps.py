@@ -25,7 +25,7 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler import admission, spare_nodes
 from gang_scheduler.scheduler.elastic.steps import in_steps
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
@@ -51,6 +51,7 @@ class Steps:
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
         self.snapshot = snapshot
         self.trial = Trial(snapshot)
+        self.trial.keep(spare_nodes.kept(snapshot, profile.spare_nodes))
         self.profile = profile
         self.deciding: GangGroup | None = None
         self.watch: Watch | None = None
@@ -93,8 +94,9 @@ class Steps:
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
-        if self.watch is not None:
-            self.watch(self, group)
+        # Asked of every gang that waits, in each cycle.
+        if self.watch is not None or self.trial.spare is not None:
+            self.show(group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         units = self.units[group.gangs[0].key]
         outcome = self.find_place(group, units, nominations)
@@ -104,6 +106,16 @@ class Steps:
         self.evaluator.nominated_room.keep(nominations)
         self.refuse(group, *outcome)
 
+    def show(self, group: GangGroup) -> None:
+        """Open spare nodes to the group, or close them; and let what watches look."""
+        self.open_spare(group)
+        if self.watch is not None:
+            self.watch(self, group)
+
+    def open_spare(self, group: GangGroup) -> None:
+        """Open spare nodes to a group that replaces lost members, and close them to others."""
+        self.trial.open_spare(replacing=self.trial.spare is not None and group.replacing)
+
     def find_place(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome:
@@ -111,12 +123,14 @@ class Steps:
 
         `nominations` is the room that was reserved for the group and is released now.
         """
-        known = None if nominations else self.known_misfits.known(units)
+        # To members that replace lost ones more nodes are open.
+        opened = self.trial.closed is not self.trial.spare
+        known = None if nominations or opened else self.known_misfits.known(units)
         outcome = known or self._anywhere(group, units, nominations)
         if isinstance(outcome, dict):
             if nominations:
                 self._give_up_room()
-        elif not nominations and not known:
+        elif not nominations and not known and not opened:
             self.known_misfits.note(units, *outcome)
         return outcome
 
@@ -136,6 +150,8 @@ class Steps:
 
     def make_room(self, group: GangGroup, claim: Claim | None = None) -> None:
         """Nominate the group to room that pods leave or must leave, if that is enough."""
+        if self.trial.spare is not None:
+            self.open_spare(group)
         units = self.lacking(group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         outcome = self.make_room_for(group, units, nominations, claim)
@@ -210,6 +226,8 @@ class Steps:
 
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place the surplus that fits, and note why the rest does not."""
+        if self.trial.spare is not None:
+            self.trial.open_spare(replacing=False)
         for unit in self.units[group.gangs[0].key]:
             placed = self.placements.get(unit)
             if placed is not None and len(placed.binds) < len(unit.members):

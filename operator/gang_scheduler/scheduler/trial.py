@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.effort import Effort
@@ -62,6 +62,9 @@ class Trial:
     `free` is nodes by resources, and the ledgers have what else pods take of a node. Callers change
     both through `assume` and `release` only, so leaving `all_or_nothing` restores the exact earlier
     state. `effort` is what may still be searched in the cycle; copies share it.
+
+    `spare` are the rows of nodes that are kept for members that replace lost ones, None where none
+    are. `closed` are the same while anything else is placed, and None while such members are.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -72,7 +75,17 @@ class Trial:
         self.volumes = VolumeLedger(snapshot.volumes, snapshot.nodes)
         gangs = [gang.key for group in snapshot.groups for gang in group.gangs[:1]]
         self.effort = Effort(gangs, snapshot.taken_at)
+        self.spare: BoolArray | None = None
+        self.closed: BoolArray | None = None
         self._journal: list[tuple[Share, int]] = []
+
+    def keep(self, spare: BoolArray | None) -> None:
+        """Keep the nodes of these rows for members that replace lost ones."""
+        self.spare = self.closed = spare
+
+    def open_spare(self, *, replacing: bool) -> None:
+        """Open the nodes that are kept while lost members are replaced, and close them else."""
+        self.closed = None if replacing else self.spare
 
     def copy(self) -> "Trial":
         """Return another trial of the same state, for a what-if that is thrown away."""

@@ -38,6 +38,7 @@ OBSTACLES: Final = {
         "have the pod's host ports in use",
     ),
     Obstacle.RESOURCES: ("is too full for the pod", "are too full for the pod"),
+    Obstacle.SPARE: ("is kept as spare", "are kept as spare"),
     Obstacle.ATTACHMENTS: (
         "cannot attach the pod's volumes",
         "cannot attach the pod's volumes",

@@ -9,6 +9,7 @@
 | node_affinity       | nodeSelector and required node affinity                      |
 | readiness           | the node is Ready                                            |
 | resources           | requests fit what is free                                    |
+| spare_nodes         | the node is not kept for members that replace lost ones      |
 | taints              | taints NoSchedule and NoExecute are tolerated                |
 | topology_spread     | spread constraints with DoNotSchedule                        |
 | unschedulable       | the node is not cordoned                                     |

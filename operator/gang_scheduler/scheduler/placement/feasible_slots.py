@@ -57,10 +57,15 @@ def allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
 
 
 def fit_if_empty(pod_class: PodClass, trial: Trial, profile: Profile) -> BoolArray:
-    """Return the nodes that could take a pod of a class if no other pod were on them."""
+    """Return the nodes that could take a pod of a class if no other pod were on them.
+
+    Not those that are kept as spare.
+    """
     request = trial.nodes.vector(pod_class.requests)
     enough = (trial.nodes.allocatable >= request).all(axis=1)
     fits: BoolArray = np.logical_and(enough, allowed(pod_class, trial, profile))
+    if trial.closed is not None:
+        fits &= ~trial.closed
     offered = all(name in trial.nodes.axis for name, amount in pod_class.requests if amount > 0)
     return fits if offered else np.zeros_like(fits)
 

@@ -10,7 +10,7 @@ import numpy as np
 from gang_scheduler.model.affinity.pod_affinity import PodSelector
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
-from gang_scheduler.model.plan import Misfit, Offers
+from gang_scheduler.model.plan import Misfit, Obstacle, Offers
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
@@ -71,7 +71,9 @@ class Preemptor:
         if len(asks) > 1 or len(self.units) > 1 or unit.bound_members or unit.sliced:
             return False
         alone = (*self.profile.room_filters, *self.profile.coupled_filters)
-        return sum(each.concerns(asks[0], self.trial) for each in alone) == 1
+        # Spare nodes are no nodes for counting either: `open_rows` are without them.
+        concerned = [each for each in alone if each.concerns(asks[0], self.trial)]
+        return sum(each.obstacle is not Obstacle.SPARE for each in concerned) == 1
 
     @functools.cached_property
     def leans_on(self) -> frozenset[PodSelector]:

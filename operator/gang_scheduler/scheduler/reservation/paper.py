@@ -75,6 +75,7 @@ class Paper:
 
     def find(self, request: Request, ways: Sequence[Way], units_of: Units) -> Fit | None:
         """Return the first way that there is quota and room for; nothing is taken."""
+        self.trial.open_spare(replacing=request.group.replacing)
         for way in ways:
             if self.forest.fits(request.ref, way.charge):
                 placements = self._placements(units_of(way))

@@ -129,17 +129,12 @@ class ByTurns(WithinQuota):
 
     def _take_turn(self, request: Request) -> None:
         self.deciding = request.group
-        self._show(request.group)
+        self.show(request.group)
         self.attempt(Try(request, self.released(request), evicting=True))
         self.reservations.tried(request, self.refused.get(request.group.waiting[0].key))
         self._trees.decided(request.group)
         self._note_failure(request)
         self._note_blocking(self._lines[request.ref], request.group)
-
-    def _show(self, group: GangGroup) -> None:
-        """Let what watches look: the group is about to be decided, or was without a turn."""
-        if self.watch is not None:
-            self.watch(self, group)
 
     def _next_head(self, ref: QueueRef) -> Head | None:
         """Return the next group of a queue that is worth a turn; decide those that are not."""
@@ -151,7 +146,7 @@ class ByTurns(WithinQuota):
                 self._heads[ref] = request
                 self.deciding = None
                 return self._head(line, request)
-            self._show(group)
+            self.show(group)
             self._trees.decided(group)
             self._note_blocking(line, group)
         self.deciding = None
@@ -238,7 +233,7 @@ class ByTurns(WithinQuota):
             while own in self._heads or self._next_head(own) is not None:
                 request = self._heads.pop(own)
                 if self._is_refused_at_once(line, request.group):
-                    self._show(request.group)
+                    self.show(request.group)
                 else:
                     self._take_turn(request)
 

@@ -81,6 +81,7 @@ class WithinQuota(Charging):
     def attempt(self, trying: Try) -> None:
         """Find flavors with quota and room for a group, and charge what came of it."""
         request = trying.request
+        self.open_spare(request.group)
         self.tried[request.group.gangs[0].key] = request
         self.reservations.refresh()
         ways = self._with_quota(request)
@@ -211,7 +212,8 @@ class WithinQuota(Charging):
         if way in trying.unpaid:
             return False
         units = self.units_of(way)
-        outcome = self.known_misfits.known(units) or self.quorums.in_any_order(units)
+        known = None if trying.request.group.replacing else self.known_misfits.known(units)
+        outcome = known or self.quorums.in_any_order(units)
         if not isinstance(outcome, dict):
             trying.full.append((way, outcome))
             return False

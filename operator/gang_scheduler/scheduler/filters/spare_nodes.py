@@ -1,0 +1,28 @@
+"""Nodes that are kept as spare are refused, unless members replace members that a gang has lost."""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
+from gang_scheduler.model.plan import Obstacle
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler.trial import Trial
+
+obstacle = Obstacle.SPARE
+
+
+def concerns(_pod_class: PodClass, trial: Trial) -> bool:
+    """Return whether nodes are kept from what is placed now."""
+    return trial.closed is not None
+
+
+def slots(_pod_class: PodClass, trial: Trial) -> IntArray:
+    """Return 0 for the nodes that are kept, and no limit elsewhere."""
+    closed = np.zeros(len(trial.nodes), dtype=np.bool_) if trial.closed is None else trial.closed
+    return np.where(closed, 0, UNLIMITED)
+
+
+def reasons(_pod_class: PodClass, _trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """One reason for all."""
+    return Counter({"node(s) were kept as spare": int(rejected.sum())})
