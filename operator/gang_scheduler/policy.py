@@ -7,6 +7,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
+from gang_scheduler.model.failed_nodes import FailureRules
 from gang_scheduler.model.queues import Aging, Fairness, Product
 from gang_scheduler.model.resources import amount_of, parse_quantity
 from gang_scheduler.scheduler.policies import (
@@ -54,6 +55,7 @@ def cache(policy: Policy, changes: Changes) -> Cache:
             enforce_backfill=policy.enforce_backfill,
             hides_names=policy.hide_foreign_names,
         ),
+        failure_rules=FailureRules.of(policy.node_failure_seconds, policy.node_failure_taints),
         train_jobs=GangKind.TRAIN_JOB in policy.gang_kinds,
     )
 

@@ -298,6 +298,18 @@ class Policy(BaseModel):
         ),
     )
 
+    node_failure_seconds: int = Field(
+        default=30,
+        ge=0,
+        description="How long a node must not be ready to count as failed.",
+    )
+    node_failure_taints: tuple[Name, ...] = Field(
+        default=(),
+        description=(
+            "Keys of taints that say that a node has failed, beside out-of-service and unreachable "
+            "of Kubernetes (a JSON list in the environment)."
+        ),
+    )
     spare_nodes: tuple[Annotated[SpareNodes, BeforeValidator(_from_json)], ...] = Field(
         default=(),
         description=(

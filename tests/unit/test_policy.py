@@ -49,7 +49,7 @@ def made_of(given: Policy) -> tuple[Any, ...]:
     names = cache.gang_queue.queues.names
     settings = cache.gang_queue.reservations.settings
     queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules, settings
-    kinds = policy.membership(given).by_default
+    kinds = policy.membership(given).by_default, cache.failed_nodes.rules
     return (
         *(cache.schedulers, rules, kept, queue_rules, kinds),
         *(policy.profile(given), policy.naming(given)),

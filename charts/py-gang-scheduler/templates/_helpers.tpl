@@ -81,7 +81,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "defaultQueue" "requireQueue" "countOtherSchedulers" "resourceTransformations"
   "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
   "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
-  "usageHalfLifeSeconds" "spareNodes"
+  "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
 }}
 {{- $found := dict }}
 {{- range $name, $value := .Values.settings }}

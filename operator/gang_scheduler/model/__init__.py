@@ -10,6 +10,8 @@
 | problems         | the reasons why gangs wait                                             |
 | causes           | why gangs wait, as data that messages are made of                      |
 | nodes            | a node, and all nodes of a snapshot as columns                         |
+| failed_nodes     | which nodes count as failed                                            |
+| degraded         | what a gang that runs lacks since nodes have failed                    |
 | resources        | quantities, and amounts in milli-CPU, bytes and counts                 |
 | affinity         | node selectors, label selectors, and affinity between pods             |
 | volumes          | what the volumes of a pod need of a node, and the volumes there are    |

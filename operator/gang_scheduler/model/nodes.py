@@ -38,6 +38,7 @@ class Node:
     """What the scheduler reads of a node.
 
     `allocatable` is sorted by resource name; `features` are the features that the node declares.
+    `not_ready_since` is in seconds since the epoch; 0 for a node that is ready, or does not say.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Node:
     ready: bool = True
     allocatable: tuple[tuple[str, int], ...] = ()
     features: frozenset[str] = frozenset()
+    not_ready_since: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,8 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | pod_affinity    | selectors of pods, and the pods that they match                  |
 | volumes         | claims and volumes, with assumed bindings                        |
 | budgets         | PodDisruptionBudgets                                             |
+| failed_nodes    | the nodes that count as failed                                   |
+| degraded_gangs  | gangs that run and have lost members with failed nodes           |
 | topologies      | the topology trees in force                                      |
 | pod_classes     | pod classes, completed by what is known only in this cluster     |
 | foreign_members | gangs with members of another scheduler                          |

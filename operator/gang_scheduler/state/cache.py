@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
 from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.failed_nodes import FailureRules
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import TopologyRequest
@@ -18,9 +19,12 @@ from gang_scheduler.model.queues import Product, QueueRef, QueueState
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
+from gang_scheduler.state import failed_nodes
 from gang_scheduler.state.changes import Change, Changes
+from gang_scheduler.state.degraded_gangs import DegradedGangs
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Rules
 from gang_scheduler.state.evictions import EvictionRecords
+from gang_scheduler.state.failed_nodes import FailedNodes
 from gang_scheduler.state.foreign_members import ForeignMembers
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.train_jobs import TrainJobs
@@ -67,6 +71,7 @@ class Cache:
         naming_rules: NamingRules = names.DEFAULT_RULES,
         charge_rules: ChargeRules = usage.DEFAULT_RULES,
         reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
+        failure_rules: FailureRules = failed_nodes.DEFAULT_RULES,
         train_jobs: bool = True,
     ) -> None:
         self.schedulers = frozenset(schedulers)
@@ -109,6 +114,11 @@ class Cache:
             queue_usage=self.queue_usage,
             train_jobs=TrainJobs(enabled=train_jobs),
         )
+        self.failed_nodes = FailedNodes(failure_rules)
+        self.degraded = DegradedGangs(
+            *(self.gang_queue, self.failed_nodes, self.node_usage, self.topologies),
+            pod=self.pod_store.get,
+        )
         self.node_store = NodeStore(
             node_usage=self.node_usage,
             pod_store=self.pod_store,
@@ -117,6 +127,8 @@ class Cache:
             selector_matches=self.selector_matches,
             topologies=self.topologies,
             queue_usage=self.queue_usage,
+            failed_nodes=self.failed_nodes,
+            degraded=self.degraded,
         )
 
     def upsert(self, store: Store[T], noun: T) -> None:
@@ -163,8 +175,24 @@ class Cache:
         for uid in uids:
             self._note(self.pod_store.nominate(uid, ""))
 
+    def settle_failed_nodes(self, now: int) -> None:
+        """Find the nodes that have failed by now, in seconds, and those that have not any more."""
+        for name in self.failed_nodes.settle(now, lambda node: bool(self.node_usage.uids_on(node))):
+            gangs = self.pod_store.gangs_on(name)
+            if name in self.failed_nodes.names:
+                self.degraded.failing(name, gangs)
+            self.gang_queue.changed |= gangs
+
+    def find_gone_nodes(self) -> None:
+        """Find nodes that were gone before this process began: nothing tells of these."""
+        for name in self.node_usage.without_node():
+            if not self.failed_nodes.is_suspect(name):
+                self.failed_nodes.gone(name)
+                self.degraded.failing(name, self.pod_store.gangs_on(name))
+
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
+        self.settle_failed_nodes(now)
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
         self.gang_queue.take_in_queues()
@@ -194,6 +222,7 @@ class Cache:
             queues=queues,
             yielded=self.evictions.yielded(now),
             resting=self.gang_queue.reservations.resting(now),
+            failed_nodes=self.failed_nodes.names,
         )
 
     def room(self, now: int) -> Snapshot:
@@ -204,6 +233,8 @@ class Cache:
             free=self.node_usage.free(),
             tree_specs=self.topologies.tree_specs(),
             nominated=self._nominator.all(self.gang_queue.infos),
+            pinned=self.node_usage.pinned(),
+            failed_nodes=self.failed_nodes.names,
         )
 
     def running(self, now: int) -> BoundPods:

@@ -65,6 +65,14 @@ class NodeUsage:
         found = self._nodes.get(node)
         return found.labels if found is not None else {}
 
+    def has_node(self, name: str) -> bool:
+        """Return whether there is a node of a name."""
+        return name in self._nodes
+
+    def without_node(self) -> set[str]:
+        """Return the names of nodes that have pods and are not there. Linear in nodes."""
+        return self._pods.keys() - self._nodes.keys()
+
     def uids_on(self, node: str) -> Collection[str]:
         """Return the uids of the pods that are counted on a node."""
         return self._pods.get(node, {}).keys()

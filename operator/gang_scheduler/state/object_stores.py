@@ -14,7 +14,9 @@ from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.volume_objects import VolumeObject
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.state.changes import Change
+from gang_scheduler.state.degraded_gangs import DegradedGangs
 from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.failed_nodes import FailedNodes
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominator
@@ -54,7 +56,11 @@ class NodeStore:
         selector_matches: SelectorMatches,
         topologies: Topologies,
         queue_usage: QueueUsageStore,
+        failed_nodes: FailedNodes,
+        degraded: DegradedGangs,
     ) -> None:
+        self._failed_nodes = failed_nodes
+        self._degraded = degraded
         self._queue_usage = queue_usage
         self._node_usage = node_usage
         self._pod_store = pod_store
@@ -67,6 +73,9 @@ class NodeStore:
         """Add or replace a node. Gangs on it may be in another domain now."""
         if not self._node_usage.upsert_node(node):
             return Change.NOTHING
+        self._failed_nodes.upsert(node)
+        if self._failed_nodes.is_suspect(node.name):
+            self._degraded.failing(node.name, self._pod_store.gangs_on(node.name))
         self._topologies.nodes_changed()
         self._queue_usage.touch_all(self._node_usage.uids_on(node.name))
         self._gang_queue.changed |= self._pod_store.gangs_on(node.name)
@@ -78,6 +87,9 @@ class NodeStore:
         if name is None:
             return Change.NOTHING
         self._node_usage.delete_node(name)
+        if self._node_usage.uids_on(name):
+            self._failed_nodes.gone(name)
+            self._degraded.failing(name, self._pod_store.gangs_on(name))
         self._queue_usage.touch_all(self._node_usage.uids_on(name))
         self._topologies.nodes_changed()
         lost = tuple(self._nominator.gangs_on(name))

@@ -8,6 +8,8 @@ import asyncio
 import itertools
 from collections.abc import Collection, Iterable, Iterator
 
+import numpy as np
+
 from gang_scheduler.decode.network.topologies import DEFAULT_TREE, DeclaredTopology
 from gang_scheduler.model.network import topology, topology_scope
 from gang_scheduler.model.network.layers import TreeSpec
@@ -89,6 +91,25 @@ class Topologies:
         inside = (tree for tree in trees if (tree.places[rows] != ABSENT).all())
         first = next(inside, None)
         return None if first is None else first.lowest_of(rows)
+
+    def home_of(
+        self, names: Iterable[str], nodes: NodeTable, asked: TopologyRequest | None
+    ) -> Domain | None:
+        """Return the domain that members on these nodes must gather in; None is the cluster.
+
+        Of several the one with the most nodes. Without such a request the lowest domain of all.
+        """
+        known = [name for name in names if name in nodes.rows]
+        scope = topology_scope.resolve(asked, self._tree_specs, nodes) if asked else None
+        if not known:
+            return None
+        if not isinstance(scope, TopologyScope) or not scope.must:
+            return self.domain_of(known, nodes, asked)
+        places = scope.tree.places[[nodes.rows[name] for name in known]]
+        domains = scope.tree.levels[scope.must].at(places[places != ABSENT])
+        if not len(domains):
+            return None
+        return scope.tree.domain(scope.must, int(np.bincount(domains).argmax()))
 
     def _asked_for(self, asked: TopologyRequest | None, nodes: NodeTable) -> Iterator[Topology]:
         scope = topology_scope.resolve(asked, self._tree_specs, nodes) if asked else None

@@ -79,7 +79,7 @@ NAMING_SETTINGS: Final = frozenset(
     {
         *("scheduler_names", "protection_label_namespaces", "gpu_resources", "default_queue"),
         *("require_queue", "resource_transformations", "exclude_resource_prefixes"),
-        "spare_nodes",
+        *("spare_nodes", "node_failure_taints"),
     }
 )
 """Settings that have names of users in them."""

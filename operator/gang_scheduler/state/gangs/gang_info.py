@@ -23,6 +23,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.records.attempt import Attempt, Transition
+from gang_scheduler.state.gangs.records.losses import Losses
 from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
 from gang_scheduler.state.gangs.records.preemption import Preempted, Preemptor
 from gang_scheduler.state.gangs.records.scaling import Scaling
@@ -43,7 +44,7 @@ class GangInfo:
     __slots__ = (
         *("key", "version", "observed", "attempt", "verdict"),
         *("preemptor", "preempted", "volume_waits", "jobs_failed"),
-        *("backfilled", "admitted_here", "passes", "scaling"),
+        *("backfilled", "admitted_here", "passes", "scaling", "losses"),
     )
 
     def __init__(self, key: GangKey) -> None:
@@ -56,6 +57,7 @@ class GangInfo:
         self.preemptor = Preemptor(self.version)
         self.preempted = Preempted(self.observed)
         self.volume_waits = VolumeWaits(self.version)
+        self.losses = Losses()
         self.jobs_failed = False
         self.backfilled: Backfilled | None = None
         self.admitted_here = False

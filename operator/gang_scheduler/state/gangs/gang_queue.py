@@ -281,11 +281,12 @@ class GangQueue:
     def deadline(self, info: GangInfo) -> int | None:
         """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
         quorum_since = info.attempt.quorum_since
-        if quorum_since is None:
-            return None
+        return None if quorum_since is None else quorum_since + self.timeout_of(info)
+
+    def timeout_of(self, info: GangInfo) -> int:
+        """Return the schedule timeout of a gang, in seconds."""
         spec = info.observed.spec
-        own = spec.options.timeout_seconds if spec else None
-        return quorum_since + (own or self._timeout_seconds)
+        return (spec.options.timeout_seconds if spec else None) or self._timeout_seconds
 
     # What came of it.
 

@@ -7,6 +7,7 @@
 | verdict      | what its last try found                            |
 | scaling      | when it last grew or shrank, if it is elastic      |
 | preemption   | the preemptions for it, and of its own members     |
+| losses       | the nodes that members were lost with              |
 | volume_waits | its members that have room and wait for claims     |
 | version      | counts its changes, for what is made of it         |
 """
