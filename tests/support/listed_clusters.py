@@ -1,5 +1,6 @@
 """Clusters as files, and what commands that list make of them."""
 
+import functools
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -137,6 +138,12 @@ def document(command: str, directory: Path, bodies: Iterable[Body], *options: st
 
 def hold(found: Body) -> None:
     """Raise for a document that is not as its schema says."""
-    schema = json.loads((SCHEMAS / f"{found['kind'].lower()}.json").read_text())
+    _validator(found["kind"]).validate(found)
+
+
+@functools.cache
+def _validator(kind: str) -> jsonschema.Draft202012Validator:
+    """Return what holds documents against the schema of a kind. To check that takes long."""
+    schema = json.loads((SCHEMAS / f"{kind.lower()}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(found, schema, jsonschema.Draft202012Validator)
+    return jsonschema.Draft202012Validator(schema)
