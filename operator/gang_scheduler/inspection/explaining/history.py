@@ -36,9 +36,12 @@ def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) 
     first = min((each.at for each in members), default=0)
     # A condition keeps the time of its status while its reason changes.
     conditions = (each._replace(at=max(each.at, first)) for each in _of_conditions(info))
-    known = [*members, *_of_evictions(info), *sorted(events), *conditions]
-    told = (each for each in known if each.at and each.at >= since)
-    return _changes(sorted(told, key=lambda each: each.at))[-MOST:]
+    # There may be Events about objects of the same names that are gone.
+    born = _born(info)
+    told = (each for each in sorted(events) if each.at >= born)
+    known = [*members, *_of_evictions(info), *told, *conditions]
+    recent = (each for each in known if each.at and each.at >= since)
+    return _changes(sorted(recent, key=lambda each: each.at))[-MOST:]
 
 
 def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
@@ -53,6 +56,15 @@ def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
 def as_json(found: Iterable[Happened]) -> list[dict[str, str]]:
     """Return transitions as JSON values."""
     return [{"at": rfc3339(each.at), "what": each.what} for each in found]
+
+
+def _born(info: GangInfo) -> int:
+    """Return when a gang came to be: its object, or what is left of its members."""
+    spec = info.observed.spec
+    if spec is not None and spec.created_at:
+        return int(spec.created_at)
+    created = [int(pod.created_at) for pod in info.observed.members.values()]
+    return min(created, default=0)
 
 
 def _changes(ordered: Iterable[Happened]) -> list[Happened]:
