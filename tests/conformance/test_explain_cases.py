@@ -28,6 +28,7 @@ def test_the_first_sentence_names_the_cause(case: Case) -> None:
     assert case.get("reason") == found.get("reason")
     assert case.get("summary", found["summary"]) == found["summary"]
     assert [] == [each for each in case.get("says", []) if each not in found["summary"]]
+    assert case.get("names", "") in found["summary"]
     assert case.get("warns", []) == [each["reason"] for each in found.get("warnings", [])]
 
 

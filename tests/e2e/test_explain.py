@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from e2e.support import tenants
 from e2e.support.manifests import gang, members, pod
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
-
-READS = {"verbs": ["get", "list"], "apiGroups": ["*"]}
-RBAC = "rbac.authorization.k8s.io"
 
 
 def explain(name: str, namespace: Namespace, kubeconfig: Path, *more: str) -> str:
@@ -109,28 +106,8 @@ def test_who_may_read_one_namespace_is_told_what_is_written_there(
     namespace.create(*gang("a", 2, cpu=1, on=namespace.here))
     eventually("Unschedulable", lambda: namespace.condition_of_gang("a", "Scheduled").get("reason"))
 
-    printed = explain("a", namespace, tenant(namespace, plane, tmp_path))
+    printed = explain("a", namespace, tenants.of_namespace(plane, namespace.name, tmp_path))
 
     assert f"{namespace.name}/a   PodGroup" in printed
     assert "It lacks room: " in printed
     assert "WHERE       not known with your rights" in printed
-
-
-def tenant(namespace: Namespace, plane: controlplane.ControlPlane, directory: Path) -> Path:
-    """Return the kubeconfig of a ServiceAccount that may read gangs in this namespace alone."""
-    here = f"/api/v1/namespaces/{namespace.name}/serviceaccounts"
-    roles = f"/apis/{RBAC}/v1/namespaces/{namespace.name}"
-    plane.request("POST", here, {"metadata": {"name": "tenant"}})
-    rules = [{**READS, "resources": ["pods", "podgroups", "events"]}]
-    plane.request("POST", f"{roles}/roles", {"metadata": {"name": "tenant"}, "rules": rules})
-    subject = {"kind": "ServiceAccount", "name": "tenant", "namespace": namespace.name}
-    role = {"apiGroup": RBAC, "kind": "Role", "name": "tenant"}
-    binding = {"metadata": {"name": "tenant"}, "roleRef": role, "subjects": [subject]}
-    plane.request("POST", f"{roles}/rolebindings", binding)
-    token = plane.request("POST", f"{here}/tenant/token", {"spec": {}})["status"]["token"]
-    config = yaml.safe_load(plane.kubeconfig.read_text())
-    for user in config["users"]:
-        user["user"] = {"token": token}
-    file = directory / "kubeconfig"
-    file.write_text(yaml.safe_dump(config))
-    return file
