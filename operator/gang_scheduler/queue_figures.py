@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.problems import NOT_IN_LINE, Reason
 from gang_scheduler.model.queues import QueueFigures, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.ordering import local_usage
@@ -15,20 +14,12 @@ from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.waiting import in_line, waits
 
 CHARGED: Final = frozenset({Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES})
 """Gangs that wait so have quota already."""
-WITHOUT_TURN: Final = frozenset(
-    {
-        Reason.WAITING_FOR_MEMBERS,
-        Reason.WAITING_FOR_GANGS,
-        Reason.POD_GROUP_NOT_FOUND,
-        Reason.INVALID_SPEC,
-        Reason.UNSUPPORTED_FEATURE,
-        Reason.QUEUE_NOT_FOUND,
-    }
-)
-"""Gangs that wait so have no turn: they come after all that have."""
+WITHOUT_PODS: Final = 2
+"""In a line come first the gangs that have turns, then others, and then those without a pod."""
 MOST_LOOKED_AT: Final = 10
 """Of how many gangs of a queue it is asked whether the queue starves."""
 
@@ -59,7 +50,7 @@ def _starves(
     """Return whether one of the first gangs of a queue waits for long for the queue's own quota."""
     ref, infos = figures.queue.ref, cache.gang_queue.infos
     for refusal in (infos[key].verdict.refusal for key in figures.pending[:MOST_LOOKED_AT]):
-        if refusal is None or refusal.reason in WITHOUT_TURN:
+        if refusal is None or refusal.reason in NOT_IN_LINE | CHARGED:
             continue
         waited = now - refusal.gang.created_at
         if waited >= rules.reservation_after_seconds:
@@ -88,18 +79,21 @@ def _release(cache: Cache, forest: Forest, victims: Mapping[str, GangKey]) -> di
 def pending_of(
     cache: Cache, forest: Forest, rules: QueueRules, now: int
 ) -> dict[QueueRef, tuple[GangKey, ...]]:
-    """Return the gangs that wait for quota or room in each queue, in the order of turns."""
-    waiting: defaultdict[GangKey, list[Refused]] = defaultdict(list)
-    for refused in _refused(cache):
-        waiting[cache.gang_queue.group_of(refused.gang.key)].append(refused)
+    """Return the gangs that wait in each queue, in the order of turns; those without one last."""
+    waiting: defaultdict[GangKey, list[Gang]] = defaultdict(list)
     found: defaultdict[QueueRef, list[tuple[tuple[object, ...], tuple[Gang, ...]]]]
     found = defaultdict(list)
+    for gang in _waiting(cache):
+        if gang.pending:
+            waiting[cache.gang_queue.group_of(gang.key)].append(gang)
+        elif gang.queue is not None and forest.way(gang.queue):
+            found[gang.queue].append(((WITHOUT_PODS, gang.created_at, str(gang.key)), (gang,)))
     for mates in waiting.values():
-        ref = mates[0].gang.queue
+        ref = mates[0].queue
         if ref is not None and forest.way(ref):
-            group = GangGroup(tuple(each.gang for each in mates))
+            group = GangGroup(tuple(mates))
             effective = lines.effective_priority(group, forest.queue(ref), rules.aging, now)
-            has_turn = all(each.reason not in WITHOUT_TURN for each in mates)
+            has_turn = all(in_line(cache.gang_queue.infos[gang.key]) for gang in mates)
             key = (local_usage.share(forest.accounts, group), *lines.key(group, effective))
             found[ref].append(((not has_turn, *key), group.gangs))
     return {
@@ -108,9 +102,12 @@ def pending_of(
     }
 
 
-def _refused(cache: Cache) -> Iterator[Refused]:
-    """Yield why gangs wait that have no quota for their quorum."""
+def _waiting(cache: Cache) -> Iterator[Gang]:
+    """Yield the gangs that wait, as a cycle refused them; as they are, while none has."""
     for info in cache.gang_queue.infos.values():
-        refusal = info.verdict.refusal
-        if refusal is not None and not refusal.left_over and refusal.reason not in CHARGED:
-            yield refusal
+        if waits(info, cache):
+            refusal = info.verdict.refusal
+            if refusal is not None:
+                yield refusal.gang
+            else:
+                yield replace(info.as_gang(cache.schedulers), queue=cache.queue_of(info.key))

@@ -41,9 +41,11 @@ class Line:
         age: int = 0,
         left_over: bool = False,
     ) -> None:
-        """Add a gang that waits."""
+        """Add a gang that waits; `left_over`: its quorum runs, and only more members wait."""
         pod = builders.pod(f"{name}-0", gang=name, priority=priority, created_at=NOW - age)
         self.cache.upsert_pod(pod)
+        if left_over:
+            self.cache.upsert_pod(builders.pod(f"{name}-1", gang=name, node="n"))
         info = self.cache.gang_queue.infos[builders.gang_key(name)]
         gang = replace(info.as_gang(self.cache.schedulers), queue=queue_ref(queue))
         info.verdict.note(Refused(gang, reason, gang.pending, left_over=left_over))
@@ -96,12 +98,12 @@ def test_gangs_that_have_no_turn_are_last() -> None:
 
 
 @pytest.mark.parametrize("reason", [Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES])
-def test_gangs_that_have_quota_do_not_wait_for_it(reason: Reason) -> None:
+def test_gangs_that_have_quota_wait_as_all_others_do(reason: Reason) -> None:
     line = Line()
     line.add("nominated", reason)
     line.add("surplus", left_over=True)
 
-    assert {} == line.order()
+    assert {"q": ["nominated"]} == line.order()
 
 
 def test_each_queue_has_its_own_line() -> None:

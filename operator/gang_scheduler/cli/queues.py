@@ -57,7 +57,7 @@ def _text(asked: Asked, shown: _View, *, with_gangs: bool) -> str:
     if asked.output == "name":
         return "".join(f"{each.name}\n" for each in shown.found)
     page = printing.page(asked, queue_tree.painted, wide=asked.output == "wide")
-    lines = [*queue_tree.table(shown.found, page), queue_tree.LEGEND]
+    lines = [*queue_tree.table(shown.found, page), *queue_tree.LEGEND]
     if not shown.found:
         lines = ["no queues"]
     if with_gangs:

@@ -2,6 +2,7 @@
 
 import enum
 from dataclasses import dataclass
+from typing import Final
 
 
 class Reason(enum.StrEnum):
@@ -27,6 +28,21 @@ class Reason(enum.StrEnum):
     ELASTIC_LIMIT = "ElasticLimit"
     SCATTERED = "Scattered"
     INTERNAL_ERROR = "InternalError"
+
+
+NOT_IN_LINE: Final = frozenset(
+    {
+        Reason.WAITING_FOR_MEMBERS,
+        Reason.WAITING_FOR_GANGS,
+        Reason.POD_GROUP_NOT_FOUND,
+        Reason.INVALID_SPEC,
+        Reason.UNKNOWN_LAYER,
+        Reason.UNSUPPORTED_FEATURE,
+        Reason.QUEUE_NOT_FOUND,
+        Reason.INTERNAL_ERROR,
+    }
+)
+"""Gangs that wait so are last in every line: neither room nor quota would help them."""
 
 
 class Cause:

@@ -16,12 +16,14 @@ def test_the_tree_has_a_line_a_queue_with_a_bar(tmp_path: Path) -> None:
 
     heading, *lines = result.stdout.splitlines()
     assert "QUEUE     RESOURCE        QUOTA         USED  NOMINAL  BORROWED  LENT  SHARE" in heading
-    root, lab, blue, red, legend, closing = lines
+    root, lab, blue, red, *legend, closing = lines
     assert "root      nvidia.com/gpu  [#######---]    24       32         0     0   0.75" in root
     assert "  lab     nvidia.com/gpu  [#######---]    24       32         0     0   0.75" in lab
     assert "    blue  nvidia.com/gpu  [#######===]    24       16         8     0" in blue
     assert "    red   nvidia.com/gpu  [-----.....]     0       16         0     8      0" in red
-    assert "[####==--..]: # used, = borrowed, - free, . lent" == legend
+    assert (
+        "QUOTA [####==--..]: of its own # used, - free, . lent; = borrowed from others" == legend[0]
+    )
     assert "computed from 4 nodes and 5 pods, as of 12:30:01 UTC" == closing
 
 

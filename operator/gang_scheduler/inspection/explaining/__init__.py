@@ -14,5 +14,6 @@
 | written   | the answer for those with the right to one namespace alone          |
 | text      | the document for people                                             |
 | lines     | the lines of each part of the text                                  |
+| quota_lines | the lines on quota                                                |
 | running_lines | the lines of a gang that runs                                   |
 """

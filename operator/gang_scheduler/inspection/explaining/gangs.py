@@ -13,6 +13,7 @@ from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.explaining import history, parts, running, sentences
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.wording import Names
+from gang_scheduler.inspection.listing import counts
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Problem, Reason
@@ -20,7 +21,12 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.scheduler.explanation.explain import explain
-from gang_scheduler.scheduler.explanation.findings import Explanation, Surroundings, Verdict
+from gang_scheduler.scheduler.explanation.findings import (
+    Explanation,
+    Position,
+    Surroundings,
+    Verdict,
+)
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -46,6 +52,7 @@ def document_of(key: GangKey, asked: Question) -> Json:
     surroundings = _surroundings(cluster)
     found = explain(snapshot, cluster.profile, key, surroundings)
     found = _without_volumes(info, cluster, found)
+    found = replace(found, position=_among_all(found.position, cluster))
     names = Names(key.namespace, cluster.policy.hide_foreign_names)
     phase = phases.phase_of(phases.counts_of(info))
     made = {
@@ -75,6 +82,14 @@ def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Ex
         return found
     refused = Refused(gang, Reason.WAITING_FOR_VOLUMES, gang.pending, cause=cause)
     return replace(found, verdict=Verdict.WAITS, refused=refused)
+
+
+def _among_all(found: Position | None, cluster: Cluster) -> Position | None:
+    """Return a place among all gangs that wait: those, too, of which no cycle sees a member."""
+    if found is None:
+        return None
+    numbers = counts.waiting(cluster)
+    return replace(found, of=numbers[found.queue], of_all=numbers.total())
 
 
 def _surroundings(cluster: Cluster) -> Surroundings:

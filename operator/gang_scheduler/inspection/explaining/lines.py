@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.inspection.explaining.wording import between, clock, duration, listed, ordinal
-from gang_scheduler.model.resources import parse_quantity
+from gang_scheduler.model.queues import NONE
 from gang_scheduler.report.texts.plurals import counted
 
 Json = dict[str, Any]
@@ -42,7 +42,8 @@ def position(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part
     queue = found["queue"]
     places = []
     if queue:
-        places.append(f"{ordinal(found['place'])} of {found['of']} in {queue}")
+        line = "without a queue" if queue == NONE.name else f"in {queue}"
+        places.append(f"{ordinal(found['place'])} of {found['of']} {line}")
     if found["placeInCluster"] is not None:
         places.append(f"{ordinal(found['placeInCluster'])} of {found['ofCluster']} in the cluster")
     text = ", ".join(places)
@@ -50,7 +51,17 @@ def position(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part
     if asked:
         which = "the one before it asks" if ahead == 1 else f"the {ahead} before it ask"
         text += f"; {which} for {asked}"
-    return [Line(text)]
+    return [Line(text + _of_no_use(ahead, found["neverStart"]))]
+
+
+def _of_no_use(ahead: int, never: int) -> str:
+    """Return how many of those before it are in the line for nothing."""
+    if not never:
+        return ""
+    if ahead == 1:
+        return "; it can never start as it is"
+    are = "it is" if never == 1 else "they are"
+    return f"; {never} of the {ahead} can never start as {are}"
 
 
 def _asked_ahead(ahead: Json) -> str:
@@ -85,28 +96,6 @@ def _start(found: Json, now: int, *, first: bool) -> str:
     if first:
         return f"{when}: {ends}"
     return f"not before {when}: {ends}, and gangs before it may take the room"
-
-
-def quota(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return what its queue and those above it may use."""
-    found = document.get("quota", [])
-    several = len({each["flavor"] for each in found}) > 1
-    return [Line(_quota(each, several=several)) for each in found]
-
-
-def _quota(each: Json, *, several: bool) -> str:
-    what = f"{each['resource']} of {each['flavor']}" if several else each["resource"]
-    text = f"{each['queue']} may use {each['nominal']} {what}, uses {each['used']}, "
-    text += f"this adds {each['adds']}: "
-    if each["available"] is not None and _less(each["available"], each["adds"]):
-        return f"{text}only {each['available']} more are left for it"
-    if each["borrows"] not in ("0", ""):
-        return f"{text}borrows {each['borrows']}"
-    return f"{text}within its nominal"
-
-
-def _less(one: str, other: str) -> bool:
-    return parse_quantity(one, 1000) < parse_quantity(other, 1000)
 
 
 def where(document: Json, view: View) -> list[Line]:
@@ -263,6 +252,11 @@ def _work(victims: Iterable[Json], document: Json) -> str:
 
 
 def _forbidden(found: Json, priority: int) -> str:
+    if found["verdict"] == "Terminating":
+        leaving = found["leaving"]
+        return (
+            f"none more: {counted(leaving, 'pod')} {'leaves' if leaving == 1 else 'leave'} already"
+        )
     if found["message"]:
         return str(found["message"]).removesuffix(".")
     if found["queueForbids"]:

@@ -84,6 +84,7 @@ def _position(found: Position) -> Json:
         "placeInCluster": found.place_in_all,
         "ofCluster": found.of_all,
         "ahead": {name: quantity_of(name, number) for name, number in found.ahead if number},
+        "neverStart": found.never,
     }
 
 
@@ -103,9 +104,15 @@ def _quota(found: QuotaLine) -> Json:
         "resource": resource,
         "nominal": quantity_of(resource, found.nominal),
         "used": quantity_of(resource, found.used),
+        "borrowed": quantity_of(resource, found.borrowed),
         "adds": quantity_of(resource, found.adds),
         "borrows": quantity_of(resource, found.borrows),
         "available": None if found.available is None else quantity_of(resource, found.available),
+        "short": quantity_of(resource, found.short),
+        "heldBy": [
+            {"queue": queue.name, "borrowed": quantity_of(resource, amount)}
+            for queue, amount in found.holders
+        ],
     }
 
 

@@ -109,7 +109,9 @@ def _leaving(found: Evictions, names: Names) -> str:
     if pods:
         number = sum(len(each.pods) for each in found.victims)
         return f"{counted(number, 'pod')} must go, {listed(pods)}"
-    return f"room is free once {counted(found.leaving, 'pod')} that terminate have gone"
+    one = found.leaving == 1
+    leaving = f"{counted(found.leaving, 'pod')} that {'leaves has' if one else 'leave have'} gone"
+    return f"room is free once {leaving}"
 
 
 def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:

@@ -4,9 +4,10 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gang_scheduler.inspection.explaining import lines, running_lines
+from gang_scheduler.inspection.explaining import lines, quota_lines, running_lines
 from gang_scheduler.inspection.explaining.lines import Line, Part, View
 from gang_scheduler.inspection.explaining.wording import duration
+from gang_scheduler.model.queues import NONE
 from gang_scheduler.report.texts.plurals import counted
 
 Json = dict[str, Any]
@@ -34,7 +35,7 @@ def _facts(document: Json) -> Iterator[str]:
         return
     yield document["workload"]
     if document["queue"]:
-        yield f"queue {document['queue']}"
+        yield "no queue" if document["queue"] == NONE.name else f"queue {document['queue']}"
     named = f" ({document['priorityClass']})" if document["priorityClass"] else ""
     yield f"priority {document['priority']}{named}"
     present, needed = document["members"]["present"], document["members"]["needed"]
@@ -96,7 +97,7 @@ BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
     (
         ("POSITION", "position", lines.position),
         ("START", "start", lines.start),
-        ("QUOTA", "quota", lines.quota),
+        ("QUOTA", "quota", quota_lines.quota),
     ),
     (
         ("WHERE", "where", lines.where),

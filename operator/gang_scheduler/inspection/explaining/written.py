@@ -91,6 +91,7 @@ def _in_queue(info: GangInfo) -> Json:
         "placeInCluster": None,
         "ofCluster": None,
         "ahead": {},
+        "neverStart": 0,
     }
     at = found.get("estimatedStart")
     start = {"start": {"basis": "Reserved", "at": at, "after": None}} if at else {}

@@ -6,12 +6,14 @@
 | rows        | a line a gang                                                  |
 | waits       | why gangs wait, in one sentence                                |
 | selection   | which lines are asked for, and in which order                  |
+| counts      | how many gangs wait                                            |
 | labels      | label selectors as kubectl writes them                         |
 | ages        | times in short                                                 |
 | plain_table | tables of many lines, as wide as they may be                   |
 | gang_table  | gangs as a table, and as documents                             |
 | queue_lines | a line a queue, made here and now or as it is written          |
 | queue_tree  | queues as a tree with bars, and as documents                   |
+| shares      | the figure by which queues are compared                        |
 | amounts     | which resources of nodes are shown                             |
 | domains     | the nodes of each domain of the network                        |
 | shapes      | what gangs ask of a node, and how large a gang would start now |

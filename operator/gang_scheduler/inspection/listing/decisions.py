@@ -12,6 +12,7 @@ from gang_scheduler import queue_figures
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.problems import NOT_IN_LINE
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
@@ -47,7 +48,7 @@ def decide(cluster: Cluster) -> Decisions:
         refused={each.gang.key: each for each in plan.refused},
         starting=frozenset(each.gang.key for each in plan.placed),
         starts=_starts(plan),
-        order=tuple(_order(turns.taken, snapshot.groups, figures)),
+        order=tuple(_order(_in_line(turns.taken, plan), snapshot.groups, figures)),
         figures=figures,
     )
 
@@ -67,6 +68,12 @@ class _Turns:
         """Note that a group is about to be decided, for the first time or once more."""
         for gang in group.waiting:
             self.taken.setdefault(gang.key)
+
+
+def _in_line(turns: Iterable[GangKey], plan: Plan) -> dict[GangKey, None]:
+    """Return the gangs that had turns, without those that nothing would help."""
+    last = {each.gang.key for each in plan.refused if each.reason in NOT_IN_LINE}
+    return dict.fromkeys(key for key in turns if key not in last)
 
 
 def _order(

@@ -8,9 +8,10 @@ import click
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import ages, plain_table
+from gang_scheduler.inspection.listing import ages, plain_table, shares
 from gang_scheduler.inspection.listing.plain_table import Page
 from gang_scheduler.inspection.listing.rows import WAITING, Row
+from gang_scheduler.model.queues import NONE
 from gang_scheduler.report.texts import node_ranges
 
 API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
@@ -44,15 +45,20 @@ def painted(_: int, text: str) -> str:
 
 
 def _cells(row: Row, now: int, *, wide: bool) -> list[str]:
-    cells = [row.name, row.queue or "-", str(row.priority), row.state]
+    cells = [row.name, _queue(row), str(row.priority), row.state]
     cells.append(f"{row.bound}/{row.members}")
     cells.append("/".join(map(str, row.workers)) if row.workers else "-")
     start = "-" if row.start is None else ages.moment(row.start, now)
     cells += [str(row.gpus), ages.age(now - row.since) if row.since else "-", start]
     if wide:
+        share = shares.short(row.fair_share) if row.fair_share else plain_table.NOTHING
         numbers = (str(row.aging), str(row.evictions))
-        cells += [row.kind, str(row.min_member), row.domain or "-", row.fair_share or "-", *numbers]
+        cells += [row.kind, str(row.min_member), row.domain or "-", share, *numbers]
     return [*cells, _nodes_or_reason(row, wide=wide)]
+
+
+def _queue(row: Row) -> str:
+    return row.queue if row.queue not in ("", NONE.name) else plain_table.NOTHING
 
 
 def _nodes_or_reason(row: Row, *, wide: bool) -> str:

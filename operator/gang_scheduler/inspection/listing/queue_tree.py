@@ -7,17 +7,20 @@ import click
 
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import plain_table
+from gang_scheduler.inspection.listing import plain_table, shares
 from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
 from gang_scheduler.inspection.listing.plain_table import Page
 from gang_scheduler.inspection.listing.queue_lines import QueueLine
-from gang_scheduler.model.queues import DEFAULT_FLAVOR, GPU, Amounts, FlavorResource
+from gang_scheduler.model.queues import DEFAULT_FLAVOR, GPU, NONE, Amounts, FlavorResource
 from gang_scheduler.model.resources import quantity, quantity_of
 
 BAR: Final = 10
 MARKS: Final = "#=-."
 """Of what is used within the own quota, borrowed, free, and lent."""
-LEGEND: Final = "[####==--..]: # used, = borrowed, - free, . lent"
+LEGEND: Final = (
+    "QUOTA [####==--..]: of its own # used, - free, . lent; = borrowed from others",
+    "PENDING: gangs that wait in it and below it; SHARE: by this number its tree compares queues",
+)
 _HEADINGS: Final = ("QUEUE", "RESOURCE", "QUOTA", "USED", "NOMINAL", "BORROWED", "LENT", "SHARE")
 _COUNTS: Final = ("RUNNING", "PENDING")
 _RIGHT: Final = (*_HEADINGS[3:], *_COUNTS)
@@ -41,8 +44,8 @@ def painted(column: int, text: str) -> str:
 
 
 def _rows(line: QueueLine, top: int) -> Iterator[list[str]]:
-    name = "  " * (line.depth - top) + line.name
-    share, state = line.share or "infinite", line.problem or plain_table.NOTHING
+    name = "  " * (line.depth - top) + shown_name(line.name)
+    share, state = shares.short(line.share or shares.INFINITE), line.problem or plain_table.NOTHING
     counts = (str(line.running), str(line.pending))
     shown = scarce(line.amounts)
     for of, amounts in shown.items():
@@ -51,6 +54,11 @@ def _rows(line: QueueLine, top: int) -> Iterator[list[str]]:
         name, share, counts, state = "", "", ("", ""), plain_table.NOTHING
     if not shown:
         yield [name, "-", "-", *("-" for _ in range(4)), share, *counts, state]
+
+
+def shown_name(queue: str) -> str:
+    """Return how a queue is called in a table: that of gangs without one is no object."""
+    return f"{queue} (no queue)" if queue == NONE.name else queue
 
 
 def _shown(amounts: Amounts) -> tuple[int, int, int, int]:

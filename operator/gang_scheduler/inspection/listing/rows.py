@@ -9,7 +9,7 @@ from typing import Final
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import waits
+from gang_scheduler.inspection.listing import shares, waits
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model.pods import Pod
@@ -21,6 +21,7 @@ from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.simulation.output.report import described
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.waiting import POD_GROUP, is_ours
 
 WAITING: Final = "Waiting"
 _STATES: Final[Mapping[Phase, str]] = {
@@ -31,7 +32,6 @@ _STATES: Final[Mapping[Phase, str]] = {
 }
 STATES: Final = (WAITING, *_STATES.values())
 """In the order in which they are listed."""
-POD_GROUP: Final = "PodGroup"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,18 +84,9 @@ def rows(cluster: Cluster, decisions: Decisions, namespace: str = "") -> list[Ro
 
 def listed(cluster: Cluster, namespace: str = "") -> Iterator[GangInfo]:
     """Yield what is known of the gangs that are listed."""
-    ours = cluster.cache.schedulers
     for info in described(cluster.cache):
-        if namespace in ("", info.key.namespace) and _is_ours(info, ours):
+        if namespace in ("", info.key.namespace) and is_ours(info, cluster.cache):
             yield info
-
-
-def _is_ours(info: GangInfo, schedulers: frozenset[str]) -> bool:
-    """Return whether a gang is ours: by a member, or while there is none by its PodGroup."""
-    members = info.observed.members.values()
-    if not members:
-        return table.BY_NAME[info.key.source].object_kind == POD_GROUP
-    return any(pod.scheduler in schedulers for pod in members)
 
 
 def _by_age(row: Row) -> tuple[int, int, str]:
@@ -171,7 +162,7 @@ class _Rows:
         if ref is None or ref not in self._shares:
             return ""
         share: Fraction | None = self._shares[ref]
-        return share_of(share) or "infinite"
+        return share_of(share) or shares.INFINITE
 
     def _aging(self, info: GangInfo, ref: QueueRef | None) -> int:
         """Return what waiting adds to the priority of a gang in its queue."""

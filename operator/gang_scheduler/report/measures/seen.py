@@ -7,7 +7,7 @@ from typing import Final
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.problems import NOT_IN_LINE, Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -17,18 +17,6 @@ from gang_scheduler.telemetry.family import Gauge, Values
 from gang_scheduler.telemetry.metrics import NO_CLASS, NO_QUEUE
 
 ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
-UNFIT: Final = frozenset(
-    {
-        Reason.WAITING_FOR_MEMBERS,
-        Reason.WAITING_FOR_GANGS,
-        Reason.POD_GROUP_NOT_FOUND,
-        Reason.INVALID_SPEC,
-        Reason.UNKNOWN_LAYER,
-        Reason.UNSUPPORTED_FEATURE,
-        Reason.QUEUE_NOT_FOUND,
-    }
-)
-"""Gangs that wait so would not start either if there were room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +76,7 @@ def see(info: GangInfo, cache: Cache, before: Seen | None, now: float) -> Seen:
 
 
 def _asked(refusal: Refused) -> frozenset[str]:
-    if refusal.reason in UNFIT:
+    if refusal.reason in NOT_IN_LINE:
         return frozenset()
     classes = {pod.pod_class for pod in refusal.pods}
     return frozenset(name for each in classes for name, amount in each.requests if amount)

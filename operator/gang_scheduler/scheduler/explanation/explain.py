@@ -94,7 +94,7 @@ def _decided(key: GangKey, group: GangGroup, watched: Watched) -> Explanation:
         refused=refused,
         warnings=tuple(each.problem for each in plan.warned if each.gang.key == key),
         nodes_taken=tuple(dict.fromkeys(each.node for each in binds if each.pod.gang == key)),
-        position=position_of(watched),
+        position=position_of(key, watched),
     )
 
 

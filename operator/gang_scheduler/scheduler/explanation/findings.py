@@ -43,7 +43,8 @@ class Surroundings:
 class Position:
     """The place of a gang in the order of turns: 1 comes first. Incomplete gangs have none.
 
-    `ahead` is what the gangs before it in its queue ask for.
+    They are last of all that wait, of which there are `of` in its queue, `of_all` in all. `ahead`
+    is what the gangs before it in its queue ask for, of which `never` can never start as they are.
     """
 
     place: int
@@ -52,6 +53,7 @@ class Position:
     of_all: int
     queue: QueueRef | None = None
     ahead: tuple[tuple[str, int], ...] = ()
+    never: int = 0
 
 
 class StartBasis(enum.Enum):
@@ -82,7 +84,8 @@ class Start:
 class QuotaLine:
     """What one queue may use of a flavor and resource, and what the gang would add.
 
-    `available` is what may still be charged to it, borrowed or not; None without a limit.
+    `available` is what may still be charged to it, borrowed or not; None without a limit. Where
+    that is less than the gang adds, `holders` are the queues that have borrowed most.
     """
 
     queue: QueueRef
@@ -91,6 +94,17 @@ class QuotaLine:
     used: int
     adds: int
     available: int | None
+    holders: tuple[tuple[QueueRef, int], ...] = ()
+
+    @property
+    def borrowed(self) -> int:
+        """How much of what it uses is over what the queue was promised."""
+        return max(0, self.used - self.nominal)
+
+    @property
+    def short(self) -> int:
+        """How much of what the gang adds may not be charged to the queue now."""
+        return 0 if self.available is None else max(0, self.adds - max(0, self.available))
 
     @property
     def borrows(self) -> int:

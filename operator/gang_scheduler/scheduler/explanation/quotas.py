@@ -1,14 +1,26 @@
 """What the queue of a gang and those above it may use, use, and would use with it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueSet
+from gang_scheduler.model.queues import (
+    NONE,
+    Charge,
+    FlavorResource,
+    Queue,
+    QueueFigures,
+    QueueRef,
+    QueueSet,
+)
 from gang_scheduler.scheduler.explanation.findings import QuotaLine
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED
+
+MOST_BORROWERS: Final = 3
 
 
 def quota_of(turn: Turn) -> tuple[QuotaLine, ...]:
@@ -39,12 +51,32 @@ def _charge(turn: Turn, forest: Forest, declared: QueueSet) -> Charge:
 
 
 def _lines(forest: Forest, group: GangGroup, charge: Charge) -> Iterator[QuotaLine]:
-    ref = group.queue or NONE
-    amounts = {each.queue.ref: each.amounts for each in forest.figures()}
-    for queue in forest.way(ref):
+    figures = forest.figures()
+    way = forest.way(group.queue or NONE)
+    amounts = {each.queue.ref: each.amounts for each in figures}
+    for queue in way:
         for key, adds in sorted(charge.items()):
             shown = amounts.get(queue.ref, {}).get(key)
             if adds and shown is not None and forest.governs(queue.ref, key):
                 left = forest.available(queue.ref, key)
                 most = None if left >= UNBOUNDED else left
-                yield QuotaLine(queue.ref, key, shown.nominal, shown.used, adds, most)
+                line = QuotaLine(queue.ref, key, shown.nominal, shown.used, adds, most)
+                others = _borrowers(figures, way, key) if line.short else ()
+                yield replace(line, holders=others)
+
+
+def _borrowers(
+    figures: Sequence[QueueFigures], way: Sequence[Queue], key: FlavorResource
+) -> tuple[tuple[QueueRef, int], ...]:
+    """Return the queues that have borrowed most: leaves of the same tree, but for the gang's."""
+    parents = {each.queue.parent for each in figures}
+    own = {queue.ref for queue in way}
+    found = (
+        (each.queue.ref, each.amounts[key].borrowed)
+        for each in figures
+        if each.queue.ref not in parents | own
+        and key in each.amounts
+        and each.queue.ref.product is way[0].ref.product
+    )
+    ranked = sorted((each for each in found if each[1]), key=lambda each: (-each[1], each[0]))
+    return tuple(ranked[:MOST_BORROWERS])

@@ -68,7 +68,9 @@ def _above_potential(cause: AbovePotential) -> str:
 
 
 def _quota_short(cause: QuotaShort) -> str:
-    asked, left = (quantity_of(cause.resource, each) for each in (cause.asked, cause.available))
+    asked = quantity_of(cause.resource, cause.asked)
+    # Negative where more is used than there is now.
+    left = quantity_of(cause.resource, max(0, cause.available))
     queue = f"queue {cause.queue} has" if cause.queue else f"{_NO_QUEUE} have"
     # Names first.
     borrowers = [
