@@ -1,7 +1,7 @@
 """The document of one gang, whatever state it is in."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -10,13 +10,15 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.inspection import awaited_claims
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.explaining import history, parts, running, sentences
+from gang_scheduler.inspection.explaining import hints, history, parts, running, sentences
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.wording import Names
 from gang_scheduler.inspection.listing import counts
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import QueueSet
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.plurals import counted
@@ -31,6 +33,8 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 Json = dict[str, Any]
+UNREAD: Final = frozenset({Reason.POD_GROUP_NOT_FOUND, Reason.INVALID_SPEC})
+"""Of gangs that wait so it is not known how many members they need, and their queue."""
 OVER: Final = (Phase.FINISHED, Phase.FAILED)
 
 
@@ -55,13 +59,17 @@ def document_of(key: GangKey, asked: Question) -> Json:
     found = replace(found, position=_among_all(found.position, cluster))
     names = Names(key.namespace, cluster.policy.hide_foreign_names)
     phase = phases.phase_of(phases.counts_of(info))
+    hint = ""
+    if found.refused is not None and found.verdict is Verdict.WAITS:
+        declared = snapshot.queues.declared if snapshot.queues is not None else QueueSet()
+        hint = hints.of_refusal(found.refused, info, declared)
     made = {
         "name": str(key),
         **header_of(info, cluster, found),
         "phase": phase.value,
         "state": _state(info, found, phase),
         "reason": found.refused.reason.value if found.refused is not None else None,
-        "summary": _summary(info, found, phase, names),
+        "summary": " ".join(filter(None, (_summary(info, found, phase, names), hint))),
         "warnings": [_warning(each) for each in found.warnings],
         **parts.parts_of(found, names),
     }
@@ -112,15 +120,17 @@ def header_of(info: GangInfo, cluster: Cluster, found: Explanation | None = None
     group = found.group if found is not None else None
     mates = [str(gang.key) for gang in group.gangs if gang.key != info.key] if group else []
     counts = phases.counts_of(info)
+    refused = found.refused if found is not None else None
+    unread = refused is not None and refused.reason in UNREAD
     return {
         "workload": workload_of(info),
         "group": mates,
-        "queue": queue.name if queue is not None else None,
+        "queue": queue.name if queue is not None and not unread else None,
         "priority": info.observed.priority,
         "priorityClass": next(iter(classes), None) if len(classes) == 1 else None,
         "members": {
             "present": counts.members,
-            "needed": counts.min_member,
+            "needed": None if unread else counts.min_member,
             "scheduled": sum(1 for pod in living if pod.node),
             "succeeded": counts.succeeded,
             "failed": counts.failed,
@@ -168,9 +178,11 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, names: Names) -> 
     if phase in OVER:
         return ended(phase)
     if members:
-        return f"It runs: {counted(len(members), 'member')} on {_nodes(members)}."
+        return _of_running(members, info)
     if not info.observed.members:
-        return f"It has no member yet: {info.observed.min_member} are needed, and no pod names it."
+        needed = info.observed.min_member
+        are = "is" if needed == 1 else "are"
+        return f"It has no member yet: {needed} {are} needed, and no pod names it."
     gated = sum(1 for pod in info.observed.members.values() if pod.gated)
     if gated:
         return (
@@ -178,6 +190,15 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, names: Names) -> 
             "and no scheduler looks at a pod before all of its gates are removed."
         )
     return "No member waits for a node."
+
+
+def _of_running(members: Collection[Pod], info: GangInfo) -> str:
+    nodes, needed = counted(len({pod.node for pod in members}), "node"), info.observed.min_member
+    if len(members) >= needed:
+        return f"It runs: {counted(len(members), 'member')} on {nodes}."
+    some = f"{len(members)} of {counted(needed, 'member')}"
+    said = f"It runs with {some}, on {nodes}; no pod waits in place of the others."
+    return " ".join(filter(None, (said, hints.missing(info))))
 
 
 def ended(phase: Phase) -> str:
@@ -199,10 +220,6 @@ def _has_started(info: GangInfo, found: Explanation) -> bool:
 def _others(info: GangInfo) -> str:
     number = sum(1 for pod in info.observed.living if not pod.node)
     return f"{number} more {'member waits' if number == 1 else 'members wait'}"
-
-
-def _nodes(members: Iterable[Any]) -> str:
-    return counted(len({pod.node for pod in members}), "node")
 
 
 def _warning(problem: Problem) -> Json:

@@ -39,7 +39,9 @@ def _facts(document: Json) -> Iterator[str]:
     named = f" ({document['priorityClass']})" if document["priorityClass"] else ""
     yield f"priority {document['priority']}{named}"
     present, needed = document["members"]["present"], document["members"]["needed"]
-    if present > needed:
+    if needed is None:
+        yield counted(present, "member")
+    elif present > needed:
         yield f"{counted(present, 'member')}, {needed} needed"
     elif document["workload"] != "Pod":
         yield f"{present} of {counted(needed, 'member')}"

@@ -10,7 +10,7 @@ from typing import Final
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.problems import NOT_IN_LINE, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.explanation.domains import where_of
@@ -56,7 +56,7 @@ def explain(
     watched = Watched(snapshot, profile, gang)
     decided = _decided(gang, group, watched)
     turn, refused = watched.turn, decided.refused
-    if turn is None or refused is None:
+    if turn is None or refused is None or refused.reason in NOT_IN_LINE:
         return decided
     running = surroundings.running
     where = where_of(turn, Holders(running, turn), short=_lacks_room(refused))
