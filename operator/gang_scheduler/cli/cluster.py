@@ -11,7 +11,7 @@ from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.sources import Asked
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.listing import domains, node_view, shapes
+from gang_scheduler.inspection.listing import domains, node_states, node_view, shapes
 from gang_scheduler.inspection.listing.shapes import Shape
 
 
@@ -65,13 +65,14 @@ def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Sh
         return "".join(f"{line}\n" for line in lines)
     page = printing.page(asked, wide=asked.output == "wide")
     lines = [line for view in views for line in domains.table(view, page)]
+    lines += node_states.lines(cluster.cache.node_usage.table())
     return "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))
 
 
 def _node(asked: Asked, cluster: Cluster, name: str) -> str:
     found = node_view.view(cluster, name)
     if found is None:
-        sources.refuse_name(NODES.plural, name)
+        sources.refuse_name(NODES.plural, name, cluster.cache.node_usage.table().rows)
     if asked.output in ("json", "yaml"):
         return printing.documented(node_view.document(found, cluster), asked.output)
     if asked.output == "name":

@@ -44,9 +44,10 @@ def queues_command(*, asked: Asked, name: str | None) -> None:
     decided = decisions.decide(cluster)
     found = queue_lines.lines(cluster, decided)
     if name is not None:
+        names = [each.name for each in found]
         found = queue_lines.below(found, name)
         if not found:
-            sources.refuse_name("queue", name)
+            sources.refuse_name("queue", name, names)
     shown = _View(cluster, decided, found, namespace if asked.namespace else "")
     printing.show(asked, _text(asked, shown, with_gangs=name is not None))
 

@@ -4,10 +4,11 @@ Errors are worded as kubectl's, and end the process with the status that `exits`
 """
 
 import asyncio
+import difflib
 import functools
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
@@ -210,9 +211,11 @@ def refuse_answer(error: "ApiError") -> NoReturn:
     refuse([f"Unable to connect to the server: {error.message}"], Exit.UNREACHABLE)
 
 
-def refuse_name(kind: str, name: str) -> NoReturn:
-    """End the process: there is no object of a name."""
-    refuse([f'Error from server (NotFound): {kind} "{name}" not found'], Exit.NOT_FOUND)
+def refuse_name(kind: str, name: str, known: Iterable[str] = ()) -> NoReturn:
+    """End the process: there is no object of a name; `known` are names that may be meant."""
+    near = difflib.get_close_matches(name, sorted(known), n=3)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    refuse([f'Error from server (NotFound): {kind} "{name}" not found{meant}'], Exit.NOT_FOUND)
 
 
 def seconds(text: str) -> float:

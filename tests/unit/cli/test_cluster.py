@@ -56,6 +56,7 @@ def test_each_domain_has_its_nodes_and_the_largest_gang(tmp_path: Path) -> None:
         "cluster            4/4         1      2            5/32                         2",
         "  SpineLayer/s0    2/2         0      1            5/16                         1",
         "  SpineLayer/s1    2/2         1      1            0/16                         1",
+        "cordoned: node-3",
         "computed from 4 nodes and 7 pods, as of 12:00:01 UTC",
     ] == lines
 
@@ -119,9 +120,43 @@ def test_a_node_as_a_document(tmp_path: Path) -> None:
 
 
 def test_a_node_that_is_not_there_is_not_found(tmp_path: Path) -> None:
-    result = asked("cluster", tmp_path, CLUSTER, "node-9")
+    result = asked("cluster", tmp_path, CLUSTER, "elsewhere")
 
-    assert (3, 'Error from server (NotFound): nodes "node-9" not found') == (
+    assert (3, 'Error from server (NotFound): nodes "elsewhere" not found') == (
         result.exit_code,
         result.stderr.splitlines()[-1],
     )
+
+
+INFRA = [{"key": "dedicated", "value": "infra", "effect": "NoSchedule"}]
+
+
+def test_cordons_and_taints_are_shown_with_the_nodes(tmp_path: Path) -> None:
+    tainted = [in_spine(4, "s1"), in_spine(5, "s1")]
+    for each in tainted:
+        each["spec"] = {"taints": INFRA}
+    lines = asked("cluster", tmp_path, [*CLUSTER, *tainted]).stdout.splitlines()
+
+    assert "DOMAIN           READY  CORDONED  TAINTED  WHOLE" in lines[0]
+    assert "  SpineLayer/s1    4/4         1        2" in lines[3]
+    assert ["cordoned: node-3", "taint dedicated=infra:NoSchedule: node-4, node-5"] == lines[4:6]
+    found = document("cluster", tmp_path, [*CLUSTER, *tainted])
+    assert (["node-3"], []) == (found["nodes"]["cordoned"], found["nodes"]["notReady"])
+    assert [{**INFRA[0], "nodes": ["node-4", "node-5"]}] == found["nodes"]["taints"]
+
+
+def test_a_node_shows_its_taints(tmp_path: Path) -> None:
+    tainted = in_spine(4, "s1")
+    tainted["spec"] = {"taints": INFRA}
+
+    first, *_ = asked("cluster", tmp_path, [*CLUSTER, tainted], "node-4").stdout.splitlines()
+
+    assert "node-4: ready, taint dedicated=infra:NoSchedule, " in first
+    assert INFRA == document("cluster", tmp_path, [*CLUSTER, tainted], "node-4")["taints"]
+
+
+def test_a_node_that_is_not_there_may_be_misspelt(tmp_path: Path) -> None:
+    result = asked("cluster", tmp_path, CLUSTER, "nod-3")
+
+    assert 3 == result.exit_code
+    assert 'nodes "nod-3" not found; did you mean node-3' in result.stderr

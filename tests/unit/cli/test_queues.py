@@ -61,3 +61,10 @@ def test_names_are_for_other_programs(tmp_path: Path) -> None:
 
 def test_without_queues_that_is_told(tmp_path: Path) -> None:
     assert "no queues" == asked("queues", tmp_path, NODES).stdout.splitlines()[0]
+
+
+def test_a_queue_that_is_not_there_may_be_misspelt(tmp_path: Path) -> None:
+    result = asked("queues", tmp_path, CLUSTER, "bleu")
+
+    assert 3 == result.exit_code
+    assert 'queue "bleu" not found; did you mean blue?' in result.stderr

@@ -17,5 +17,6 @@
 | amounts     | which resources of nodes are shown                             |
 | domains     | the nodes of each domain of the network                        |
 | shapes      | what gangs ask of a node, and how large a gang would start now |
+| node_states | which nodes are not ready, cordoned, or tainted                |
 | node_view   | a node with what is on it                                      |
 """

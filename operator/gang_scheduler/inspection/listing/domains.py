@@ -8,7 +8,7 @@ import numpy as np
 
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import amounts, plain_table
+from gang_scheduler.inspection.listing import amounts, node_states, plain_table
 from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
 from gang_scheduler.inspection.listing.plain_table import Page
 from gang_scheduler.inspection.listing.shapes import Room, Shape
@@ -20,12 +20,13 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.resources import quantity, quantity_of
 from gang_scheduler.model.snapshot import Snapshot
 
-NAMES_SHOWN: Final = 10
+TAINTED: Final = "TAINTED"
+"""The heading of a column that is left out where no node is."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainLine:
-    """A domain: how many of its nodes are ready, cordoned, and of no use to any pod yet.
+    """A domain: how many of its nodes are ready, cordoned, tainted, and of no use to any pod yet.
 
     `used` are (used, all) of resources, `members` how many of each shape would start now in it.
     """
@@ -35,6 +36,7 @@ class DomainLine:
     ready: int
     nodes: int
     cordoned: int
+    tainted: int
     whole: int
     used: tuple[tuple[int, int], ...]
     members: tuple[int, ...]
@@ -106,6 +108,7 @@ def _measures(snapshot: Snapshot, resources: Sequence[str], slots: Sequence[IntA
         nodes.ready,
         np.ones(len(nodes), dtype=np.int64),
         nodes.unschedulable,
+        np.array([bool(node_states.taints_of(node)) for node in nodes.nodes], dtype=np.bool_),
         usable & ~(used > 0).any(axis=1),
     )
     return np.column_stack([*counts, *used.T, *offered.T, *slots]).astype(np.int64)
@@ -114,10 +117,10 @@ def _measures(snapshot: Snapshot, resources: Sequence[str], slots: Sequence[IntA
 def _line(
     tree: Topology, number: int, place: int, sums: Sequence[int], resources: int
 ) -> DomainLine:
-    ready, nodes, cordoned, whole, *others = sums
+    ready, nodes, cordoned, tainted, whole, *others = sums
     used, offered = others[:resources], others[resources : 2 * resources]
     return DomainLine(
-        *(tree.domain(number, place), number, ready, nodes, cordoned, whole),
+        *(tree.domain(number, place), number, ready, nodes, cordoned, tainted, whole),
         used=tuple(zip(used, offered, strict=True)),
         members=tuple(others[2 * resources :]),
     )
@@ -125,15 +128,13 @@ def _line(
 
 def table(view: TreeView, page: Page) -> Iterator[str]:
     """Yield the lines of a tree."""
-    headings = ["DOMAIN", "READY", "CORDONED", "WHOLE", *view.resources]
+    headings = ["DOMAIN", "READY", "CORDONED", TAINTED, "WHOLE", *view.resources]
     headings += [f"LARGEST {shape}" for shape in view.shapes]
     rows = [_cells(line, view.resources) for line in view.lines]
+    headings, rows = plain_table.without_silent(headings, rows, (TAINTED,))
     yield from plain_table.lines(headings, rows, page, headings[1:])
     if view.outside:
-        names = ", ".join(view.outside[:NAMES_SHOWN])
-        left = len(view.outside) - NAMES_SHOWN
-        more = f" and {left} more" if left > 0 else ""
-        yield f"outside of {view.name}, for lack of a label: {names}{more}"
+        yield f"outside of {view.name}, for lack of a label: {node_states.listed(view.outside)}"
 
 
 def _cells(line: DomainLine, resources: Sequence[str]) -> list[str]:
@@ -144,7 +145,8 @@ def _cells(line: DomainLine, resources: Sequence[str]) -> list[str]:
         f"{quantity(name, part)}/{quantity(name, whole)}"
         for name, (part, whole) in zip(resources, line.used, strict=True)
     ]
-    counts = (f"{line.ready}/{line.nodes}", str(line.cordoned), str(line.whole))
+    tainted = str(line.tainted) if line.tainted else plain_table.NOTHING
+    counts = (f"{line.ready}/{line.nodes}", str(line.cordoned), tainted, str(line.whole))
     return ["  " * line.depth + shown, *counts, *used, *map(str, line.members)]
 
 
@@ -155,6 +157,7 @@ def document(views: Sequence[TreeView], cluster: Cluster) -> Json:
         "kind": "ClusterView",
         **origins.document(cluster),
         "trees": [_tree(view) for view in views],
+        "nodes": node_states.document(cluster.cache.node_usage.table()),
     }
 
 
@@ -175,6 +178,7 @@ def _domain(line: DomainLine, view: TreeView) -> dict[str, Any]:
             "ready": line.ready,
             "all": line.nodes,
             "cordoned": line.cordoned,
+            "tainted": line.tainted,
             "whole": line.whole,
         },
         "resources": [

@@ -7,7 +7,7 @@ from typing import Final
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import ages, amounts, domains, plain_table
+from gang_scheduler.inspection.listing import ages, amounts, domains, node_states, plain_table
 from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
 from gang_scheduler.inspection.listing.plain_table import Page
 from gang_scheduler.model import gang_sources
@@ -51,6 +51,7 @@ def table(shown: NodeView, cluster: Cluster, page: Page) -> Iterator[str]:
     """Yield lines on the node, and one for each pod."""
     state = "ready" if shown.node.ready else "not ready"
     said = [state, *(["cordoned"] if shown.node.unschedulable else [])]
+    said += [f"taint {node_states.shown(each)}" for each in shown.node.taints]
     said += [
         f"{quantity(name, part)}/{quantity(name, whole)} {name}" for name, part, whole in shown.used
     ]
@@ -85,6 +86,7 @@ def document(shown: NodeView, cluster: Cluster) -> Json:
         "node": shown.node.name,
         "ready": shown.node.ready,
         "cordoned": shown.node.unschedulable,
+        "taints": [node_states.taint_document(each) for each in shown.node.taints],
         "domain": shown.domain or None,
         "resources": [domains.used(*each) for each in shown.used],
         "pods": [_pod(pod) for pod in shown.pods],
