@@ -76,10 +76,10 @@ def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = 
         return printing.documented(gang_table.document(shown, cluster), asked.output)
     if asked.output == "name":
         return "".join(f"{row.name}\n" for row in shown)
-    wide = asked.output == "wide"
+    wide, starts = asked.output == "wide", chosen.order == "start"
     page = printing.page(asked, gang_table.painted, wide=wide)
     header = [_header(found, cluster)] if watched else []
-    lines = [*header, *gang_table.table(shown, cluster, page, wide=wide)]
+    lines = [*header, *gang_table.table(shown, cluster, page, wide=wide, starts=starts)]
     if not shown:
         lines = [
             *header,

@@ -28,7 +28,7 @@ def test_what_waits_comes_first_in_the_order_of_turns(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     assert "GANG         PRI  STATE    MEMBERS  GPU  TIME   NODES(REASON)" == lines[0]
     assert lines[1].startswith("team/waits     0  Waiting  0/3       24  ")
-    assert "(Unschedulable: Needs 3 nodes with 8 free" in lines[1]
+    assert "(Unschedulable: room for 1 of 3)" in lines[1]
     assert lines[2].startswith("other/later    0  Waiting  0/2       16  ")
     assert lines[3].startswith("team/runs      0  Running  2/2       16  ")
     assert lines[3].endswith("node-[0-1]")
@@ -217,3 +217,24 @@ def test_a_gang_of_each_source_and_kind_has_a_line(path: Path) -> None:
     found = json.loads(result.stdout)
     hold(found)
     assert {each["gang"] for each in json.loads(simulated.stdout)["gangs"]} == set(names(found))
+
+
+def test_with_starts_there_is_always_a_column_for_them(tmp_path: Path) -> None:
+    incomplete = gang("incomplete", 2)[:2]
+    heading, *lines = asked(
+        "list", tmp_path, [*CLUSTER, *incomplete], "--start"
+    ).stdout.splitlines()
+
+    at = heading.index("START")
+    found = {line.split()[0]: line[at:].split()[0] for line in lines[:3]}
+    assert {"team/waits": "unknown", "other/later": "unknown", "team/incomplete": "-"} == found
+    assert "START" not in asked("list", tmp_path, CLUSTER).stdout
+
+
+def test_on_a_narrow_page_whole_words_are_left_and_wide_cuts_nothing(tmp_path: Path) -> None:
+    long = [*NODES, *gang("a-gang-with-a-name-that-is-longer-than-many", 1, gpus=9)]
+
+    (line,) = asked("list", tmp_path, long).stdout.splitlines()[1:2]
+
+    assert line.endswith("(Unschedulable: asks...")
+    assert "the largest node has 8" in asked("list", tmp_path, long, "-o", "wide").stdout

@@ -5,6 +5,7 @@
 | decisions   | what a cycle would decide now, and in which order              |
 | rows        | a line a gang                                                  |
 | waits       | why gangs wait, in one sentence                                |
+| briefs      | why gangs wait, in a few words                                 |
 | selection   | which lines are asked for, and in which order                  |
 | counts      | how many gangs wait                                            |
 | labels      | label selectors as kubectl writes them                         |

@@ -23,19 +23,21 @@ _HEADINGS: Final = (
 )
 _WIDE: Final = ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS")
 _LAST: Final = "NODES(REASON)"
-_IF_SAID: Final = ("QUEUE", "WORKERS", "START")
+_START: Final = "START"
+_IF_SAID: Final = ("QUEUE", "WORKERS", _START)
 """Columns that are left out where they say nothing."""
 
 Json = dict[str, Any]
 
 
 def table(
-    rows: Sequence[Row], cluster: Cluster, page: Page, *, wide: bool = False
+    rows: Sequence[Row], cluster: Cluster, page: Page, *, wide: bool = False, starts: bool = False
 ) -> Iterator[str]:
-    """Yield the lines of a table, a line a gang."""
-    cells = [_cells(row, cluster.read_at, wide=wide) for row in rows]
+    """Yield the lines of a table, a line a gang; `starts`: with what is known of their starts."""
+    cells = [_cells(row, cluster.read_at, wide=wide, starts=starts) for row in rows]
     headings = [*_HEADINGS, *(_WIDE if wide else ()), _LAST]
-    shown = plain_table.without_silent(headings, cells, _IF_SAID)
+    if_said = [each for each in _IF_SAID if each != _START or not starts]
+    shown = plain_table.without_silent(headings, cells, if_said)
     yield from plain_table.lines(*shown, page, _NUMBERS)
 
 
@@ -44,17 +46,24 @@ def painted(_: int, text: str) -> str:
     return click.style(text, fg=_COLOURS[text]) if text in _COLOURS else text
 
 
-def _cells(row: Row, now: int, *, wide: bool) -> list[str]:
+def _cells(row: Row, now: int, *, wide: bool, starts: bool) -> list[str]:
     cells = [row.name, _queue(row), str(row.priority), row.state]
     cells.append(f"{row.bound}/{row.members}")
     cells.append("/".join(map(str, row.workers)) if row.workers else "-")
-    start = "-" if row.start is None else ages.moment(row.start, now)
+    start = _start(row, now, starts=starts)
     cells += [str(row.gpus), ages.age(now - row.since) if row.since else "-", start]
     if wide:
         share = shares.short(row.fair_share) if row.fair_share else plain_table.NOTHING
         numbers = (str(row.aging), str(row.evictions))
         cells += [row.kind, str(row.min_member), row.domain or "-", share, *numbers]
     return [*cells, _nodes_or_reason(row, wide=wide)]
+
+
+def _start(row: Row, now: int, *, starts: bool) -> str:
+    """Return when a gang starts; where that is asked for, that it is not known of those in line."""
+    if row.start is not None:
+        return ages.moment(row.start, now)
+    return "unknown" if starts and row.in_line else plain_table.NOTHING
 
 
 def _queue(row: Row) -> str:

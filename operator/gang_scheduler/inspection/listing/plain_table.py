@@ -67,8 +67,12 @@ def without_silent(
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text that is no longer than `most`."""
-    return text if len(text) <= most else text[: most - len(CUT)] + CUT
+    """Return a text that is no longer than `most`: whole words of it, if there is more than one."""
+    if len(text) <= most:
+        return text
+    part = text[: most - len(CUT)]
+    words, space, _ = part.rpartition(" ")
+    return f"{words if space and len(words) * 2 > len(part) else part}{CUT}"
 
 
 def _line(

@@ -21,7 +21,7 @@ from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.simulation.output.report import described
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.waiting import POD_GROUP, is_ours
+from gang_scheduler.state.gangs.waiting import POD_GROUP, in_line, is_ours
 
 WAITING: Final = "Waiting"
 _STATES: Final[Mapping[Phase, str]] = {
@@ -63,6 +63,7 @@ class Row:
     fair_share: str = ""
     aging: int = 0
     evictions: int = 0
+    in_line: bool = False
 
     @property
     def name(self) -> str:
@@ -136,6 +137,7 @@ class _Rows:
             fair_share=self._share(ref),
             aging=self._aging(info, ref) if state == WAITING else 0,
             evictions=self._cluster.cache.evictions.of(info.key).count,
+            in_line=state == WAITING and in_line(info),
         )
 
     def _queue_name(self, info: GangInfo, ref: QueueRef | None) -> str:

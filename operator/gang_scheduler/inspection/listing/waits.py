@@ -4,6 +4,7 @@ import re
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.inspection.listing import briefs
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.model.causes.members import MembersMissing
 from gang_scheduler.model.problems import Reason
@@ -18,15 +19,16 @@ _SENTENCE: Final = re.compile(r"\.\s")
 
 
 class Wait(NamedTuple):
-    """Why a gang waits; "" where that is not known."""
+    """Why a gang waits; "" where that is not known. `few_words` is "" if there is no short form."""
 
     reason: str = ""
     message: str = ""
+    few_words: str = ""
 
     @property
     def brief(self) -> str:
-        """The first sentence."""
-        return _SENTENCE.split(self.message, maxsplit=1)[0].rstrip(".")
+        """A few words, else the first sentence."""
+        return self.few_words or _SENTENCE.split(self.message, maxsplit=1)[0].rstrip(".")
 
 
 UNKNOWN: Final = Wait()
@@ -35,16 +37,16 @@ UNKNOWN: Final = Wait()
 def of(info: GangInfo, counts: Counts, decisions: Decisions, cluster: Cluster) -> Wait:
     """Return why a gang waits that has no quorum on nodes."""
     refused = decisions.refused.get(info.key)
-    if refused is not None:
-        return Wait(refused.reason.value, describe(refused))
+    if refused is not None and not refused.left_over:
+        return Wait(refused.reason.value, describe(refused), briefs.of(refused))
     if info.key in decisions.starting:
-        return Wait(STARTING, "there is room: it starts with the next cycle")
+        return Wait(STARTING, "there is room: it starts with the next cycle", "there is room")
     if cluster.source is Source.WRITTEN and (found := written(info)) != UNKNOWN:
         return found
     if not counts.reached(phases.members):
         missing = MembersMissing(counts.members, counts.min_member, counts.short_of(phases.members))
         return Wait(Reason.WAITING_FOR_MEMBERS.value, text_of(missing))
-    return UNKNOWN
+    return UNKNOWN if refused is None else Wait(refused.reason.value, describe(refused))
 
 
 def written(info: GangInfo) -> Wait:
