@@ -79,7 +79,7 @@ def test_missing_members_are_told_before_they_come(
     namespace.create(first, late[0])
     until(lambda: namespace.status("a").get("members"))
 
-    assert "It lacks members: 1 of 2 exist." == document(namespace, plane)["summary"]
+    assert "It lacks members: 1 of 2 exist. Missing: a-1." == document(namespace, plane)["summary"]
 
     namespace.create(*members("a", 1, first=1, cpu=1, on=namespace.here))
     eventually(2, lambda: len(namespace.bound("a")))
