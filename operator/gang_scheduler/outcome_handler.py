@@ -100,13 +100,13 @@ class OutcomeHandler:
         for key in {victim.gang for victim in preemption.victims}:
             by = self._naming.preemptor(preemption, key.namespace)
             self._cache.gang_queue.preempted(key, by)
-        with confined("report", str(preemption.gangs[0].key)):
+        with confined("report", _gangs(preemption)):
             self._gang_events.preempted(preemption)
             self._measures.preempted(preemption)
 
     def _given_up(self, preemption: Preemption, why: Cause) -> None:
         """Note why the gangs still wait; they are tried again."""
-        with confined("report", str(preemption.gangs[0].key)):
+        with confined("report", _gangs(preemption)):
             self._gang_events.withdrawn(preemption, why)
         now = int(self._clock())
         for gang in preemption.gangs:

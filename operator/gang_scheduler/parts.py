@@ -7,6 +7,7 @@ from typing import Protocol
 from gang_scheduler import policy
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.drainer import Drainer
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
@@ -132,6 +133,7 @@ def build(
         quota_controllers=quota_controllers,
         writers=(
             *(outcomes, binder, evictor, quota_controllers),
+            Drainer(shared.cache, evictor, may_write=may_write),
             *_writers(shared, reports),
             *_own_events(shared, reports, source),
             *_queue_writers(shared, reports, queue_writer),

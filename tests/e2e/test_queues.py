@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,3 +173,37 @@ def figures(objects: Objects, of: Manifest) -> tuple[object, object]:
     """Return what a Queue says that it uses, and that it borrows."""
     status = objects.status(of)
     return status.get("used"), status.get("borrowed")
+
+
+def test_a_drained_queue_lets_go_of_what_runs_and_takes_it_again_later(
+    namespace: Namespace, objects: Objects
+) -> None:
+    namespace.own_nodes(1)
+    team, other = queue("drained", 8), queue("calm", 8)
+    objects.create_and_wait(team)
+    objects.create_and_wait(other)
+    namespace.create(*job("goes", "drained", on=namespace.here))
+    namespace.create(*gang("stays", 2, "calm", on=namespace.here))
+    eventually(2, lambda: len(namespace.bound("goes-")))
+    eventually(2, lambda: len(namespace.bound("stays-")))
+
+    objects.change(team, stopPolicy="HoldAndDrain")
+    eventually({}, lambda: namespace.bound("goes-"))
+    assert 2 == len(namespace.bound("stays-"))
+    until(lambda: namespace.notes("goes", "Drained"))
+
+    objects.change(team, stopPolicy="None")
+    eventually(2, lambda: len(namespace.bound("goes-")))
+
+
+def job(name: str, team: str, **pod_fields: Any) -> list[Manifest]:
+    """Return a Job of two pods that are a gang; what is evicted comes again."""
+    group, member, *_ = gang(name, 2, team, **pod_fields)
+    spec = {**member["spec"], "restartPolicy": "Never"}
+    template = {"metadata": {"labels": member["metadata"]["labels"]}, "spec": spec}
+    metadata = {"name": name}
+    fields = {"parallelism": 2, "completions": 2, "backoffLimit": 20, "template": template}
+    return [
+        group,
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": fields},
+    ]

@@ -403,8 +403,7 @@ class QueueSpec(ApiModel):
     stop_policy: StopPolicy | None = Field(
         default=None,
         description=(
-            "None; Hold: no more gangs start; HoldAndDrain: the same, and running ones will be "
-            "evicted. Evicting is not done yet."
+            "None; Hold: no more gangs start; HoldAndDrain: the same, and running ones are evicted."
         ),
     )
     namespace_selector: NamespaceSelector | None = Field(

@@ -19,6 +19,7 @@
 | workload_patches  | the patches that start and suspend workloads                   |
 | workload_objects  | reads and patches workloads, in whatever version               |
 | whole_workloads   | workloads that lose all of their pods, and are suspended       |
+| drainer           | evicts what runs in queues that are drained                    |
 | stuck_victims     | victims that do not terminate in time                          |
 | partial_gangs     | gangs bound in part past their timeout: deletes the members    |
 |                   | that are bound if the setting `onPartialGang` is Release       |

@@ -13,6 +13,7 @@ TYPE = "DisruptionTarget"
 REASON = pod_decode.MARK
 WITHDRAWN = "PreemptionWithdrawn"
 BEGINNING = pod_decode.OUR_MARK
+DRAINING = pod_decode.OUR_DRAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,9 @@ class Naming:
     hides_foreign: bool = False
 
     def preemptor(self, preemption: Preemption, namespace: str) -> str:
-        """Return the gang that a preemption is for, as a namespace may know it."""
+        """Return the gang that a preemption is for, as a namespace may know it; or the queue."""
+        if not preemption.gangs:
+            return f"queue {preemption.drained}"
         gang = preemption.gangs[0]
         return self._named(gang.key.namespace, namespace, str(gang.key), gang.uid)
 
@@ -44,13 +47,17 @@ class Naming:
 def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Body:
     """Return the condition of a victim of this namespace. `now` is in seconds."""
     preemptor = naming.preemptor(preemption, namespace)
-    trigger = naming.pod(preemption.nominations[0].pod, namespace)
+    if preemption.nominations:
+        trigger = naming.pod(preemption.nominations[0].pod, namespace)
+        message = f"{BEGINNING}, preemptor: {preemptor}, triggerpod: {trigger}"
+    else:
+        message = f"{DRAINING} {preemptor}"
     # Without lastTransitionTime, kube-controller-manager would reset the mark at once as stale.
     return {
         "type": TYPE,
         "status": "True",
         "reason": REASON,
-        "message": f"{BEGINNING}, preemptor: {preemptor}, triggerpod: {trigger}",
+        "message": message,
         "lastTransitionTime": rfc3339(now),
     }
 

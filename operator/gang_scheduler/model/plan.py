@@ -11,6 +11,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload
 
@@ -257,7 +258,8 @@ class Preemption:
     each gang with victims is evicted; empty where there are no queues. `forgotten` is what must not
     be remembered any more with these evictions. `backfilled` is which gang the group is let pass,
     and until when, if that is only because it will have ended. `suspends` are workloads of
-    which all pods are victims, and that are suspended instead.
+    which all pods are victims, and that are suspended instead. `drained` is the queue that the
+    victims must leave, where room is made for no gang.
     """
 
     gangs: tuple[Gang, ...]
@@ -269,6 +271,7 @@ class Preemption:
     forgotten: tuple[Forgotten, ...] = ()
     backfilled: Backfilled | None = None
     suspends: tuple[ManagedWorkload, ...] = ()
+    drained: QueueRef | None = None
 
 
 @dataclass(frozen=True, slots=True)

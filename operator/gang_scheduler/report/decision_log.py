@@ -32,6 +32,8 @@ SECOND: Final = 1.0
 MOST_GONE: Final = 1000
 BY_PRIORITY: Final = "Priority"
 """The right by which a gang is evicted where no queue gives one."""
+DRAINED: Final = "Drained"
+"""The right by which a gang is evicted whose queue is drained."""
 
 log = structlog.get_logger()
 
@@ -118,8 +120,12 @@ class DecisionLog:
             log.info(
                 "gang_evicted",
                 gang=str(key),
-                preemptor=str(preemption.gangs[0].key),
-                right=right.shown if right is not None else BY_PRIORITY,
+                preemptor=_preemptor(preemption),
+                right=right.shown
+                if right is not None
+                else DRAINED
+                if preemption.drained is not None
+                else BY_PRIORITY,
                 **_named("pods", (pod.name for pod in pods), len(pods)),
                 **_nodes(pod.node for pod in pods),
             )
@@ -204,6 +210,12 @@ def _cause(refused: Refused) -> str:
         return type(refused.cause).__name__
     shortage = refused.misfit.shortage if refused.misfit is not None else None
     return shortage.obstacle.name if shortage is not None else ""
+
+
+def _preemptor(preemption: Preemption) -> str:
+    """Return the gang that room is made for, or the queue that is drained."""
+    gangs = preemption.gangs
+    return str(gangs[0].key) if gangs else f"queue {preemption.drained}"
 
 
 def _let_pass(backfilled: Backfilled | None) -> dict[str, str]:

@@ -121,9 +121,12 @@ class GangEvents:
             self.decision_log.evicted(key, pods, preemption)
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
-            note = f"Preempted by {by}{_who(key, pods)}{_for_good(orphans, len(pods))}"
+            event, why = ("Preempted", f"Preempted by {by}")
+            if preemption.drained is not None:
+                event, why = ("Drained", f"Evicted: {by} is drained")
+            note = f"{why}{_who(key, pods)}{_for_good(orphans, len(pods))}"
             about = self._of_gang(key, pods[0])
-            self._events.record(about, "Preempted", note, warning=orphans > 0)
+            self._events.record(about, event, note, warning=orphans > 0)
             info = self._cache.gang_queue.infos.get(key)
             if info is not None and (less := elastic_texts.scaled_down(info, pods, by)):
                 self._scaled(about, key, elastic_texts.SCALED_DOWN, less)
@@ -131,7 +134,9 @@ class GangEvents:
                 self._events.record(about, "Reclaimed", self._eviction_texts.reclaimed(key))
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
-        """Report that room could not be made."""
+        """Report that room could not be made. A drain is tried again, and tells of no gang."""
+        if not preemption.gangs:
+            return
         gang = preemption.gangs[0]
         self.decision_log.withdrawn(gang, why)
         note = text_of(PreemptionGivenUp(why))

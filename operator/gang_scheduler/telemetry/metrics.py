@@ -26,7 +26,9 @@ JOB_TYPES: Final = (
 
 BY_PRIORITY: Final = "Priority"
 """By what right a gang is evicted where there are no queues."""
-RIGHTS: Final = (BY_PRIORITY, *dict.fromkeys(each.shown for each in EvictionClass))
+DRAINED: Final = "Drained"
+"""By what right it is where its queue is drained."""
+RIGHTS: Final = (BY_PRIORITY, DRAINED, *dict.fromkeys(each.shown for each in EvictionClass))
 
 QUEUES: Final = Limited(500)
 

@@ -24,6 +24,8 @@ KNOWN_ANNOTATIONS = (
 MARK = "PreemptionByScheduler"
 OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
 """Reason, and the beginning of the message, of the condition DisruptionTarget of our victims."""
+OUR_DRAIN = "py-gang-scheduler: draining"
+"""The beginning of the message on pods that must leave their queue."""
 NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
 """Kinds of owners that recreate a pod on its node at once after an eviction."""
 
@@ -111,7 +113,7 @@ def _is_marked(status: pod_wire.PodStatus) -> bool:
     # kube-scheduler marks its own victims with the same reason, and another message.
     return any(
         (each.status, each.reason) == ("True", MARK)
-        and each.message.startswith(OUR_MARK if each.message else "")
+        and each.message.startswith((OUR_MARK, OUR_DRAIN) if each.message else "")
         for each in marks
     )
 

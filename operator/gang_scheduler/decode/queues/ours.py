@@ -106,7 +106,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         _judged(found, spec),
         QUEUES,
         names_namespaces=spec.namespace_selector is not None,
-        notes=tuple(_notes(body["spec"] if body.get("spec") else {}, found)),
+        notes=tuple(_notes(body["spec"] if body.get("spec") else {})),
         generation=metadata.generation,
         status=status if isinstance(status, Mapping) else {},
         recent=_recent(status),
@@ -275,14 +275,12 @@ def _check_priorities(limits: AdmissionLimits) -> None:
         raise InvalidField(where, least, f"must not be more than max, which is {most}")
 
 
-def _notes(spec: Mapping[str, Any], queue: Queue) -> Iterator[str]:
+def _notes(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield what users should know of fields without effect."""
     for path in IDLE:
         part, _, name = path.rpartition(".")
         if (spec.get(part) or {} if part else spec).get(name) is not None:
             yield f"spec.{path} has no effect yet"
-    if queue.stop is StopPolicy.HOLD_AND_DRAIN:
-        yield f"spec.stopPolicy {queue.stop} evicts nothing yet"
     borrowing = spec.get("borrowing") or {}
     for name in ("maxBorrowRatio", "allowedQueues"):
         if borrowing.get(name) is not None and not borrowing.get("enabled"):

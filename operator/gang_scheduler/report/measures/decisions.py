@@ -21,7 +21,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues import running_gangs
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.telemetry.metrics import BY_PRIORITY, NO_QUEUE
+from gang_scheduler.telemetry.metrics import BY_PRIORITY, DRAINED, NO_QUEUE
 
 SCHEDULED, UNSCHEDULABLE, QUOTA, INVALID = "scheduled", "unschedulable", "quota", "invalid"
 RESULTS: Final = {
@@ -126,7 +126,8 @@ class Decisions:
             lost.setdefault(victim.gang, []).append(victim.pod)
         for key, pods in lost.items():
             queue, by = self._queue_of(key), preemption.classes.get(key)
-            right = BY_PRIORITY if by is None else by.shown
+            other = DRAINED if preemption.drained is not None else BY_PRIORITY
+            right = by.shown if by is not None else other
             metrics.GANGS_PREEMPTED.labels(preemptor, queue, right).inc()
             self._lose(key, queue, pods)
             if by is not None and self._cache.evictions.of(key).count > 1:

@@ -36,7 +36,7 @@ _FIRST = (CPU, MEMORY)
 """What people read first of a queue without GPUs."""
 _STOPS = {
     StopPolicy.HOLD: "stopPolicy Hold: no gang is admitted",
-    StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted",
+    StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted, running ones go",
 }
 
 Status = Mapping[str, Any]

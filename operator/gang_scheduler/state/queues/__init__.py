@@ -15,5 +15,6 @@
 | tallies          | the sums that usage consists of                                   |
 | running_gangs    | the gangs on nodes, and what is known of them                     |
 | recent_usage     | what leaves used lately, by half after a half-life                |
+| draining         | the running gangs that must go since their queue is drained       |
 | charged_flavors  | the flavors that a pod is charged in                              |
 """

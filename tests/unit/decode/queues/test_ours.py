@@ -282,8 +282,7 @@ def test_fields_without_effect_are_noted() -> None:
     assert (
         "spec.preemption.gracePeriod has no effect yet",
         "spec.provisioningClass has no effect yet",
-        "spec.stopPolicy HoldAndDrain evicts nothing yet",
-    ) == read(stopPolicy="HoldAndDrain", **spec).notes
+    ) == read(**spec).notes
 
 
 @pytest.mark.parametrize(

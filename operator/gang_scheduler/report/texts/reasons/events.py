@@ -45,6 +45,11 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         _SUBMITTER,
         "Use a Job with a [`podFailurePolicy`](preemption.md#jobs).",
     ),
+    "Drained": Entry(
+        "The gang was evicted because its queue has stopPolicy HoldAndDrain.",
+        (Turn.QUEUE_ADMIN,),
+        "It starts again once the queue admits gangs.",
+    ),
     "Reclaimed": Entry(
         "The owner of the quota that this gang had borrowed takes it back.",
         (Turn.SUBMITTER, Turn.QUEUE_ADMIN),

@@ -1,0 +1,56 @@
+"""Which running gangs must go because their queue is drained: decided here, written elsewhere.
+
+A gang goes whole, and once no pod of it is protected from eviction. What the decision depends on is
+in the objects alone, so it is made anew until no such gang runs.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod
+from gang_scheduler.model.queues import QueueRef, QueueSet, StopPolicy
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.evictable_pods import SYSTEM_PRIORITY
+
+
+class Drained(NamedTuple):
+    """A gang that must go, and all of its pods that do not leave already."""
+
+    queue: QueueRef
+    gang: GangKey
+    pods: tuple[BoundPod, ...]
+
+
+def drained(cache: Cache, now: int) -> Iterator[Drained]:
+    """Yield the gangs that must go. `now` is in seconds.
+
+    Costs nothing while no queue is drained; else linear in pods on nodes.
+    """
+    state = cache.queue_state(now)
+    queues = _drained_queues(state.declared) if state is not None else frozenset()
+    if not queues:
+        return
+    for key, gang in cache.running(now).gangs.items():
+        queue = next((ref for ref in _queues_of(gang) if ref in queues), None)
+        if queue is not None and all(_may_go(cache, each) for each in gang.pods):
+            yield Drained(queue, key, gang.pods)
+
+
+def _drained_queues(declared: QueueSet) -> frozenset[QueueRef]:
+    """Return the queues that are drained, of the products whose quotas are ours to enforce."""
+    return frozenset(
+        queue.ref
+        for queue in declared.queues
+        if queue.stop is StopPolicy.HOLD_AND_DRAIN and queue.ref.product in declared.enforced
+    )
+
+
+def _queues_of(gang: BoundGang) -> Iterator[QueueRef]:
+    return (charged[0] for charged in gang.charged if charged is not None)
+
+
+def _may_go(cache: Cache, bound: BoundPod) -> bool:
+    """Return whether nothing protects a pod: a drain has no priority of its own."""
+    ends_for_good = bound.unprotected and not cache.evictable_pods.rules.unprotected_jobs
+    return bound.evictable and bound.priority < SYSTEM_PRIORITY and not ends_for_good
