@@ -24,6 +24,7 @@ from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.queue_reports import QueueReports
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.forbidden_kinds import ForbiddenKinds
 from gang_scheduler.report.gang_events import GangEvents
@@ -311,6 +312,7 @@ def _status_writer(shared: _Shared, reports: _Reports) -> StatusWriter:
         lost_nominations=shared.lost_nominations,
         backpressure=reports.backpressure,
         missing_members=MissingMembers(shared.cache, reports.events),
+        degraded=DegradedEvents(shared.cache, reports.events),
         pod_events=reports.pod_events,
         follow=reports.measures.gangs.changed,
         places=reports.queue_places,

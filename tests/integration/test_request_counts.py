@@ -15,6 +15,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import BURST, PER_SECOND
 from gang_scheduler.report.queues.evictions import EvictionTexts
@@ -50,6 +51,7 @@ async def operator(
             lost_nominations=process.lost_nominations,
             backpressure=backpressure,
             missing_members=MissingMembers(process.cache, process.events),
+            degraded=DegradedEvents(process.cache, process.events),
             places=QueuePlaces(),
             evictions=EvictionTexts(process.cache, Naming()),
             pod_events=process.pod_events,

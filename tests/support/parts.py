@@ -16,6 +16,7 @@ from gang_scheduler.client.port import Api
 from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.measures.measures import Measures
@@ -146,6 +147,7 @@ def status_writer(
         lost_nominations=LostNominations(cache, Naming()),
         backpressure=NO_BACKPRESSURE,
         missing_members=MissingMembers(cache, events(api, clock)),
+        degraded=DegradedEvents(cache, events(api, clock)),
         places=places or QueuePlaces(),
         evictions=EvictionTexts(cache, Naming()),
         pod_events=told_pods or pod_events(api, cache, clock, enabled=False),

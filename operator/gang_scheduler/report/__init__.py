@@ -9,6 +9,8 @@
 | decision_log     | a log line for each gang that is bound, preempts, or waits   |
 | unprotected_jobs | the Events of Jobs that evictions end                        |
 | misplaced_events | the Events of workloads that ask for a gang in vain           |
+| degraded_events  | the Events of gangs whose nodes have failed                  |
+| about_gangs      | which object an Event of a gang is about                     |
 | missing_members  | the Events of gangs whose members may never come             |
 | left_out_events  | the Events of objects that cannot be read                    |
 | forbidden_kinds  | the Events of kinds that the scheduler may not read          |

@@ -6,11 +6,11 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.workloads import table
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.about_gangs import about
+from gang_scheduler.report.events import Events
 from gang_scheduler.report.texts import near_names
 from gang_scheduler.report.texts.near_names import NearNames
 from gang_scheduler.state.cache import Cache
@@ -59,8 +59,9 @@ class MissingMembers:
             return due
         if self._told.get(info.key) != guess.note:
             self._told[info.key] = guess.note
-            about = _about(info, spec)
-            self._events.record(about, REASON, guess.note, warning=guess.note != NAMED_BY_NO_POD)
+            self._events.record(
+                about(info), REASON, guess.note, warning=guess.note != NAMED_BY_NO_POD
+            )
         return None
 
     def forget(self, key: GangKey) -> None:
@@ -136,13 +137,3 @@ def _in_order(living: Iterable[Pod], needed: int) -> _Guess | None:
         "before this one is ready, which it never will be: set it to Parallel"
     )
     return _Guess(note, max(each.created_at for each in living))
-
-
-def _about(info: GangInfo, spec: GangSpec) -> About:
-    if spec.gvr is not None:
-        version = f"{spec.gvr.group}/{spec.gvr.version}"
-        kind = table.BY_NAME[info.key.source].object_kind
-        owner = info.key.name.partition("/")[0]  # A JobSet's gang is called after its job, too.
-        return About(version, kind, info.key.namespace, owner, spec.uid, info.key)
-    pod = min(info.observed.living, key=lambda each: each.name)
-    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)

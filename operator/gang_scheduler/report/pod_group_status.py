@@ -10,6 +10,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.causes.members import MembersMissing
+from gang_scheduler.model.degraded import Degraded
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
@@ -19,7 +20,7 @@ from gang_scheduler.report.queues import reservation_texts
 from gang_scheduler.report.queues.evictions import EVICTED
 from gang_scheduler.report.queues.queue_places import Place
 from gang_scheduler.report.queues.reservation_texts import Promised
-from gang_scheduler.report.texts import elastic_texts
+from gang_scheduler.report.texts import degraded_texts, elastic_texts
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.causes.members import role_counts
 from gang_scheduler.report.texts.messages import describe
@@ -52,7 +53,8 @@ class View:
     gang, None where there are none, `place` its place among those that wait, if that is told, and
     `promised` the start that it is promised. `evictions` is what is remembered of its evictions,
     and `evicted` the condition of the last one. `backfilled` is which gang it was let pass, if this
-    process decided that, and may tell.
+    process decided that, and may tell. `degraded` is what a gang that runs lacks since nodes have
+    failed.
     """
 
     written: Mapping[str, Any]
@@ -66,6 +68,7 @@ class View:
     evicted: Finding | None = None
     promised: Promised = NOTHING_PROMISED
     backfilled: Backfilled | None = None
+    degraded: Degraded | None = None
 
 
 def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
@@ -149,9 +152,16 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
         yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
     else:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
+    if view.degraded is not None or not _may_be_degraded(info, counts):
+        yield degraded_texts.finding(view.degraded)
     yield from _of_preemption(info, counts, view)
     yield _quota_reserved(info, view)
     yield reservation_texts.finding(view.promised)
+
+
+def _may_be_degraded(info: GangInfo, counts: Counts) -> bool:
+    """Return whether a gang lacks members of which it is not known what became: then it stands."""
+    return info.attempt.was_whole and not counts.reached(scheduled_and_succeeded)
 
 
 def _quota_reserved(info: GangInfo, view: View) -> Finding:

@@ -31,6 +31,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
@@ -99,6 +100,7 @@ class StatusWriter:
         lost_nominations: LostNominations,
         backpressure: Backpressure,
         missing_members: MissingMembers,
+        degraded: DegradedEvents,
         places: QueuePlaces,
         evictions: EvictionTexts,
         pod_events: PodEvents,
@@ -110,6 +112,7 @@ class StatusWriter:
         self._cache = cache
         self._backpressure = backpressure
         self._missing_members = missing_members
+        self._degraded = degraded
         self._places = places
         self._evictions = evictions
         self._pod_events = pod_events
@@ -176,6 +179,7 @@ class StatusWriter:
         info = self._cache.gang_queue.infos.get(key)
         if info is None:
             self._missing_members.forget(key)
+            self._degraded.forget(key)
             return
         gang_spec = info.observed.spec
         uid = gang_spec.uid if gang_spec else ""
@@ -185,9 +189,9 @@ class StatusWriter:
         told.at = now
         if self._is_being_bound(info, told, now):
             return
-        again = self._missing_members.look(info, now)
-        if again is not None:
-            self._look_again(key, again)
+        for again in (self._missing_members.look(info, now), self._degraded.look(info, now)):
+            if again is not None:
+                self._look_again(key, again)
         yield from self._gang_write(info, told, now)
         yield from self._pod_writes(info, told, now)
         yield from self._untold_writes(info, told, now)
@@ -226,6 +230,7 @@ class StatusWriter:
             evicted=self._evictions.finding(info.key),
             promised=self._promised(info.key, now),
             backfilled=self._backfilled(info),
+            degraded=self._cache.degraded.of(info.key, now),
         )
         status = STATUSES[gvr.group](info, gang_spec, view)
         if self._is_news(gvr, gang_spec, told, status):

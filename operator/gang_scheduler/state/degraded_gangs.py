@@ -64,10 +64,19 @@ class DegradedGangs:
             elif info is None or not self._may_be(info):
                 self._concerned.discard(key)
 
+    def leaving(self, key: GangKey) -> tuple[Pod, ...]:
+        """Return the members of a gang that were deleted, and are still there on failed nodes."""
+        info, failed = self._gang_queue.infos.get(key), self._failed_nodes.names
+        if info is None or not failed:
+            return ()
+        members = info.observed.members.values()
+        gone = (pod for pod in members if pod.deleting and not pod.terminal and pod.node in failed)
+        return info.observed.in_rank_order(gone)
+
     def stuck(self, now: int) -> Iterator[Pod]:
-        """Yield the pods of ours on failed nodes that should be gone."""
+        """Yield the pods of all gangs on failed nodes that were deleted, and should be gone."""
         for name in sorted(self._failed_nodes.names):
-            pods = map(self._pod, self._node_usage.uids_on(name))
+            pods = map(self._pod, sorted(self._node_usage.uids_on(name)))
             yield from (pod for pod in pods if pod is not None and _is_stuck(pod, now))
 
     def _may_be(self, info: GangInfo) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Self
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
@@ -35,6 +36,7 @@ class Process:
             lost_nominations=parts.lost_nominations,
             backpressure=NO_BACKPRESSURE,
             missing_members=MissingMembers(self.cache, parts.events),
+            degraded=DegradedEvents(self.cache, parts.events),
             places=QueuePlaces(),
             evictions=EvictionTexts(self.cache, Naming()),
             pod_events=parts.pod_events,

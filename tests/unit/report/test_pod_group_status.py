@@ -22,6 +22,7 @@ from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from support import applying, builders, cache_feeding
+from support.degraded_gang import LATER, DegradedGang
 from support.gang_queue_builders import gang_info
 
 KEY = builders.gang_key("a")
@@ -387,3 +388,29 @@ def test_a_gang_that_was_never_evicted_is_told_of_no_evictions() -> None:
 
     assert "evictions" not in status
     assert "Evicted" not in {each["type"] for each in status["conditions"]}
+
+
+def test_a_degraded_gang_has_a_condition_that_ends_with_it() -> None:
+    made = DegradedGang()
+    made.fails(1)
+    info = made.cache.gang_queue.infos[KEY]
+
+    told = written(info, View({}, now=LATER, degraded=made.found(LATER)))["conditions"]
+    made.heals(1)
+    healed = written(info, View({"conditions": told}, now=LATER))["conditions"]
+
+    assert [("True", "NodesFailed"), ("False", "Whole")] == [
+        (each["status"], each["reason"])
+        for each in (*told, *healed)
+        if each["type"] == "DegradedDomain"
+    ]
+
+
+def test_what_an_earlier_process_wrote_of_a_degraded_gang_stands_while_members_lack() -> None:
+    made = DegradedGang()
+    made.gone(1)
+    present = [{"type": "DegradedDomain", "status": "True", "reason": "NodesFailed"}]
+
+    found = written(made.cache.gang_queue.infos[KEY], View({"conditions": present}, now=LATER))
+
+    assert present == [each for each in found["conditions"] if each["type"] == "DegradedDomain"]

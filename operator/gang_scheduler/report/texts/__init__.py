@@ -8,6 +8,7 @@
 | cause_texts   | a line for each cause that is not about room, such as invalid input    |
 | causes        | these lines, a table a subject                                         |
 | elastic_texts | the workers of elastic gangs, in their status and Events               |
+| degraded_texts | what a gang lacks since nodes have failed, in its condition and Events |
 | plurals       | numbers of things                                                      |
 | node_ranges   | names of nodes in short                                                |
 | reasons       | what every reason means, and what to do: of docs/reasons.md            |

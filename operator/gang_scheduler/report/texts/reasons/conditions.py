@@ -46,6 +46,13 @@ TYPES: Final[Mapping[str, Entry]] = {
         (Turn.PLATFORM,),
         "Keep other schedulers off these nodes.",
     ),
+    "DegradedDomain": Entry(
+        "The gang runs with fewer members than it needs, since nodes have failed or its domain has "
+        "no room for members that replace lost ones. The message names the domain, the failed "
+        "nodes, the pods that do not go, and what is short.",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+        "See [failed nodes](failed-nodes.md).",
+    ),
     "UnknownLayer": Entry(
         "The gang prefers a layer that the network tree does not have: it starts without.",
         (Turn.SUBMITTER, Turn.PLATFORM),
@@ -79,6 +86,23 @@ REASONS: Final[Mapping[str, Entry]] = {
     ),
     "InTime": passing("The gang started, or its schedule timeout has not passed."),
     "NotPartial": passing("All of the quorum has nodes, or none of it."),
+    "NodesFailed": Entry(
+        "Members were lost with nodes; others wait in their place, or were not created yet.",
+        (Turn.SUBMITTER,),
+        "Without a controller that creates members again, the owner does.",
+    ),
+    "PodsStuck": Entry(
+        "Members on failed nodes were deleted and do not go; some Jobs create no others before.",
+        (Turn.PLATFORM,),
+        "[Delete them by force](failed-nodes.md#pods-that-are-stuck) once the node is surely off.",
+    ),
+    "NoRoomInDomain": Entry(
+        "The domain of the gang has no room for members that replace lost ones.",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+        "It is healed when a node of the domain comes back or gets free; `degradedGangs: Evict` "
+        "lets the gang start anew elsewhere.",
+    ),
+    "Whole": passing("As many members as the gang needs are on healthy nodes."),
     "NotPreempting": passing("No pods end for this gang any more."),
     "PreemptionByScheduler": Entry(
         "The pod was chosen to make room for a gang of a higher priority or stronger right.",

@@ -33,6 +33,16 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         _SUBMITTER,
         "See [whether its members are complete](troubleshooting.md#my-pod-is-pending).",
     ),
+    "DegradedDomain": Entry(
+        "As [the condition](failed-nodes.md#what-the-gang-is-told).",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+    ),
+    "DomainHealed": passing("The gang is whole on healthy nodes again."),
+    "StuckPods": Entry(
+        "Members on failed nodes were deleted and do not go.",
+        (Turn.PLATFORM,),
+        "See [pods that are stuck](failed-nodes.md#pods-that-are-stuck).",
+    ),
     "Preempting": passing("Pods are evicted to make room for this gang: how many, and which."),
     "WaitingForRoom": Entry(
         "The gang waits for pods that terminate, or one of them does not end.",
