@@ -149,6 +149,12 @@ churn: SOURCE ?= kopf
 churn: binaries ## Let five queues compete for SECONDS, by SEED, and check that they come to a fair rest
 	@$(WITH_TESTS) -m e2e.churn --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE)
 
+.PHONY: variants
+variants: CLUSTERS ?= 200
+variants: SEED ?= 0
+variants: binaries ## Do what explain proposes in CLUSTERS random ones, by SEED, and check that gangs start
+	@$(WITH_TESTS) -m e2e.variants --clusters $(CLUSTERS) --seed $(SEED)
+
 .PHONY: crds
 crds: setup ## Write the CRDs again from the models in api/
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds $(CRD_DIRECTORIES)

@@ -35,7 +35,7 @@ SECONDS = {
     "test_chart.py": 45,
     "test_elastic_pace.py": 60,
     "test_explain.py": 35,
-    "test_situations.py": 70,
+    "test_situations.py": 80,
     "test_control_plane.py": 35,
     "test_list.py": 60,
     "test_demo.py": 40,

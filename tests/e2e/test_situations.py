@@ -17,7 +17,9 @@ from conformance.test_explain_cases import CASES
 from e2e.support import queues, tenants
 from e2e.support.manifest_worlds import NAMESPACE, World
 from e2e.support.waiting import eventually
+from e2e.variants import clusters, trials
 from gang_scheduler.cli import main
+from gang_scheduler.inspection.explaining.parts import CHANGES
 from support import listed_clusters
 from tools import controlplane, foreign_crds
 from tools.controlplane import Options
@@ -83,6 +85,19 @@ def test_a_situation_is_told_from_all_sources_and_can_be_undone(
     world.put(expanded(case["undo"].get("set", [])))
 
     eventually([], lambda: world.waiting(case["name"]))
+
+
+def test_there_is_a_cluster_for_each_change_that_may_be_proposed() -> None:
+    assert {*CHANGES.values()} == {*clusters.BY_CHANGE}
+
+
+@pytest.mark.parametrize("change", clusters.BY_CHANGE)
+def test_a_change_that_is_proposed_starts_the_gang(change: str, world: World) -> None:
+    bodies = [*expanded(clusters.BY_CHANGE[change]())]
+
+    trial = next(trials.carried_out(world, bodies, only=change))
+
+    assert (change, True) == (trial.proposal.change, trial.started)
 
 
 def reason_written(case: Case, world: World) -> str | None:

@@ -5,7 +5,7 @@ a case is changed. Pods have the priority of a PriorityClass that is made for it
 """
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from e2e.support.manifests import GANG_LABEL, SCHEDULER
@@ -48,8 +48,9 @@ class World:
         with access.Client(self.cluster.access) as client:
             for each in sorted(map(filled_in, manifests), key=_rank):
                 self._prioritize(client, each)
-                self._put(client, each)
-                self._made[_identity(each)] = each
+                if self._made.get(_identity(each)) != each:
+                    self._put(client, each)
+                    self._made[_identity(each)] = each
 
     def remove(self, names: Sequence[str]) -> None:
         """Delete the objects of these names at once."""
@@ -58,6 +59,13 @@ class World:
                 if identity[1] in names:
                     _delete(client, body)
                     del self._made[identity]
+
+    def become(self, manifests: Iterable[Body]) -> None:
+        """Have these objects, and no others: only what differs is touched."""
+        wanted = [*manifests]
+        gone = self._made.keys() - {_identity(each) for each in wanted}
+        self.remove([name for _, name in gone])
+        self.put(wanted)
 
     def clear(self) -> None:
         """Delete all objects, and wait until they are gone."""
@@ -93,8 +101,10 @@ class World:
         identity = _identity(body)
         if identity not in self._made:
             _create(client, body)
+        elif body["kind"] == "Pod" and body["spec"] == self._made[identity]["spec"]:
+            _write_status(client, body)
         elif body["kind"] == "Pod":
-            # Next to nothing of a pod can be changed.
+            # Next to nothing of the spec of a pod can be changed.
             _delete(client, body)
             _await_end(client, body)
             _create(client, body)
@@ -108,6 +118,8 @@ class World:
 def filled_in(manifest: Body) -> Body:
     """Return a manifest with what an API server, or a kubelet, wants in it."""
     body = copy.deepcopy(manifest)
+    # That is the server's to say.
+    body["metadata"].pop("creationTimestamp", None)
     match body["kind"]:
         case "Node":
             _fill_node(body)
@@ -146,16 +158,23 @@ def _fill_pod(body: Body) -> None:
 
 
 def _create(client: access.Client, body: Body) -> None:
-    made = client.request("POST", _path(body, named=False), body).check().body
-    if body["kind"] == "PodGroup" and "status" in body:
-        written = {**made, "status": _timed(body["status"], made)}
-        client.request("PUT", f"{_path(body)}/status", written).check()
+    client.request("POST", _path(body, named=False), body).check()
+    if body["kind"] in ("Pod", "PodGroup") and "status" in body:
+        _write_status(client, body)
 
 
-def _timed(status: Mapping[str, Any], made: Body) -> Body:
-    """Return a status whose conditions have the time at which the object was made."""
-    when = {"lastTransitionTime": made["metadata"]["creationTimestamp"], "message": ""}
-    return {**status, "conditions": [{**when, **each} for each in status.get("conditions", [])]}
+def _write_status(client: access.Client, body: Body) -> None:
+    """Write what is said of the status; conditions are of the time when the object was made."""
+
+    def was_written() -> bool:
+        found = client.request("GET", _path(body)).check().body
+        status = {**found.get("status", {}), **body["status"]}
+        when = {"lastTransitionTime": found["metadata"]["creationTimestamp"], "message": ""}
+        status["conditions"] = [{**when, **each} for each in status.get("conditions", [])]
+        reply = client.request("PUT", f"{_path(body)}/status", {**found, "status": status})
+        return reply.status != 409 and reply.check().status == 200
+
+    until(was_written)
 
 
 def _replace(client: access.Client, body: Body) -> None:

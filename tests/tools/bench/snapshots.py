@@ -46,7 +46,7 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=50000)
     given = parser.parse_args()
     dice = Random(1)  # noqa: S311 - for names, not for secrets.
-    nodes = [json.dumps(_node(dice, i)).encode() for i in range(given.nodes)]
+    nodes = [json.dumps(node_manifest(dice, i)).encode() for i in range(given.nodes)]
     pods = [json.dumps(each).encode() for each in _pods(dice, given.pods, given.nodes)]
     table = Table("step", title=f"{given.nodes} nodes, {given.pods} pods")
     for title in ("CPU s", "MB"):
@@ -106,7 +106,8 @@ def _check(content: bytes, snapshot: Snapshot, rename: verifying.Rename) -> None
         raise AssertionError(line)
 
 
-def _node(dice: Random, i: int) -> dict[str, Any]:
+def node_manifest(dice: Random, i: int) -> dict[str, Any]:
+    """Return a node with GPUs, in a zone and a rack, as a cluster has it."""
     labels = {
         "kubernetes.io/hostname": f"node-{i}",
         "kubernetes.io/os": "linux",
@@ -130,10 +131,11 @@ def _pods(dice: Random, number: int, nodes: int) -> Iterator[dict[str, Any]]:
         job = f"job-{gang}-{_suffix(dice)}"
         for i in range(GANG):
             where = next(node) if gang >= WAITING else ""
-            yield _pod(dice, f"team-{gang % 50}", job, i, where)
+            yield pod_of_job(dice, f"team-{gang % 50}", job, i, where)
 
 
-def _pod(dice: Random, namespace: str, job: str, i: int, node: str) -> dict[str, Any]:
+def pod_of_job(dice: Random, namespace: str, job: str, i: int, node: str) -> dict[str, Any]:
+    """Return a member of a Job's gang, as a cluster has it; node "": it waits."""
     labels = {
         "pod-group.scheduling.sigs.k8s.io": job,
         "batch.kubernetes.io/job-name": job,

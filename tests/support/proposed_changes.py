@@ -1,0 +1,158 @@
+"""Random clusters as manifests, and the changes that explanations propose, made to manifests.
+
+The manifests are changed as a user would change them. Gangs wait in clusters of which the pods run,
+some of them with a declared end.
+"""
+
+import copy
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from gang_scheduler.inspection.explaining.parts import CHANGES
+from gang_scheduler.scheduler.explanation.findings import Change, Variant
+
+Body = dict[str, Any]
+SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
+LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
+MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
+NOON: Final = 1_767_268_800
+HOUR: Final = 3600
+LAYERS: Final = (
+    {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
+    {"topologyLayer": "RackLayer", "labelKey": ["rack"], "parentTopologyLayer": "SpineLayer"},
+    {
+        "topologyLayer": "NodeTopologyLayer",
+        "labelKey": ["kubernetes.io/hostname"],
+        "parentTopologyLayer": "RackLayer",
+    },
+)
+TREE: Final = {
+    "kind": "ClusterNetworkTopology",
+    "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+    "name": "default",
+    "spec": {"networkTopologySpec": [*LAYERS]},
+}
+
+
+class Proposal(NamedTuple):
+    """A change by its name, with what it is about: a number, a layer, a gang that ends, labels."""
+
+    change: str
+    number: int | None = None
+    layer: str | None = None
+    after: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+def of_variant(found: Variant) -> Proposal:
+    """Return the proposal that a variant is."""
+    after = None if found.end is None else str(found.end)
+    return Proposal(CHANGES[found.change], found.number, found.layer, after, found.labels)
+
+
+def of_document(found: Mapping[str, Any]) -> Proposal:
+    """Return the proposal that a document tells."""
+    labels = tuple(sorted(found["labels"].items()))
+    return Proposal(found["change"], found["number"], found["layer"], found["after"], labels)
+
+
+def cluster(dice: Random, now: int = NOON) -> Iterator[Body]:
+    """Yield nodes in racks and spines, pods that run, some of which end in time, and gangs.
+
+    The manifests are short, as in `cases`. `now` is in seconds.
+    """
+    yield TREE
+    nodes = dice.choice((4, 6, 8))
+    for i in range(nodes):
+        labels = {"spine": f"s{i // 4}", "rack": f"r{i // 2}"}
+        yield {
+            "kind": "Node",
+            "name": f"n{i}",
+            "allocatable": {"cpu": 8},
+            "metadata": {"labels": labels},
+        }
+    for i in range(nodes):
+        if dice.random() < 0.7:
+            yield _running(dice, i, now)
+    for i in range(dice.randint(1, 2)):
+        yield from _gang(dice, f"g{i}", now)
+
+
+def _running(dice: Random, number: int, now: int) -> Body:
+    spec = {"activeDeadlineSeconds": 2 * HOUR} if dice.random() < 0.5 else {}
+    return {
+        "kind": "Pod",
+        "name": f"x{number}",
+        "nodeName": f"n{number}",
+        "priority": dice.choice((0, 5)),
+        "requests": {"cpu": dice.choice((2, 4, 8))},
+        "metadata": {"creationTimestamp": time_of(now - HOUR)},
+        "spec": spec,
+        "status": {"phase": "Running", "startTime": time_of(now - HOUR + 60 * number)},
+    }
+
+
+def _gang(dice: Random, name: str, now: int) -> Iterator[Body]:
+    members = dice.randint(2, 6)
+    layer = dice.choice(("SpineLayer", "RackLayer", ""))
+    request = {"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]}
+    metadata = {"name": name, "annotations": {SPEC: json.dumps(request)} if layer else {}}
+    yield {"kind": "PodGroup", "metadata": metadata, "minMember": members}
+    yield {
+        "kind": "Pod",
+        "copies": members,
+        "name": name,
+        "gang": name,
+        "priority": dice.choice((0, 3)),
+        "requests": {"cpu": dice.choice((3, 4, 8))},
+        "metadata": {"creationTimestamp": time_of(now - 60)},
+    }
+
+
+def time_of(seconds: int) -> str:
+    """Return a time as manifests have it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def changed(bodies: Iterable[Body], name: str, proposal: Proposal) -> Iterator[Body]:
+    """Yield the manifests with what a user does about the gang of a name, or waits for.
+
+    Minimum run times are over once the pods have run for an hour longer.
+    """
+    ended = (proposal.after or "").partition("/")[2]
+    for body in copy.deepcopy([*bodies]):
+        metadata = body["metadata"]
+        gang = metadata.get("labels", {}).get(LABEL)
+        if body["kind"] == "PodGroup" and metadata["name"] == name:
+            _change_group(body, proposal)
+        elif body["kind"] == "Pod" and gang == name:
+            _change_member(body, proposal)
+        elif body["kind"] == "Pod" and ended and ended in (metadata["name"], gang):
+            continue
+        elif body["kind"] == "Pod" and proposal.change == CHANGES[Change.RUN_TIMES_OVER]:
+            _age(body)
+        yield body
+
+
+def _change_group(body: Body, proposal: Proposal) -> None:
+    if proposal.change == CHANGES[Change.FEWER_MEMBERS]:
+        body["spec"]["minMember"] = proposal.number
+    elif proposal.change == CHANGES[Change.SOFTER_LAYER]:
+        annotations = body["metadata"]["annotations"]
+        annotations[SPEC] = annotations[SPEC].replace("MustGather", "PreferGather")
+
+
+def _change_member(body: Body, proposal: Proposal) -> None:
+    if proposal.change == CHANGES[Change.HIGHER_PRIORITY]:
+        body["spec"]["priority"] = proposal.number
+    elif proposal.change == CHANGES[Change.OTHER_FLAVOR]:
+        body["spec"]["nodeSelector"] |= dict(proposal.labels)
+
+
+def _age(body: Body) -> None:
+    if started := body.get("status", {}).get("startTime"):
+        at = int(datetime.fromisoformat(started).timestamp())
+        body["status"]["startTime"] = time_of(at - HOUR)
