@@ -16,5 +16,6 @@
 | text      | the document for people                                             |
 | lines     | the lines of each part of the text                                  |
 | quota_lines | the lines on quota                                                |
+| eviction_lines | the lines on evictions                                         |
 | running_lines | the lines of a gang that runs                                   |
 """

@@ -1,6 +1,6 @@
 """The lines of each part of the text, from the values of the document."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -224,60 +224,11 @@ def _selector(found: Json) -> str:
     return f"nodeSelector {found['key']}={found['value']}: {number}{instead}"
 
 
-def preemption(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return what evictions it makes, or what forbids them."""
-    found = document.get("preemption")
-    if found is None:
-        return []
-    if found["victims"]:
-        return [Line(_victims(found["victims"], document))]
-    return [Line(_forbidden(found, document["priority"]))]
-
-
-def _victims(victims: Sequence[Json], document: Json) -> str:
-    number = sum(each["number"] for each in victims)
-    pods = listed([name for each in victims for name in each["pods"]])
-    return f"{counted(number, 'pod')} {_go(number)}: {pods}{_work(victims, document)}"
-
-
-def _go(number: int) -> str:
-    return "goes" if number == 1 else "go"
-
-
-def _work(victims: Iterable[Json], document: Json) -> str:
-    """Return how long the gangs of victims have run."""
+def work(victims: Iterable[Json], document: Json) -> str:
+    """Return how long the gangs of victims have run; "" where that is not known."""
     now = seconds_of(document["readAt"])
     ran = [now - seconds_of(each["since"]) for each in victims if each["since"]]
     return f", {duration(max(ran))} of work" if ran else ""
-
-
-def _forbidden(found: Json, priority: int) -> str:
-    if found["verdict"] == "Terminating":
-        leaving = found["leaving"]
-        return (
-            f"none more: {counted(leaving, 'pod')} {'leaves' if leaving == 1 else 'leave'} already"
-        )
-    if found["message"]:
-        return str(found["message"]).removesuffix(".")
-    if found["queueForbids"]:
-        return "none: its queue evicts no pods"
-    known = found["protection"]
-    return "none: no pod runs that could go" if known is None else _protected(known, priority)
-
-
-def _protected(known: Json, priority: int) -> str:
-    """Return what protects the pods that run."""
-    number = known["pods"]
-    if known["ranked"] == number:
-        every = "the only pod that runs has" if number == 1 else f"all {number} pods that run have"
-        return f"none: {every} priority {known['lowestOfRanked']} or more, and it has {priority}"
-    if not known["lower"]:
-        return (
-            f"none: of {counted(number, 'pod')} {known['ranked']} rank no lower, and "
-            f"{known['protected']} may not be evicted"
-        )
-    some = counted(known["lower"], "pod")
-    return f"none: {some} of lower priority may go, and that is not allowed to it or no help"
 
 
 def would_start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
@@ -319,7 +270,7 @@ def _outcome(each: Json, document: Json) -> str:
         return where
     number = sum(one["number"] for one in each["victims"])
     pods = listed([name for one in each["victims"] for name in one["pods"]])
-    return f"{counted(number, 'pod')} would go: {pods}{_work(each['victims'], document)}"
+    return f"{counted(number, 'pod')} would go: {pods}{work(each['victims'], document)}"
 
 
 def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.

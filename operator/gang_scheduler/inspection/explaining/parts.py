@@ -17,6 +17,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     NearestNode,
     Position,
     Protection,
+    QueueRights,
     QuotaLine,
     Start,
     StartBasis,
@@ -190,6 +191,18 @@ def _evictions(found: Evictions, names: Names) -> Json:
         "leaving": found.leaving,
         "queueForbids": found.queue_forbids,
         "protection": None if protection is None else _protection(protection),
+        "rights": None if found.rights is None else _rights(found.rights),
+    }
+
+
+def _rights(found: QueueRights) -> Json:
+    return {
+        "queue": found.queue.name,
+        "ownPods": found.own,
+        "ownLower": found.own_lower,
+        "borrowing": found.borrowing,
+        "goesOver": found.goes_over,
+        "reclaims": found.reclaims,
     }
 
 

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gang_scheduler.inspection.explaining import lines, quota_lines, running_lines
+from gang_scheduler.inspection.explaining import eviction_lines, lines, quota_lines, running_lines
 from gang_scheduler.inspection.explaining.lines import Line, Part, View
 from gang_scheduler.inspection.explaining.wording import duration
 from gang_scheduler.model.queues import NONE
@@ -104,7 +104,7 @@ BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
     (
         ("WHERE", "where", lines.where),
         ("NODES", "nodes", lines.nodes),
-        ("PREEMPTION", "preemption", lines.preemption),
+        ("PREEMPTION", "preemption", eviction_lines.preemption),
     ),
     (
         ("IT WOULD START NOW WITH", "wouldStart", lines.would_start),

@@ -1,14 +1,22 @@
 """What room is made for a gang by evictions, or what forbids it."""
 
+import math
 from collections.abc import Iterable
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods, by_gang
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Preemption, Refused
-from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.queues import NONE, EvictionPolicy, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.explanation.findings import Evictions, Protection, Victims
+from gang_scheduler.scheduler.explanation.findings import (
+    Evictions,
+    Protection,
+    QueueRights,
+    Victims,
+)
+from gang_scheduler.scheduler.explanation.quotas import charge_of
 from gang_scheduler.scheduler.explanation.watching import Turn
+from gang_scheduler.scheduler.quota.forest import Forest
 
 
 def evictions_of(turn: Turn, plan: Plan, refused: Refused, running: BoundPods) -> Evictions:
@@ -21,6 +29,7 @@ def evictions_of(turn: Turn, plan: Plan, refused: Refused, running: BoundPods) -
         outcome=refused.preemption,
         protection=_protection(turn, running),
         queue_forbids=queue is not None and not queue.evictions.may_evict,
+        rights=_rights(turn, turn.forest, queue, running) if turn.forest and queue else None,
     )
 
 
@@ -68,3 +77,33 @@ def _protection(turn: Turn, running: BoundPods) -> Protection | None:
     protected = sum(1 for each in pods if each.priority <= most and not each.evictable)
     lowest = min((each.priority for each in ranked), default=0)
     return Protection(len(pods), len(ranked), lowest, protected)
+
+
+def _rights(turn: Turn, forest: Forest, queue: Queue, running: BoundPods) -> QueueRights:
+    """Return which pods the group may evict by the policies and quotas of queues."""
+    charge, rules = charge_of(turn, forest), queue.evictions
+    own, own_lower, borrowing = 0, 0, 0
+    over = {
+        each.queue.ref
+        for each in forest.figures()
+        if any(key in charge and amounts.borrowed for key, amounts in each.amounts.items())
+    }
+    highest = _highest_within(turn.group, rules)
+    for each in running.pods:
+        charged = running.charged.get(each.pod.uid)
+        if charged is not None and charged[0] == queue.ref:
+            own += 1
+            own_lower += each.evictable and each.priority <= highest
+        elif charged is not None:
+            borrowing += each.evictable and charged[0] in over
+    goes_over = forest.borrows(queue.ref, charge)
+    policy = rules.while_borrowing if goes_over else rules.reclaim
+    reclaims = policy is not EvictionPolicy.NEVER
+    return QueueRights(queue.ref, own, own_lower, borrowing, goes_over, reclaims)
+
+
+def _highest_within(group: GangGroup, rules: EvictionRules) -> float:
+    """Return up to which priority the group may evict in its own queue."""
+    if rules.within_queue is EvictionPolicy.NEVER:
+        return -math.inf
+    return math.inf if rules.within_queue is EvictionPolicy.ANY else group.priority - 1

@@ -240,11 +240,28 @@ class Protection:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueRights:
+    """Which pods a gang in a queue may evict: of its own queue by priority, of others by quota.
+
+    `own` pods run in its queue, of which it may evict `own_lower`; `borrowing` run in other queues
+    that use more than their own of what it asks for. `goes_over`: with the gang its queue would use
+    more than its own. `reclaims`: as that is, it may evict pods of other queues.
+    """
+
+    queue: QueueRef
+    own: int
+    own_lower: int
+    borrowing: int
+    goes_over: bool
+    reclaims: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Evictions:
     """The room that is made, else what forbids it.
 
-    `outcome` is that of the try, None if none was made: then `protection` says why.
-    `queue_forbids`: the policy of its queue lets it evict no pod.
+    `outcome` is that of the try, None if none was made: then `protection` says why, and where there
+    are queues `rights`. `queue_forbids`: the policy of its queue lets it evict no pod.
     """
 
     victims: tuple[Victims, ...] = ()
@@ -252,6 +269,7 @@ class Evictions:
     outcome: PreemptionOutcome | None = None
     protection: Protection | None = None
     queue_forbids: bool = False
+    rights: QueueRights | None = None
 
 
 class Change(enum.Enum):

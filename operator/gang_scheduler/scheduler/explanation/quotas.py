@@ -28,14 +28,16 @@ def quota_of(turn: Turn) -> tuple[QuotaLine, ...]:
 
     The leaf comes first. What the group holds already is in `used`.
     """
-    state, forest = turn.snapshot.queues, turn.forest
-    if state is None or forest is None:
+    forest = turn.forest
+    if forest is None:
         return ()
-    return tuple(_lines(forest, turn.group, _charge(turn, forest, state.declared)))
+    return tuple(_lines(forest, turn.group, charge_of(turn, forest)))
 
 
-def _charge(turn: Turn, forest: Forest, declared: QueueSet) -> Charge:
+def charge_of(turn: Turn, forest: Forest) -> Charge:
     """Return what the quorums are charged: in the first flavors that suit, else in any."""
+    state = turn.snapshot.queues
+    declared = state.declared if state is not None else QueueSet()
     request = turn.request()
     if request is not None and request.ways:
         return request.ways[0].charge

@@ -1,0 +1,72 @@
+"""PREEMPTION: which pods go for a gang, or what forbids it, in one truth with the variants."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gang_scheduler.inspection.explaining import eviction_lines
+from gang_scheduler.inspection.explaining.lines import View
+from support.listed_clusters import Body, document, gang, node, queue
+
+NODES = [node(f"n-{number}") for number in range(6)]
+QUEUES = [queue("blue", 24), queue("red", 24)]
+
+
+def on(first: int, number: int) -> list[str]:
+    return [f"n-{place}" for place in range(first, first + number)]
+
+
+def explained(directory: Path, bodies: list[Body]) -> tuple[str, list[Any]]:
+    """Return PREEMPTION of a gang that waits, and the changes that would start it."""
+    found = document("explain", directory, [*NODES, *bodies], "team/asks")
+    (line,) = eviction_lines.preemption(found, View())
+    return line.text, found.get("wouldStart", [])
+
+
+@pytest.mark.parametrize(
+    ("bodies", "said"),
+    [
+        (
+            [*QUEUES, *gang("r", 5, queue="red", nodes=on(0, 5)), *gang("asks", 4, queue="blue")],
+            (
+                "none: no pod of blue runs; 5 pods of queues that use more than their own stay: "
+                "with this gang blue would use more than its own, too"
+            ),
+        ),
+        (
+            [
+                *(*QUEUES, *gang("b", 3, queue="blue", nodes=on(0, 3))),
+                *(*gang("r", 3, queue="red", nodes=on(3, 3)), *gang("asks", 1, queue="blue")),
+            ],
+            (
+                "none: by priority none of the 3 pods of blue may go; "
+                "no pod runs in a queue that uses more than its own"
+            ),
+        ),
+        (
+            [*gang("r", 6, nodes=on(0, 6)), *gang("asks", 1)],
+            "none: all 6 pods that run have priority 0 or more, and it has 0",
+        ),
+    ],
+)
+def test_what_forbids_evictions_is_said(tmp_path: Path, bodies: list[Body], said: str) -> None:
+    assert said == explained(tmp_path, bodies)[0]
+
+
+def test_what_others_borrow_goes_for_fewer_members_as_it_is_said(tmp_path: Path) -> None:
+    runs = gang("r", 5, queue="red", nodes=on(0, 5))
+    said, would_start = explained(tmp_path, [*QUEUES, *runs, *gang("asks", 4, queue="blue")])
+
+    (fewer,) = would_start
+    assert ("FewerMembers", 3) == (fewer["change"], fewer["number"])
+    assert sum(each["number"] for each in fewer["victims"])
+    assert "priority" not in said
+
+
+def test_pods_that_leave_already_are_counted(tmp_path: Path) -> None:
+    runs = gang("r", 6, nodes=on(0, 6))
+    for each in runs[1:3]:
+        each["metadata"]["deletionTimestamp"] = "2026-01-01T12:10:00Z"
+
+    assert "none more: 2 pods leave already" == explained(tmp_path, [*runs, *gang("asks", 2)])[0]
