@@ -147,6 +147,8 @@ class App:
         with anyio.move_on_after(DRAIN_SECONDS):
             await self._parts.binder.drain()
             await self._parts.evictor.drain()
+            await self._parts.admitter.drain()
+            await self._parts.suspender.drain()
             self._elector.releases = True
         with anyio.move_on_after(CLOSE_SECONDS):
             await self._parts.queue_writer.close()

@@ -8,11 +8,13 @@ import anyio
 import structlog
 
 from gang_scheduler import internal_errors
+from gang_scheduler.apply.admitter import Admitter
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
+from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler
@@ -35,7 +37,10 @@ async def always_fresh() -> None:
 
 
 class Loop:
-    """Turns changes into plans, and plans into bindings and evictions, a batch at a time."""
+    """Turns changes into plans, and plans into bindings and evictions, a batch at a time.
+
+    `starts` are what starts suspended workloads, and what suspends them again.
+    """
 
     def __init__(
         self,
@@ -48,6 +53,7 @@ class Loop:
         measures: Measures,
         partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
+        starts: tuple[Admitter, Suspender],
         profile: Profile,
         changes: Changes,
         batch_seconds: float,
@@ -57,7 +63,7 @@ class Loop:
         self._cache = cache
         self._binder = binder
         self._evictor = evictor
-        self._writers = BinderAndEvictor(binder, evictor)
+        self._writers = BinderAndEvictor(binder, evictor, *starts)
         self._lost_nominations = lost_nominations
         self._gang_events = gang_events
         self._outcomes = outcomes
@@ -104,8 +110,9 @@ class Loop:
 
     async def _changed(self) -> None:
         """Return some milliseconds after a change: changes that come together are one batch."""
-        retry = self._cache.gang_queue.next_retry()
-        wait = None if retry is None else max(retry - self._clock(), 0)
+        moments = (self._cache.gang_queue.next_retry(), self._cache.suspended.next_deadline())
+        known = [each for each in moments if each is not None]
+        wait = max(min(known) - self._clock(), 0) if known else None
         with anyio.move_on_after(wait) as waiting:
             await self._changes.cycle.wait()
         if waiting.cancelled_caught:

@@ -7,11 +7,14 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import (
+    AdmissionFailed,
+    AdmissionWritten,
     EvictionBegun,
     Outcomes,
     PreemptionFailed,
     VictimStuck,
     VolumesAwaited,
+    WorkloadSuspended,
     WriteOutcome,
     count_binding,
 )
@@ -20,8 +23,10 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.preemption import PreemptionGivenUp
 from gang_scheduler.model.plan import Preemption, Refused
 from gang_scheduler.model.problems import Cause, Reason
+from gang_scheduler.model.suspended import Admission
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.measures.measures import Measures
+from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.state.cache import Cache
 
 
@@ -40,6 +45,7 @@ class OutcomeHandler:
         *,
         partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
+        workload_events: WorkloadEvents,
         naming: Naming,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -49,6 +55,7 @@ class OutcomeHandler:
         self._measures = measures
         self._partial_gangs = partial_gangs
         self._lost_nominations = lost_nominations
+        self._workload_events = workload_events
         self._naming = naming
         self._clock = clock
 
@@ -79,6 +86,25 @@ class OutcomeHandler:
             case VictimStuck(key, victim):
                 with confined("report", str(key)):
                     self._gang_events.victim_is_stuck(key, victim)
+            case AdmissionWritten(admission):
+                with confined("settle", admission.workload):
+                    self._admitted(admission)
+            case AdmissionFailed(admission, why):
+                with confined("settle", admission.workload):
+                    self._not_admitted(admission, why)
+            case WorkloadSuspended(suspension):
+                with confined("report", suspension.workload):
+                    self._workload_events.suspended(suspension)
+
+    def _admitted(self, admission: Admission) -> None:
+        with confined("report", admission.workload):
+            self._workload_events.admitted(admission)
+        self._cache.suspended.admitted(admission.workload.uid, int(self._clock()))
+
+    def _not_admitted(self, admission: Admission, why: Cause) -> None:
+        with confined("report", admission.workload):
+            self._workload_events.not_admitted(admission, why)
+        self._cache.suspended.not_admitted(admission.workload.uid, why, int(self._clock()))
 
     def _bound(self, binding: GangBinding) -> None:
         with confined("report", str(binding.gang.key)):

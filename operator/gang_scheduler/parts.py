@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gang_scheduler import policy
+from gang_scheduler.apply.admitter import Admitter
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.drainer import Drainer
@@ -13,6 +14,7 @@ from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.stuck_victims import StuckVictims
+from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
@@ -42,6 +44,7 @@ from gang_scheduler.report.queues.queue_writer import QueueWriter
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.report.usage_sweep import UsageSweep
+from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
@@ -71,6 +74,8 @@ class Parts:
     loop: Loop
     binder: Binder
     evictor: Evictor
+    admitter: Admitter
+    suspender: Suspender
     outcomes: OutcomeHandler
     queue_writer: QueueWriter
     quota_controllers: QuotaControllers
@@ -115,7 +120,8 @@ def build(
 ) -> Parts:
     """Return all parts. `after_start` is called when the source has set its signal handlers."""
     shared = _shared(settings, KubernetesApi(open_connection), may_write)
-    binder, evictor = _binder(shared), _evictor(shared)
+    binder, admitter, suspender = _binder(shared), _admitter(shared), _suspender(shared)
+    evictor = _evictor(shared, suspender)
     reports = _reports(shared, binder)
     left_out = LeftOutObjects()
     source = _source(shared, open_connection, left_out, after_start)
@@ -126,14 +132,17 @@ def build(
         cache=shared.cache,
         source=source,
         left_out_events=LeftOutEvents(left_out, reports.events, shared.cache.schedulers),
-        loop=_loop(shared, reports, (binder, evictor, outcomes), source),
+        loop=_loop(shared, reports, (binder, evictor, outcomes), (admitter, suspender), source),
         binder=binder,
         evictor=evictor,
+        admitter=admitter,
+        suspender=suspender,
         outcomes=outcomes,
         queue_writer=queue_writer,
         quota_controllers=quota_controllers,
         writers=(
             *(outcomes, binder, evictor, quota_controllers),
+            *(admitter, suspender),
             Drainer(shared.cache, evictor, may_write=may_write),
             *_writers(shared, reports),
             *_own_events(shared, reports, source),
@@ -175,12 +184,26 @@ def _binder(shared: _Shared) -> Binder:
     )
 
 
-def _evictor(shared: _Shared) -> Evictor:
+def _admitter(shared: _Shared) -> Admitter:
+    return Admitter(
+        *(shared.api, shared.settings.bind_concurrency),
+        outcomes=shared.outcomes,
+        may_write=shared.may_write,
+    )
+
+
+def _suspender(shared: _Shared) -> Suspender:
+    return Suspender(shared.api, outcomes=shared.outcomes, may_write=shared.may_write)
+
+
+def _evictor(shared: _Shared, suspender: Suspender) -> Evictor:
     return Evictor(
         *(shared.api, shared.cache, shared.settings.bind_concurrency),
         naming=shared.naming,
         outcomes=shared.outcomes,
         use_eviction_api=shared.settings.use_eviction_api,
+        managed=shared.cache.suspended,
+        suspend=suspender.suspend,
         remember=EvictionWriter(shared.api, shared.cache, _eviction_texts(shared)).write,
         may_write=shared.may_write,
     )
@@ -247,6 +270,7 @@ def _outcome_handler(shared: _Shared, reports: _Reports) -> OutcomeHandler:
         *(shared.cache, shared.outcomes, reports.gang_events, reports.measures),
         partial_gangs=shared.partial_gangs,
         lost_nominations=shared.lost_nominations,
+        workload_events=WorkloadEvents(reports.events),
         naming=shared.naming,
     )
 
@@ -255,6 +279,7 @@ def _loop(
     shared: _Shared,
     reports: _Reports,
     applied_by: tuple[Binder, Evictor, OutcomeHandler],
+    starts: tuple[Admitter, Suspender],
     source: Source,
 ) -> Loop:
     binder, evictor, outcomes = applied_by
@@ -263,6 +288,7 @@ def _loop(
         measures=reports.measures,
         partial_gangs=shared.partial_gangs,
         lost_nominations=shared.lost_nominations,
+        starts=starts,
         profile=policy.profile(shared.settings),
         changes=shared.changes,
         batch_seconds=shared.settings.batch_milliseconds / 1000,

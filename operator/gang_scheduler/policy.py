@@ -33,6 +33,7 @@ from gang_scheduler.state.queues import declared_queues
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.reservations import ReservationSettings
 from gang_scheduler.state.queues.usage import ChargeRules
+from gang_scheduler.state.suspended.workloads import ManageRules
 
 
 def cache(policy: Policy, changes: Changes) -> Cache:
@@ -56,6 +57,9 @@ def cache(policy: Policy, changes: Changes) -> Cache:
             hides_names=policy.hide_foreign_names,
         ),
         failure_rules=FailureRules.of(policy.node_failure_seconds, policy.node_failure_taints),
+        manage_rules=ManageRules(
+            frozenset(each.value for each in policy.manage_jobs), policy.pods_timeout_seconds
+        ),
         train_jobs=GangKind.TRAIN_JOB in policy.gang_kinds,
     )
 

@@ -93,14 +93,12 @@ class ManagedKind(enum.StrEnum):
 
     JOB = "Job"
     JOB_SET = "JobSet"
-    TRAIN_JOB = "TrainJob"
     PYTORCH_JOB = "PyTorchJob"
     TF_JOB = "TFJob"
     XGBOOST_JOB = "XGBoostJob"
     PADDLE_JOB = "PaddleJob"
     JAX_JOB = "JAXJob"
     MPI_JOB = "MPIJob"
-    RAY_JOB = "RayJob"
     RAY_CLUSTER = "RayCluster"
 
 
@@ -455,6 +453,22 @@ class Policy(BaseModel):
             "plan of the same or a weaker right closes a circle of evictions."
         ),
     )
+    manage_jobs: tuple[ManagedKind, ...] = Field(
+        default=(),
+        description=(
+            "Kinds of workloads that wait without pods while they are suspended, if they name a "
+            "queue and have our schedulerName, and that are let start when their gang fits (a JSON "
+            "list in the environment)."
+        ),
+    )
+    pods_timeout_seconds: int = Field(
+        default=120,
+        ge=1,
+        description=(
+            "How long quota and room are kept for the pods of a workload that was suspended, once "
+            "it is let start; then it is suspended again."
+        ),
+    )
     usage_half_life_seconds: int = Field(
         default=0,
         ge=0,
@@ -483,22 +497,6 @@ class Settings(Policy, BaseSettings):
         ge=1,
         description=(
             "How long the room of a gang is held while claims of its members are being bound."
-        ),
-    )
-    manage_jobs: tuple[ManagedKind, ...] = Field(
-        default=(),
-        description=(
-            "Kinds of workloads that wait without pods while they are suspended, if they name a "
-            "queue and have our schedulerName, and that are let start when their gang fits (a JSON "
-            "list in the environment)."
-        ),
-    )
-    pods_timeout_seconds: int = Field(
-        default=120,
-        ge=1,
-        description=(
-            "How long quota and room are kept for the pods of a workload that was suspended, once "
-            "it is let start; then it is suspended again."
         ),
     )
     kueue_namespace: Name = Field(

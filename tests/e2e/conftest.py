@@ -39,6 +39,8 @@ SECONDS = {
     "test_control_plane.py": 35,
     "test_list.py": 60,
     "test_demo.py": 40,
+    "test_suspended_jobs.py": 60,
+    "test_suspended_jobs_crash.py": 55,
 }
 """About how long files take that take long. What is wrong here costs time and nothing else."""
 OTHER_SECONDS = 20

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from e2e.support import operator_health, storage
+from e2e.support import operator_health, queues, storage, suspended_jobs
 from e2e.support.manifests import gang, pod
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
@@ -239,6 +239,32 @@ def test_the_role_is_enough_to_bind_claims(
         eventually({"there", "made"}, lambda: set(namespace.bound()))
         assert {"there", "made"} == storage.bound_claims(namespace)
         assert not [line for line in scheduler.log.read_text().splitlines() if "orbidden" in line]
+
+
+def test_without_the_right_to_start_jobs_other_gangs_go_on_and_with_it_jobs_as_well(
+    plane: controlplane.ControlPlane, namespace: Namespace, kubeconfig: Path, flags: list[str]
+) -> None:
+    managed = [*flags, "--manage-job=Job"]
+    with (
+        queues.objects(plane) as objects,
+        controlplane.Scheduler(plane, *managed, kubeconfig=kubeconfig) as scheduler,
+    ):
+        team = queues.queue("team", 2)
+        objects.create_and_wait(team)
+        namespace.create(suspended_jobs.job("train", "team"), *gang("a", 2))
+        eventually("Running", lambda: namespace.phase("a"))
+        (note,) = until(lambda: namespace.notes("train", "AdmissionFailed"))
+        assert "may not patch jobs.batch" in note
+        assert suspended_jobs.is_suspended(namespace, "train")
+
+        helm(plane, "upgrade", RELEASE, str(CHART), IMAGE, "--set=settings.manageJobs={Job}")
+        eventually(2, lambda: len(namespace.bound("train-")))
+        objects.change(team, stopPolicy="HoldAndDrain")
+        eventually([], lambda: suspended_jobs.pods(namespace, "train"))
+        assert suspended_jobs.is_suspended(namespace, "train")
+        assert [] == operator_health.tracebacks(scheduler)
+        namespace.delete("jobs", "train")
+    helm(plane, "upgrade", RELEASE, str(CHART), IMAGE)
 
 
 @pytest.mark.parametrize(

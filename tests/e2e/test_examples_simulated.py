@@ -70,8 +70,12 @@ def simulate(*arguments: str) -> Mapping[str, Any]:
 def unlike(decided: Mapping[str, Any], example: Example, outcome: Outcome) -> Iterable[str]:
     """Yield what is otherwise than expected."""
     scheduled = {called(each["gang"], example): each for each in decided["gangs"]}
+    admitted = {each["object"].partition(" ")[2] for each in decided.get("admissions", ())}
+    started = {called(name, example) for name in admitted}
     for gang, count in outcome.bound.items():
-        found = scheduled[gang]["scheduled"] if gang in scheduled else 0
+        # What waits suspended has pods only once it is started.
+        counted = "members" if gang in started else "scheduled"
+        found = scheduled[gang][counted] if gang in scheduled else 0
         if found != count:
             yield f"{found} of {gang} are scheduled, not {count}"
     for gang, domain in outcome.domain.items():

@@ -7,6 +7,7 @@ from gang_scheduler.apply import plan as plans
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.model.plan import Placed, Plan, Preemption
+from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.state.cache import Cache
 
 
@@ -25,6 +26,12 @@ class WritesNothing:
 
     def preempt(self, preemption: Preemption) -> None:
         """Do nothing: no victim leaves."""
+
+    def admit(self, admission: Admission) -> None:
+        """Do nothing: what is started stays suspended."""
+
+    def suspend(self, suspension: Suspension) -> None:
+        """Do nothing: what is suspended goes on."""
 
 
 def take_in(cache: Cache, plan: Plan, now_seconds: int, writers: plans.Writers) -> None:

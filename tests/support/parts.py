@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
+from gang_scheduler.apply.admitter import Admitter
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
@@ -25,6 +26,7 @@ from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -73,6 +75,9 @@ class Parts:
             outcomes=outcomes,
             may_write=may_write,
         )
+        self.admitter = Admitter(
+            *(api, CONCURRENCY), outcomes=outcomes, may_write=may_write, clock=clock
+        )
         self.suspender = Suspender(api, outcomes=outcomes, may_write=may_write)
         self.evictor = Evictor(
             *(api, cache, CONCURRENCY),
@@ -87,6 +92,7 @@ class Parts:
             *(cache, outcomes, self.gang_events, self.measures),
             partial_gangs=None,
             lost_nominations=self.lost_nominations,
+            workload_events=WorkloadEvents(self.events),
             naming=naming,
             clock=clock,
         )
@@ -95,6 +101,7 @@ class Parts:
             measures=self.measures,
             partial_gangs=None,
             lost_nominations=self.lost_nominations,
+            starts=(self.admitter, self.suspender),
             profile=PROFILES["binpack"],
             changes=changes,
             batch_seconds=BATCH_SECONDS,
@@ -105,7 +112,8 @@ class Parts:
     @property
     def that_run(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         """What must run for decisions to be carried out; the loop is the last."""
-        return (self.outcomes.run, self.binder.run, self.evictor.run, self.loop.run)
+        starts = (self.admitter.run, self.suspender.run)
+        return (self.outcomes.run, self.binder.run, self.evictor.run, *starts, self.loop.run)
 
 
 def gang_events(cache: Cache, events: Events) -> GangEvents:

@@ -20,18 +20,23 @@ DECIDE_NOTHING = {
     # How the cluster is seen and spoken to.
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
     *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),
-    *("volcano_jobs", "manage_jobs", "pods_timeout_seconds"),
+    "volcano_jobs",
     *("log_format", "log_level", "metrics_queues", "gauge_shapes"),
+}
+
+
+LISTS: dict[str, Any] = {
+    "resource_transformations": (ResourceTransformation(input="x", outputs={"cpu": "1"}),),
+    "spare_nodes": (SpareNodes(layer="BlockLayer"),),
+    "manage_jobs": ("Job",),
 }
 
 
 def another(name: str) -> Any:
     """Return another value of a setting than its default, of the same type."""
     value = Policy.model_fields[name].default
-    if name == "resource_transformations":
-        return (ResourceTransformation(input="x", outputs={"cpu": "1"}),)
-    if name == "spare_nodes":
-        return (SpareNodes(layer="BlockLayer"),)
+    if name in LISTS:
+        return LISTS[name]
     if isinstance(value, enum.Enum):
         return next(each for each in type(value) if each is not value)
     if isinstance(value, str):
@@ -49,7 +54,8 @@ def made_of(given: Policy) -> tuple[Any, ...]:
     names = cache.gang_queue.queues.names
     settings = cache.gang_queue.reservations.settings
     queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules, settings
-    kinds = policy.membership(given).by_default, cache.failed_nodes.rules
+    by_default = policy.membership(given).by_default
+    kinds = by_default, cache.failed_nodes.rules, cache.suspended.rules
     return (
         *(cache.schedulers, rules, kept, queue_rules, kinds),
         *(policy.profile(given), policy.naming(given)),

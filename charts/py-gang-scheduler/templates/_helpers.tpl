@@ -82,6 +82,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
   "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
   "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
+  "manageJobs" "podsTimeoutSeconds"
 }}
 {{- $found := dict }}
 {{- range $name, $value := .Values.settings }}

@@ -26,14 +26,12 @@ class SuspendField(NamedTuple):
 SUSPEND_FIELDS: Final[Mapping[str, SuspendField]] = {
     "Job": SuspendField((kinds.JOBS,), thaws=False),
     "JobSet": SuspendField((kinds.JOB_SETS,)),
-    "TrainJob": SuspendField((kinds.TRAIN_JOBS,)),
     "PyTorchJob": SuspendField((kinds.PYTORCH_JOBS,), _OF_KUBEFLOW),
     "TFJob": SuspendField((kinds.TF_JOBS,), _OF_KUBEFLOW),
     "XGBoostJob": SuspendField((kinds.XGBOOST_JOBS,), _OF_KUBEFLOW),
     "PaddleJob": SuspendField((kinds.PADDLE_JOBS,), _OF_KUBEFLOW),
     "JAXJob": SuspendField((kinds.JAX_JOBS,), _OF_KUBEFLOW),
     "MPIJob": SuspendField(kinds.MPI_JOBS, _OF_KUBEFLOW),
-    "RayJob": SuspendField(kinds.RAY_JOBS),
     "RayCluster": SuspendField(kinds.RAY_CLUSTERS),
 }
 """By the kind as in manifests: all that setting `manageJobs` can name."""

@@ -261,6 +261,8 @@ class Evictor:
     def _nominations(self, current: PreemptionRun) -> Iterator[Step]:
         for bind in current.preemption.nominations:
             pod, node = bind.pod, bind.node
+            if pod.virtual:
+                continue  # Nothing has created it yet: its room is kept by the state alone.
             # The nomination in the cache is from the API server, unless this process wrote one.
             if pod.nominated != node or pod.uid in self._written:
                 self._written.add(pod.uid)
@@ -270,6 +272,8 @@ class Evictor:
     def _clearings(self, current: PreemptionRun) -> Iterator[Step]:
         clear = functools.partial(self._api.nominate, node="")
         for pod in current.preemption.displaced:
+            if pod.virtual:
+                continue
             self._written.add(pod.uid)
             yield Step("clear", pod, clear, optional=True)
 

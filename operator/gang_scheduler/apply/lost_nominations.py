@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.cache import Cache
 
 HOLDING = frozenset(
@@ -54,7 +55,7 @@ class LostNominations:
 
     def refused(self, gang: Gang, times: int) -> None:
         """Note that the API server has refused so many times in a row to bind a gang."""
-        pods = tuple(pod for pod in gang.pending if pod.nominated)
+        pods = tuple(pod for pod in one_of_each(gang.pending) if pod.nominated)
         if pods and times >= MOST_REFUSALS:
             cause = NominationUnused(pods[0].nominated, times)
             self._unused[gang.key] = LostNomination(gang.key, cause, pods)
@@ -89,7 +90,9 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
     settled = {bind.pod.uid for placed in plan.placed for bind in placed.binds}
     settled.update(pod.uid for made in plan.preemptions for pod in made.displaced)
     for gang in _judged(plan):
-        nominated = (pod for pod in gang.pending if pod.nominated and pod.uid not in settled)
+        nominated = (
+            pod for pod in one_of_each(gang.pending) if pod.nominated and pod.uid not in settled
+        )
         lost = [pod for pod in nominated if moves.get(pod.uid) != pod.nominated]
         if lost:
             name = lost[0].nominated

@@ -9,16 +9,19 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Protocol
 
+from gang_scheduler.apply.admitter import Admitter
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues.reservations import News
 
@@ -41,13 +44,27 @@ class Writers(Protocol):
     def preempt(self, preemption: Preemption) -> None:
         """Begin to make room, or only to clear the nominations of displaced pods."""
 
+    def admit(self, admission: Admission) -> None:
+        """Begin to start a suspended workload."""
+
+    def suspend(self, suspension: Suspension) -> None:
+        """Begin to suspend a workload that was started."""
+
 
 class BinderAndEvictor:
     """Writes plans to the API server, in the background. Every binding has a plan id of its own."""
 
-    def __init__(self, binder: Binder, evictor: Evictor) -> None:
+    def __init__(
+        self,
+        binder: Binder,
+        evictor: Evictor,
+        admitter: Admitter | None = None,
+        suspender: Suspender | None = None,
+    ) -> None:
         self._binder = binder
         self._evictor = evictor
+        self._admitter = admitter
+        self._suspender = suspender
         self._run_id = token_hex(4)
         self._plans = 0
         self.cycle = 0
@@ -68,6 +85,16 @@ class BinderAndEvictor:
         """Queue the writes of a preemption."""
         self._evictor.submit(preemption)
 
+    def admit(self, admission: Admission) -> None:
+        """Queue the start of a suspended workload."""
+        if self._admitter is not None:
+            self._admitter.submit(admission)
+
+    def suspend(self, suspension: Suspension) -> None:
+        """Queue the suspension of a workload that was started."""
+        if self._suspender is not None:
+            self._suspender.submit(suspension)
+
     def _plan_id(self) -> str:
         self._plans += 1
         return f"{self._run_id}-{self.cycle}-{self._plans}"
@@ -77,12 +104,14 @@ class BinderAndEvictor:
 class TakenIn:
     """A plan as it was taken in, the pods whose nominations ended with it, and new reservations.
 
-    Gangs that could not be taken in because of an error are among the refused.
+    Gangs that could not be taken in because of an error are among the refused. `admissions` are of
+    suspended workloads that may start.
     """
 
     plan: Plan
     lost: tuple[Pod, ...]
     reservations: tuple[News, ...] = ()
+    admissions: tuple[Admission, ...] = ()
 
 
 def take_in(
@@ -100,9 +129,12 @@ def take_in(
     lost = tuple(lost_nominations.note(plan))
     failed = [
         each
-        for gangs in _together(plan.placed)
+        for gangs in _together(each for each in plan.placed if each.gang.suspended is None)
         for each in _bind(cache, gangs, now_seconds, writers)
     ]
+    admissions: list[Admission] = []
+    for placed in plan.admissions:
+        failed += _admit(cache, placed, writers, admissions)
     for preemption in plan.preemptions:
         with confined("preempt", str(preemption.gangs[0].key)):
             _preempt(cache, preemption, now_seconds, writers)
@@ -112,7 +144,9 @@ def take_in(
     _note_verdicts(cache, plan, now_seconds)
     news = cache.gang_queue.reservations.take_in(plan, now_seconds)
     cache.gang_queue.changed.update(each.key for each in news)
-    return TakenIn(plan, lost, tuple(news))
+    for suspension in cache.suspended.overdue(now_seconds):
+        writers.suspend(suspension)
+    return TakenIn(plan, lost, tuple(news), tuple(admissions))
 
 
 def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
@@ -147,10 +181,32 @@ def _bind(
     return [Refused(each, Reason.INTERNAL_ERROR, each.pending, cause=cause) for each in gangs]
 
 
+def _admit(
+    cache: Cache, placed: Sequence[Placed], writers: Writers, admissions: list[Admission]
+) -> list[Refused]:
+    """Keep room and quota for a suspended workload, and let it start; return gangs that failed."""
+    names = ", ".join(str(each.gang.key) for each in placed)
+    with confined("admit", names) as step:
+        for each in placed:
+            cache.gang_queue.placed(each.gang.key)
+            cache.gang_queue.planned(each)
+        admission = cache.suspended.place(placed)
+        if admission is not None:
+            writers.admit(admission)
+            admissions.append(admission)
+    if step.error is None:
+        return []
+    cause = InternalError.of(step.error)
+    gangs = (each.gang for each in placed)
+    return [Refused(each, Reason.INTERNAL_ERROR, each.pending, cause=cause) for each in gangs]
+
+
 def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Writers) -> None:
     """Count nominations and victims, unless the same preemption is under way already."""
     if writers.is_preempting(preemption):
         return
+    # Members of suspended workloads are planned one by one from now on.
+    cache.suspended.nominate(preemption.gangs)
     # Written first: if this raises, nothing is counted.
     writers.preempt(preemption)
     cache.clear_nominations(pod.uid for pod in preemption.displaced)

@@ -38,6 +38,8 @@ ANNOTATIONS: Final = frozenset(
         annotations.PLAN_LEFT_OUT,
         annotations.PLAN_GANGS,
         annotations.PLAN_GANG,
+        annotations.ADMITTED_AT,
+        annotations.ADMITTED_FROM,
         annotations.ROLES,
         annotations.ELASTIC,
         annotations.QUEUE,

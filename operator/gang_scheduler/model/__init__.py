@@ -6,6 +6,7 @@
 | bound_pods       | the pods on nodes, and what protects them from eviction                |
 | gangs            | a gang that waits, and the groups of gangs that start together         |
 | suspended        | workloads that wait without pods, and what is decided about them       |
+| virtual_pods     | the members of these, made when they are looked at                     |
 | gang_sources     | the sources of gangs and their order, without labels                   |
 | problems         | the reasons why gangs wait                                             |
 | causes           | why gangs wait, as data that messages are made of                      |

@@ -6,7 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, PodClass
@@ -14,6 +14,7 @@ from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import LocalQueueWeight, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
+from gang_scheduler.model.virtual_pods import VirtualPods, numbers_by, one_of_each
 
 T = TypeVar("T")
 
@@ -65,9 +66,14 @@ def place_of(pod: Pod, roles: Sequence[Role]) -> int:
     return names.index(pod.role) if pod.role in names else len(names)
 
 
+def role_of(pod: Pod) -> str:
+    """Return the role of a pod in its gang, "" for none."""
+    return pod.role
+
+
 def hold(members: Iterable[Pod], roles: Iterable[Role]) -> bool:
     """Return whether there are enough members of every role."""
-    counts = Counter(pod.role for pod in members)
+    counts = numbers_by(members, role_of)
     return all(counts[each.name] >= each.min_member for each in roles)
 
 
@@ -139,7 +145,7 @@ class Gang:
     created_at: float
     priority: int
     min_member: int
-    pending: tuple[Pod, ...]
+    pending: Sequence[Pod]
     bound: int = 0
     was_whole: bool = False
     partially_bound: bool = False
@@ -221,7 +227,7 @@ class Gang:
         return tuple(each for each in counts if each.present < each.needed)
 
     @property
-    def startable(self) -> tuple[Pod, ...]:
+    def startable(self) -> Sequence[Pod]:
         """The pending members without those that are more than their roles may have."""
         if all(each.max_member is None for each in self.roles):
             return self.pending
@@ -231,6 +237,9 @@ class Gang:
             - bound.get(each.name, 0)
             for each in self.roles
         }
+        waiting = numbers_by(self.pending, role_of)
+        if all(number <= room.get(role, 0) for role, number in waiting.items()):
+            return self.pending
         return tuple(self._first(self.pending, room))
 
     def full_role(self) -> Role | None:
@@ -259,13 +268,17 @@ class Gang:
 
     def _present(self, bound: Mapping[str, int]) -> Counter[str]:
         """Return how many members there are of each role."""
-        return Counter(bound) + Counter(pod.role for pod in self.pending)
+        return Counter(bound) + numbers_by(self.pending, role_of)
 
     @property
     def _only_waiting_count(self) -> bool:
         """Members that have a node count for no quorum."""
         is_strict = self.match_policy is MatchPolicy.ONLY_WAITING
         return is_strict and not self.partially_bound and not self.singly
+
+
+_WITHOUT_MEMBERS: Final = frozenset({"plain", "set_aside"})
+"""What is derived of groups that has no virtual members in it."""
 
 
 @dataclass(frozen=True)
@@ -324,7 +337,7 @@ class GangGroup:
     @functools.cached_property
     def nominated(self) -> bool:
         """Room is reserved for a member."""
-        return any(pod.nominated for gang in self.waiting for pod in gang.pending)
+        return any(pod.nominated for gang in self.waiting for pod in one_of_each(gang.pending))
 
     @functools.cached_property
     def queue_priority(self) -> int:
@@ -340,6 +353,19 @@ class GangGroup:
     def uid(self) -> str:
         """The first uid of its gangs."""
         return min(gang.uid for gang in self.gangs)
+
+    @property
+    def suspended(self) -> bool:
+        """Its members are not created yet."""
+        return all(gang.suspended is not None for gang in self.gangs)
+
+    def forget_members(self) -> None:
+        """Keep no virtual members, nor what has them: both can be found again."""
+        for name in self._derived.keys() - _WITHOUT_MEMBERS:
+            del self._derived[name]
+        for gang in self.gangs:
+            if isinstance(gang.pending, VirtualPods):
+                gang.pending.release()
 
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return what `compute` gives, computed once while the basis is these same objects."""

@@ -1,7 +1,7 @@
 """What a cycle decided: commands for the cluster, and a reason for every gang."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,7 +13,6 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.suspended import ManagedWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +220,7 @@ class Refused:
 
     gang: Gang
     reason: Reason
-    pods: tuple[Pod, ...]
+    pods: Sequence[Pod]
     misfit: Misfit | None = None
     cause: Cause | None = None
     left_over: bool = False
@@ -257,8 +256,7 @@ class Preemption:
     `domain` is where the members will be; None is the whole cluster. `classes` says by what right
     each gang with victims is evicted; empty where there are no queues. `forgotten` is what must not
     be remembered any more with these evictions. `backfilled` is which gang the group is let pass,
-    and until when, if that is only because it will have ended. `suspends` are workloads of
-    which all pods are victims, and that are suspended instead. `drained` is the queue that the
+    and until when, if that is only because it will have ended. `drained` is the queue that the
     victims must leave, where room is made for no gang.
     """
 
@@ -270,7 +268,6 @@ class Preemption:
     classes: Mapping[GangKey, EvictionClass] = field(default_factory=dict)
     forgotten: tuple[Forgotten, ...] = ()
     backfilled: Backfilled | None = None
-    suspends: tuple[ManagedWorkload, ...] = ()
     drained: QueueRef | None = None
 
 

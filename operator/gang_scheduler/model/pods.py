@@ -120,7 +120,8 @@ class Pod:
     `nominated` is the pod's nominated node, `preempts` whether the pod may evict other pods.
     `marked`: the pod was chosen as a victim. `started_at` is when the pod began to run, and
     `gone_by` when a pod that is being deleted should be gone. A `pinned` pod is recreated on the
-    same node after an eviction (DaemonSets, mirror pods).
+    same node after an eviction (DaemonSets, mirror pods). A `virtual` pod is not created yet, since
+    its workload is suspended: nothing can be written to it.
     """
 
     uid: str
@@ -160,6 +161,7 @@ class Pod:
     started_at: int = field(default=0, compare=False)
     gone_by: int = field(default=0, compare=False)
     pinned: bool = False
+    virtual: bool = False
 
     @property
     def key(self) -> str:

@@ -21,15 +21,17 @@ What the apply side does:
   `nodeSelector` and the tolerations into the `tolerations` of the template at its `path`. What the
   templates had is kept in an annotation of the same patch. Quota and room are held from then on by
   `cache.suspended`, also while the patch is under way. The outcome goes to
-  `cache.suspended.admitted(uid, now)`, or to `cache.suspended.not_admitted(uid, cause, now)`, after
+  `cache.suspended.admitted(uid, now)`, or to `cache.suspended.not_admitted(uid, why, now)`, after
   which the workload waits and is tried again with backoff.
 - `Writers.suspend(Suspension)`: `suspend: true`, without the four annotations, and with the
   templates as they were. The newest version of the object is patched: a conflict is tried again as
   long as the object is still managed. The decision is one of two: pods of an admitted workload did
   not come in time, or the workload is evicted.
-- A `Preemption` says in `suspends` which workloads go as a whole: their pods are not deleted, the
-  workload is suspended instead, at the moment at which the evictor would delete the pods. Other
+- Of a managed workload of which all pods are victims, none is deleted: it is suspended, at the
+  moment at which the evictor would delete them. `cache.suspended` knows the pods of each. Other
   victims are deleted as before.
+- A `Pod` that is `virtual` is not created yet: it is nominated in the state, nothing is written to
+  it.
 """
 
 import enum

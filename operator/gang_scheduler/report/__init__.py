@@ -11,6 +11,7 @@
 | misplaced_events | the Events of workloads that ask for a gang in vain           |
 | degraded_events  | the Events of gangs whose nodes have failed                  |
 | about_gangs      | which object an Event of a gang is about                     |
+| workload_events  | the Events of workloads that wait suspended                  |
 | missing_members  | the Events of gangs whose members may never come             |
 | left_out_events  | the Events of objects that cannot be read                    |
 | forbidden_kinds  | the Events of kinds that the scheduler may not read          |

@@ -69,7 +69,8 @@ class GangEvents:
         """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
         self.decision_log.verdicts(plan)
         for placed in plan.placed:
-            if placed.gang.queue is not None and placed.gang.quorum:
+            waits_for_pods = placed.gang.suspended is not None
+            if placed.gang.queue is not None and placed.gang.quorum and not waits_for_pods:
                 with confined("report", str(placed.gang.key)):
                     self._admitted(placed, placed.gang.queue)
         for refused in plan.refused:
@@ -121,12 +122,14 @@ class GangEvents:
             self.decision_log.evicted(key, pods, preemption)
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
-            event, why = ("Preempted", f"Preempted by {by}")
-            if preemption.drained is not None:
-                event, why = ("Drained", f"Evicted: {by} is drained")
-            note = f"{why}{_who(key, pods)}{_for_good(orphans, len(pods))}"
             about = self._of_gang(key, pods[0])
-            self._events.record(about, event, note, warning=orphans > 0)
+            lost = f"{_who(key, pods)}{_for_good(orphans, len(pods))}"
+            if preemption.drained is None:
+                note = f"Preempted by {by}{lost}"
+                self._events.record(about, "Preempted", note, warning=orphans > 0)
+            else:
+                note = f"Evicted: {by} is drained{lost}"
+                self._events.record(about, "Drained", note, warning=orphans > 0)
             info = self._cache.gang_queue.infos.get(key)
             if info is not None and (less := elastic_texts.scaled_down(info, pods, by)):
                 self._scaled(about, key, elastic_texts.SCALED_DOWN, less)
@@ -244,7 +247,7 @@ class GangEvents:
         return f" ({gangs} {shown}{more} {go} whole)"
 
     def _about(self, gang: Gang) -> About:
-        return self._of_gang(gang.key, (*gang.pending, *gang.bound_members)[0])
+        return self._of_gang(gang.key, (gang.pending or gang.bound_members)[0])
 
     def _of_gang(self, key: GangKey, pod: Pod) -> About:
         return replace(self._object(key, pod), gang=key)

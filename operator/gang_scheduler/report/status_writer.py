@@ -301,7 +301,8 @@ class StatusWriter:
 
     def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
         """Yield writes that tell members without a verdict why they wait, once that lasts."""
-        refusal = queueing_hints.untold_of(info, self._cache.schedulers)
+        suspended = info.suspended is not None
+        refusal = None if suspended else queueing_hints.untold_of(info, self._cache.schedulers)
         if refusal is None:
             told.untold_since = None
             return
@@ -328,6 +329,8 @@ class StatusWriter:
                 yield self._pod_write(key, pod, refusal.reason, message, now)
 
     def _waiting(self, refusal: Refused) -> Iterator[Pod]:
+        if refusal.gang.suspended is not None:
+            return iter(())  # Nothing can be written to pods that are not created yet.
         current = (self._cache.pod(pod.uid) for pod in refusal.pods)
         return (pod for pod in current if pod is not None and pod.living and not pod.node)
 

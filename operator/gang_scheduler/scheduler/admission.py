@@ -12,6 +12,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, Role
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.scheduler import placement_units as units
 from gang_scheduler.scheduler.placement.network import replacements
 from gang_scheduler.scheduler.placement_units import PlacementUnit
@@ -80,7 +81,7 @@ def _problem(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
 
 
 def _unsupported(gang: Gang) -> Problem | None:
-    for pod in gang.pending:
+    for pod in one_of_each(gang.pending):
         if pod.pod_class.unsupported:
             cause = FieldsUnsupported(pod.pod_class.unsupported, pod.key)
             return Problem(Reason.UNSUPPORTED_FEATURE, cause)
@@ -113,8 +114,10 @@ def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
     Not again once the gang is nominated: other gangs may have been given resources that count for
     minResources, but that the members do not need.
     """
+    if not gang.min_resources or gang.was_whole:
+        return None
     nominated = sum(1 for pod in gang.pending if pod.nominated)
-    if not gang.min_resources or gang.was_whole or 0 < gang.lacking <= nominated:
+    if 0 < gang.lacking <= nominated:
         return None
     nodes = snapshot.nodes
     room = trial.free.clip(min=0).sum(axis=0)

@@ -19,6 +19,7 @@ from gang_scheduler.model.pods import Pod, PodClass, rank_key
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.virtual_pods import one_of_each
 
 Party = tuple[GangKey, str]
 """Members that count for each other in a quorum: of a gang, and of one role where it has roles."""
@@ -34,7 +35,7 @@ class RankedMembers:
     those of roles in the rank order, where a gang has roles.
     """
 
-    members: tuple[Pod, ...]
+    members: Sequence[Pod]
     bound_members: tuple[Pod, ...] = ()
     sizes: Sizes = ()
     places: Mapping[Party, int] = field(default_factory=dict)
@@ -277,7 +278,7 @@ def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit
             topology_request=group.topology_request,
         )
         return
-    if not any(pod.podset for gang in group.waiting for pod in gang.pending):
+    if not any(pod.podset for gang in group.waiting for pod in one_of_each(gang.pending)):
         for gang in group.waiting:
             own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
             part = RankedMembers(gang.startable, places=_places([gang]))

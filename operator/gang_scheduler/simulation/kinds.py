@@ -3,23 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import priority_classes
 from gang_scheduler.decode.names import group_of
 from gang_scheduler.decode.reader import Reader
 from gang_scheduler.decode.workloads.members.table import ROWS, Row
 from gang_scheduler.state.kinds import KINDS
 
 Kind = Reader[Any]
-
-PRIORITY_CLASS: Final = Reader(
-    kind="PriorityClass",
-    versions=(GVR("scheduling.k8s.io", "v1", "priorityclasses"),),
-    read=priority_classes.read,
-    namespaced=False,
-)
-"""The one kind that the API server looks at for us, so that it is not watched."""
 
 
 def _only_expanded(row: Row) -> Kind:
@@ -30,7 +20,6 @@ def _only_expanded(row: Row) -> Kind:
 _WATCHED: Final = {(each.reader.kind, each.reader.gvr.group) for each in KINDS}
 ALL: Final[tuple[Kind, ...]] = (
     *(each.reader for each in KINDS),
-    PRIORITY_CLASS,
     *(_only_expanded(each) for each in ROWS if each.key not in _WATCHED),
 )
 

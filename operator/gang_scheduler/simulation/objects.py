@@ -15,6 +15,7 @@ from gang_scheduler.api.kinds import (
     POD_DISRUPTION_BUDGETS,
     POD_GROUPS,
     PODS,
+    PRIORITY_CLASSES,
     SCHED_PLUGINS_POD_GROUPS,
     STORAGE_CLASSES,
 )
@@ -31,6 +32,7 @@ from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
 from gang_scheduler.decode.workloads.members import table
 from gang_scheduler.decode.workloads.members.present import Present
 from gang_scheduler.decode.workloads.members.source import Source
+from gang_scheduler.decode.workloads.table import KINDS as TABLE
 from gang_scheduler.decode.workloads.table import MEMBERSHIP
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
@@ -54,6 +56,8 @@ from gang_scheduler.wire.structs import Wire
 
 DEFAULT_SCHEDULER = "default-scheduler"
 """What an API server writes into pods and templates without a schedulerName."""
+WITH_GANGS = frozenset(each.objects.versions[0] for each in TABLE if each.objects)
+"""The kinds of workloads of which gangs are made."""
 UNDATED_SECONDS = 1
 """Objects without a creation time are created within this time after the input's latest time."""
 
@@ -225,10 +229,10 @@ class _Reading:
 
     def load(self, scheduler_names: _SchedulerNames) -> tuple[Loaded, ...]:
         """Return what can be read, in order; note what is wrong with the rest."""
-        classes = [
-            self._try(each, priority_classes.read) for each in self._of(kinds.PRIORITY_CLASS.gvr)
-        ]
-        known = priority_classes.priorities_of(each for each in classes if each is not None)
+        classes = {
+            each.key: self._try(each, priority_classes.read) for each in self._of(PRIORITY_CLASSES)
+        }
+        known = priority_classes.priorities_of(filter(None, classes.values()))
         storage_classes = (each.body for each in self._of(STORAGE_CLASSES))
         fill = {**_fillers(scheduler_names, known), **volumes.fillers(storage_classes)}
         readers = _readers(self._membership)
@@ -236,14 +240,13 @@ class _Reading:
         for age, each in enumerate(self.objects.values(), start=1):
             gvr = each.kind.gvr
             body = self._try(each, fill[gvr]) if gvr in fill else each.body
-            noun = (
-                self._try(replace(each, body=body), readers[gvr])
-                if body and gvr in readers
-                else None
-            )
+            noun: object = classes.get(each.key)
+            if body and gvr in readers and each.key not in classes:
+                noun = self._try(replace(each, body=body), readers[gvr])
             if noun is not None:
                 part = age / (len(self.objects) + 1)
                 noun = _aged(noun, each.body, self.latest + part * UNDATED_SECONDS)
+                noun = _with_scheduler(noun, scheduler_names)
                 found.append(Loaded(gvr, noun, body))
                 self._note_oddity(each, noun)
                 self.assumed_ours += scheduler_names.is_assumed(each)
@@ -279,10 +282,12 @@ class _Reading:
         if kind.gvr == PODS:
             made = [*volumes.claims_of(body)]
         else:
-            made = self._made_of_workload(document, body)
+            made = self._made_of_workload(kind, document, body)
         return [each for each in made if each["kind"] == "Pod" or not self._present.has(each)]
 
-    def _made_of_workload(self, document: Document, body: Body) -> list[Body]:
+    def _made_of_workload(self, kind: Kind, document: Document, body: Body) -> list[Body]:
+        if _waits_suspended(kind, body):
+            return []
         stored = document.is_from_cluster
         uid = body["metadata"]["uid"] if stored and document.made_by is None else ""
         source = Source(body, self._present, from_cluster=stored, uid=uid)
@@ -403,9 +408,35 @@ def _aged(noun: object, body: Body, created_at: float) -> object:
     return replace(noun, created_at=created_at) if isinstance(noun, Pod) else noun
 
 
+def _waits_suspended(kind: Kind, body: Body) -> bool:
+    """Return whether a workload waits in a queue without pods. Raises InvalidField."""
+    found = kind.read(body) if kind.gvr in WITH_GANGS else None
+    return isinstance(found, GangObject) and found.suspended is not None
+
+
+def _with_scheduler(noun: object, scheduler_names: _SchedulerNames) -> object:
+    """Return a workload that waits suspended with the schedulerName that its templates lack."""
+    if not isinstance(noun, GangObject) or noun.suspended is None:
+        return noun
+    name = scheduler_names.of(noun.uid)
+    return _with_members(noun, lambda pod: replace(pod, scheduler=pod.scheduler or name))
+
+
+def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
+    """Return a workload with each member changed that it would have."""
+    if noun.suspended is None:
+        return noun
+    gangs = (
+        each._replace(pods=each.pods.with_prototypes([*map(change, each.pods.prototypes)]))
+        for each in noun.suspended.gangs
+    )
+    return replace(noun, suspended=replace(noun.suspended, gangs=tuple(gangs)))
+
+
 def _aged_gangs(noun: GangObject, created_at: float) -> GangObject:
     specs, by_default = (
         None if each is None else tuple(replace(it, created_at=created_at) for it in each)
         for each in (noun.gang_specs, noun.by_default)
     )
-    return replace(noun, gang_specs=specs or (), by_default=by_default)
+    noun = replace(noun, gang_specs=specs or (), by_default=by_default)
+    return _with_members(noun, lambda pod: replace(pod, created_at=created_at))

@@ -17,8 +17,9 @@ from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings import ManagedKind, Policy
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import trees
 from gang_scheduler.simulation.output.waiting import Waiting
@@ -70,6 +71,7 @@ class Outcome:
     evictions: Mapping[GangKey, int] | None = None
     settled: bool = True
     reservations: tuple[Reservation, ...] = ()
+    admissions: tuple[Admission, ...] = ()
 
 
 class _AtOnce:
@@ -95,6 +97,12 @@ class _AtOnce:
         """Return False: no preemption is under way between cycles."""
         return False
 
+    def admit(self, _: Admission) -> None:
+        """Do nothing: no pods come of what is started."""
+
+    def suspend(self, _: Suspension) -> None:
+        """Do nothing: time does not pass."""
+
     def preempt(self, preemption: Preemption) -> None:
         """Note the preemptor with the gangs of the victims, and that these yield."""
         self._cache.evictions.note(preemption, self.now)
@@ -105,12 +113,15 @@ class _AtOnce:
 
 def filled(objects: Objects, decides: Policy) -> Cache:
     """Return a cache of the objects, as the watches would fill it."""
+    header = objects.header
+    if not decides.manage_jobs and (header is None or header.source != LIVE):
+        # Without an operator the question is what becomes of them with one that does so.
+        decides = decides.model_copy(update={"manage_jobs": tuple(ManagedKind)})
     cache = policy.cache(decides, Changes())
     cache.gang_queue.expect_nothing()
     for each in objects.loaded:
         cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
     groups = {each.gvr.group for each in objects.loaded if each.gvr not in BESIDE_QUEUES}
-    header = objects.header
     for product, named in kinds.QUEUES_NAMED.items():
         served = named.group in groups
         if header is not None and header.source == LIVE:
@@ -125,6 +136,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     cache = filled(objects, options.policy)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
+    admissions: list[Admission] = []
     profile, naming = policy.profile(options.policy), policy.naming(options.policy)
     lost_nominations, writers = LostNominations(cache, naming), _AtOnce(cache, naming)
     waiting = Waiting(cache)
@@ -138,9 +150,10 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         snapshot = cache.snapshot(now)
         plan = schedule(snapshot, profile)
         # 3. Apply.
-        lost = take_in(cache, plan, now, lost_nominations=lost_nominations, writers=writers).lost
+        taken = take_in(cache, plan, now, lost_nominations=lost_nominations, writers=writers)
         # 4. Note the decisions.
         placed += plan.placed
+        admissions += taken.admissions
         preemptions += plan.preemptions
         waiting.note(plan)
         asked |= trees.asked_for(snapshot)
@@ -149,7 +162,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
             break
         passed = _pass(cache, plan, recreate=options.recreate_victims)
         unsearched = unsearched.difference(_tried(snapshot)) | plan.unsearched
-        changed = bool(passed or plan.placed or lost)
+        changed = bool(passed or plan.placed or taken.lost)
         idle = 0 if changed else idle + 1
         if not changed and (not unsearched or idle > MOST_IDLE):
             settled = True
@@ -166,6 +179,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         evictions=_evictions(preemptions) if options.recreate_victims else None,
         settled=settled or not options.until_settled,
         reservations=cache.gang_queue.reservations.standing(),
+        admissions=tuple(admissions),
     )
 
 

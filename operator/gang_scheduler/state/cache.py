@@ -18,6 +18,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Product, QueueRef, QueueState
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state import failed_nodes
 from gang_scheduler.state.changes import Change, Changes
@@ -47,6 +48,9 @@ from gang_scheduler.state.queues.recent_usage import RecentUsages
 from gang_scheduler.state.queues.reservations import ReservationSettings, waits_of
 from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
+from gang_scheduler.state.suspended import workloads
+from gang_scheduler.state.suspended.stand_ins import StandIns
+from gang_scheduler.state.suspended.workloads import ManageRules, SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
@@ -72,6 +76,7 @@ class Cache:
         charge_rules: ChargeRules = usage.DEFAULT_RULES,
         reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
         failure_rules: FailureRules = failed_nodes.DEFAULT_RULES,
+        manage_rules: ManageRules = workloads.DEFAULT_RULES,
         train_jobs: bool = True,
     ) -> None:
         self.schedulers = frozenset(schedulers)
@@ -102,6 +107,7 @@ class Cache:
         self._table = self.node_usage.table()
         self._changes = changes
         self.victims = Victims(self.evictable_pods, self._nominator, self.gang_queue, changes.cycle)
+        self._stand_ins = StandIns(self.selector_matches)
         self.pod_store = PodStore(
             self.schedulers,
             node_usage=self.node_usage,
@@ -113,6 +119,17 @@ class Cache:
             volumes=self.volumes,
             queue_usage=self.queue_usage,
             train_jobs=TrainJobs(enabled=train_jobs),
+            stand_ins=self._stand_ins,
+        )
+        self.suspended = SuspendedWorkloads(
+            manage_rules,
+            self.schedulers,
+            gang_queue=self.gang_queue,
+            pod_store=self.pod_store,
+            stand_ins=self._stand_ins,
+            queue_usage=self.queue_usage,
+            queues=self.queues,
+            note=self._note,
         )
         self.failed_nodes = FailedNodes(failure_rules)
         self.degraded = DegradedGangs(
@@ -134,6 +151,8 @@ class Cache:
     def upsert(self, store: Store[T], noun: T) -> None:
         """Add or replace an object of a kind, and let gangs be tried again that this may help."""
         self._note(store.upsert(noun))
+        if self.suspended.holds and isinstance(noun, Pod):
+            self.suspended.came(noun)
 
     def delete(self, store: Store[T], uid: str) -> None:
         """Forget an object of a kind, and let gangs be tried again that this may help."""
@@ -174,6 +193,7 @@ class Cache:
         """Keep no more room for pods, whether that was ever written or not."""
         for uid in uids:
             self._note(self.pod_store.nominate(uid, ""))
+            self.suspended.displaced(uid)
 
     def settle_failed_nodes(self, now: int) -> None:
         """Find the nodes that have failed by now, in seconds, and those that have not any more."""
@@ -193,6 +213,7 @@ class Cache:
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self.settle_failed_nodes(now)
+        self.suspended.settle()
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
         self.gang_queue.take_in_queues()
@@ -335,13 +356,15 @@ class Cache:
         """Return what pods that are to be placed must know of the pods on the nodes."""
         if not self.selector_matches:
             return AffinityCounts()
-        waiting = {pod.pod_class for each in groups for gang in each.gangs for pod in gang.pending}
+        gangs = (gang for each in groups for gang in each.gangs)
+        waiting = {pod.pod_class for gang in gangs for pod in one_of_each(gang.pending)}
         return self.node_usage.affinity_counts(waiting | {each.pod.pod_class for each in nominated})
 
     def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
         """Return the volumes, if any pod that is to be placed asks for some."""
         if not self.volumes.in_use:
             return NO_VOLUMES
-        waiting = (pod for each in groups for gang in each.gangs for pod in gang.pending)
+        gangs = (gang for each in groups for gang in each.gangs)
+        waiting = (pod for gang in gangs for pod in one_of_each(gang.pending))
         asked = any(pod.pod_class.storage is not None for pod in waiting)
         return self.volumes.snapshot() if asked else NO_VOLUMES

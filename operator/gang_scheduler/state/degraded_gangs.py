@@ -71,7 +71,7 @@ class DegradedGangs:
             return ()
         members = info.observed.members.values()
         gone = (pod for pod in members if pod.deleting and not pod.terminal and pod.node in failed)
-        return info.observed.in_rank_order(gone)
+        return tuple(info.observed.in_rank_order(gone))
 
     def stuck(self, now: int) -> Iterator[Pod]:
         """Yield the pods of all gangs on failed nodes that were deleted, and should be gone."""
@@ -117,10 +117,12 @@ class DegradedGangs:
                 if self._is_lost(name)
             ),
             on_failed=tuple(pod for pod in bound if pod.node in failed),
-            stuck=observed.in_rank_order(
-                pod
-                for pod in observed.members.values()
-                if pod.node in failed and _is_stuck(pod, now)
+            stuck=tuple(
+                observed.in_rank_order(
+                    pod
+                    for pod in observed.members.values()
+                    if pod.node in failed and _is_stuck(pod, now)
+                )
             ),
             waiting=waiting,
             refused=no_room,

@@ -9,7 +9,14 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode import budgets, namespaces, nodes, unreadable, volumes
+from gang_scheduler.decode import (
+    budgets,
+    namespaces,
+    nodes,
+    priority_classes,
+    unreadable,
+    volumes,
+)
 from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network import kueue_topologies, topologies
@@ -22,7 +29,7 @@ from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.decode.reader import Object, Reader, Unreadable, direct
 from gang_scheduler.decode.sink import Sink
 from gang_scheduler.decode.volume_objects import VolumeObject
-from gang_scheduler.decode.workloads import table
+from gang_scheduler.decode.workloads import suspended, table
 from gang_scheduler.decode.workloads.kind import ObjectsOfKind
 from gang_scheduler.model.gang_sources import GangSource
 from gang_scheduler.model.queues import Product, QueueKind
@@ -33,6 +40,7 @@ from gang_scheduler.state.object_stores import (
     JobSetStore,
     JobStore,
     NamespaceStore,
+    PriorityClassStore,
     Store,
     TopologyStore,
     VolumeStore,
@@ -74,18 +82,26 @@ def _workload(source: GangSource, objects: ObjectsOfKind) -> Kind:
     reader = Reader(
         kind=source.object_kind or source.name,
         versions=objects.versions,
-        read=objects.read,
+        read=suspended.reading(
+            source.object_kind or source.name, objects.versions[0], objects.read
+        ),
         if_unreadable=objects.if_unreadable or unreadable.workload(source, objects.versions[0]),
     )
     if reader.gvr == kinds.JOB_SETS:
         return _kind(
-            reader, lambda cache: JobSetStore(cache.gang_queue, cache.pod_store, reader.name)
+            reader,
+            lambda cache: JobSetStore(
+                cache.gang_queue, cache.pod_store, reader.name, cache.suspended
+            ),
         )
-    if reader.gvr != kinds.JOBS:
-        return _gangs(reader)
-    return _kind(
-        reader, lambda cache: JobStore(cache.gang_queue, cache.evictable_pods, reader.name)
-    )
+    if reader.gvr == kinds.JOBS:
+        return _kind(
+            reader,
+            lambda cache: JobStore(
+                cache.gang_queue, cache.evictable_pods, reader.name, cache.suspended
+            ),
+        )
+    return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name, cache.suspended))
 
 
 def _pods(membership: Membership) -> Kind:
@@ -184,6 +200,16 @@ KINDS: Final = (
         )
     ),
     *(_workload(each.pods.source, each.objects) for each in table.KINDS if each.objects),
+    _kind(
+        Reader(
+            kind="PriorityClass",
+            versions=(kinds.PRIORITY_CLASSES,),
+            read=priority_classes.read,
+            namespaced=False,
+            if_unreadable=KEEP,
+        ),
+        lambda cache: PriorityClassStore(cache.suspended),
+    ),
     _kind(
         Reader(
             kind="PodDisruptionBudget",

@@ -11,6 +11,7 @@ from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.decode.network.topologies import DeclaredTopology
+from gang_scheduler.decode.priority_classes import PriorityClass
 from gang_scheduler.decode.volume_objects import VolumeObject
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.state.changes import Change
@@ -23,6 +24,7 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
 from gang_scheduler.state.queues.usage import QueueUsageStore
+from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
@@ -107,9 +109,12 @@ class NodeStore:
 class GangStore:
     """The objects of a kind that describe gangs. `kind` is its name as that of a CRD."""
 
-    def __init__(self, gang_queue: GangQueue, kind: str) -> None:
+    def __init__(
+        self, gang_queue: GangQueue, kind: str, suspended: SuspendedWorkloads | None = None
+    ) -> None:
         self._gang_queue = gang_queue
         self._kind = kind
+        self._suspended = suspended
 
     def upsert(self, described: GangObject) -> Change:
         """Take in what an object says of gangs."""
@@ -122,10 +127,14 @@ class GangStore:
             )
             if described.readable:
                 self._gang_queue.upsert_parts(described.uid, described.parts)
+        if self._suspended is not None and described.readable:
+            self._suspended.upsert(described)
         return Change.GANGS_TOUCHED
 
     def delete(self, uid: str) -> Change:
         """Forget what an object said."""
+        if self._suspended is not None:
+            self._suspended.delete(uid)
         self._gang_queue.delete_gang_specs(self._kind, uid)
         self._gang_queue.upsert_misplaced(uid, None)
         self._gang_queue.delete_workload(uid)
@@ -140,8 +149,10 @@ class GangStore:
 class JobSetStore(GangStore):
     """JobSets, of which the pods of some are gangs without saying so."""
 
-    def __init__(self, gang_queue: GangQueue, pod_store: PodStore, kind: str) -> None:
-        super().__init__(gang_queue, kind)
+    def __init__(
+        self, gang_queue: GangQueue, pod_store: PodStore, kind: str, suspended: SuspendedWorkloads
+    ) -> None:
+        super().__init__(gang_queue, kind, suspended)
         self._pod_store = pod_store
 
     def upsert(self, described: GangObject) -> Change:
@@ -159,8 +170,14 @@ class JobSetStore(GangStore):
 class JobStore(GangStore):
     """Jobs, which describe gangs, and may fail for good when their pods are evicted."""
 
-    def __init__(self, gang_queue: GangQueue, evictable_pods: EvictablePods, kind: str) -> None:
-        super().__init__(gang_queue, kind)
+    def __init__(
+        self,
+        gang_queue: GangQueue,
+        evictable_pods: EvictablePods,
+        kind: str,
+        suspended: SuspendedWorkloads,
+    ) -> None:
+        super().__init__(gang_queue, kind, suspended)
         self._jobs = gang_queue
         self._evictable_pods = evictable_pods
 
@@ -249,6 +266,29 @@ class TopologyStore:
     def uids(self) -> Collection[str]:
         """Return the uids of all objects, whether they make a tree or none."""
         return self._topologies.uids(self._api_group)
+
+
+class PriorityClassStore:
+    """PriorityClasses: pods have their priority from the API server, suspended workloads do not."""
+
+    def __init__(self, suspended: SuspendedWorkloads) -> None:
+        self._suspended = suspended
+
+    def upsert(self, found: PriorityClass) -> Change:
+        """Add or replace a class."""
+        if self._suspended.priorities.upsert(found):
+            self._suspended.priorities_changed()
+        return Change.NOTHING
+
+    def delete(self, uid: str) -> Change:
+        """Forget a class."""
+        if self._suspended.priorities.delete(uid):
+            self._suspended.priorities_changed()
+        return Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all classes."""
+        return self._suspended.priorities.by_uid.keys()
 
 
 class VolumeStore(Generic[V]):

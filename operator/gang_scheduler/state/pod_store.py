@@ -21,6 +21,7 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.queues.charged_flavors import Flavors
 from gang_scheduler.state.queues.usage import Counted, QueueUsageStore
+from gang_scheduler.state.suspended.stand_ins import StandIns
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
 
@@ -49,8 +50,11 @@ class PodStore:
         volumes: VolumeCache,
         queue_usage: QueueUsageStore,
         train_jobs: TrainJobs,
+        stand_ins: StandIns,
     ) -> None:
         self.train_jobs = train_jobs
+        self._stand_ins = stand_ins
+        self._virtual: set[str] = set()
         self._schedulers = schedulers
         self._node_usage = node_usage
         self._evictable_pods = evictable_pods
@@ -98,8 +102,12 @@ class PodStore:
         return Change.ROOM_FREED if Change.ROOM_FREED in changes else Change.NOTHING
 
     def uids(self) -> Collection[str]:
-        """Return the uids of all pods."""
-        return self._entries.keys()
+        """Return the uids of all pods that have been created."""
+        return self._entries.keys() - self._virtual if self._virtual else self._entries.keys()
+
+    def counted_uids(self) -> Iterable[str]:
+        """Return the uids of all pods, those of suspended workloads included."""
+        return [*self._entries, *self._stand_ins.uids()]
 
     def get(self, uid: str) -> Pod | None:
         """Return a pod with the node it is counted on."""
@@ -109,7 +117,9 @@ class PodStore:
     def counted(self, uid: str) -> Counted | None:
         """Return a pod as quotas count it."""
         entry = self._entries.get(uid)
-        return Counted(entry.pod, entry.gang, entry.node) if entry else None
+        if entry is None:
+            return self._stand_ins.counted(uid)
+        return Counted(entry.pod, entry.gang, entry.node)
 
     def all(self) -> Iterable[Pod]:
         """Return all pods."""
@@ -157,7 +167,11 @@ class PodStore:
         That takes no room; it only frees what was kept for a nomination that ended.
         """
         freed = False
-        for uid in {*self._selector_matches.take_stale(), *self._volumes.take_stale()}:
+        stale = {*self._selector_matches.take_stale(), *self._volumes.take_stale()}
+        if stale:
+            for key, members in self._stand_ins.enrich(stale):
+                self._gang_queue.virtual_reclassified(key, members)
+        for uid in stale & self._entries.keys():
             entry = self._entries[uid]
             pod = self._enriched(entry.pod)
             if pod is not entry.pod:
@@ -175,6 +189,7 @@ class PodStore:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
+            self._virtual.discard(uid)
             if before is not None:
                 self.train_jobs.forget(before.pod)
             self._foreign_members.forget(uid)
@@ -190,6 +205,8 @@ class PodStore:
             self._selector_matches.upsert(pod, gang)
             pod = self._enriched(pod)
             self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
+            if pod.virtual:
+                self._virtual.add(uid)
         after = self._entries.get(uid)
         freed = self._house(uid, after)
         touched = False

@@ -32,6 +32,7 @@ Programs of their own, `python -m tools.bench.MODULE`, for one question each:
 | preempt     | how long it takes to decide on victims; no API server                 |
 | growth      | how a cycle's cost grows with nodes, waiting gangs and running pods   |
 | queues      | what a cycle costs with many queues, beside the same without           |
+| suspended   | what it costs that many Jobs wait suspended in queues                 |
 | reclaim     | what a cycle costs in which all that waits may evict from others      |
 | starvation  | one big gang among small jobs, with and without a reservation         |
 | ingest      | the CPU that each source takes for an event of a pod                  |

@@ -212,7 +212,7 @@ def measure(scale: Scale, rounds: int, *, queues: bool) -> Figures:
     collector.settle()
     first = _timed(cluster)
     gc.collect()
-    memory, peak = _resident(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    memory, peak = resident(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     # To the second one something is new as well.
     _timed(cluster)
     collector.settle()
@@ -236,7 +236,7 @@ def _timed(cluster: QueuedCluster, must_place: int = 0) -> float:
     return took
 
 
-def _resident() -> float:
+def resident() -> float:
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / MB
 

@@ -17,6 +17,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 SPINE = "network.topology.nvidia.com/spine"
 BLOCK = "network.topology.nvidia.com/block"
 GPU = "nvidia.com/gpu"
+FLAGS = ("--log-format=console", "--manage-job=Job", "--manage-job=JobSet")
 
 
 @contextlib.contextmanager
@@ -64,7 +65,7 @@ def furnished(
             say(f"installing the CRDs of {name}, and starting it")
             beside.enter_context(controllers.running(plane, name))
         say("starting the scheduler")
-        scheduler = controlplane.Scheduler(plane, "--log-format=console")
+        scheduler = controlplane.Scheduler(plane, *FLAGS)
         scheduler.start()
         yield scheduler
 

@@ -97,7 +97,9 @@ def test_a_gang_that_loses_room_to_a_higher_gang_is_told_to_which(
     books, waits = losses(hides_foreign=hides), gang("n1")
     higher = replace(builders.gang("b"), key=builders.gang_key("b", "other"))
 
-    ended = books.note(Plan(preemptions=(Preemption((higher,), (), displaced=waits.pending),)))
+    ended = books.note(
+        Plan(preemptions=(Preemption((higher,), (), displaced=tuple(waits.pending)),))
+    )
 
     assert [] == ended
     expected = f"the room on n1 goes to {named}, which has a higher priority"

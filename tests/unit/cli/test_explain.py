@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from cases.test_cases import expanded
 from gang_scheduler.cli import main
+from support.api_objects import node_body
+from support.suspended_jobs import job, our_queue
 
 MANIFESTS = [
     {"kind": "Node", "copies": 2, "name": "n", "allocatable": {"cpu": 4}},
@@ -133,3 +135,15 @@ def test_of_a_job_whose_pods_start_by_themselves_it_is_said_which_waits() -> Non
 
     assert "3 of 3 pods wait for a node, of which explain pod/a-" in said
     assert "Not a gang: each pod of this Job starts by itself." in said
+
+
+def test_a_workload_that_waits_suspended_is_explained_by_its_name() -> None:
+    documents = [node_body(allocatable={"cpu": "4", "pods": "10"}), our_queue(cpu=8), job(pods=6)]
+    said = yaml.safe_dump_all(documents)
+
+    found = CliRunner().invoke(main, ["explain", "job/job", "-f", "-"], input=said)
+
+    first, second, *_ = found.stdout.splitlines()
+    assert "default/job   suspended Job   queue q   priority 0   6 of 6 members" in first
+    room = "it needs room for 6 members of 1 cpu each, there is room for 4"
+    assert f"It lacks room: {room}." == second

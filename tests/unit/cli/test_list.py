@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from gang_scheduler.cli import main
+from support import suspended_jobs
 from support.listed_clusters import Body, asked, document, gang, hold, node, pod, queue
 
 NODES = [node("node-0"), node("node-1"), node("node-2")]
@@ -238,3 +239,16 @@ def test_on_a_narrow_page_whole_words_are_left_and_wide_cuts_nothing(tmp_path: P
 
     assert line.endswith("(Unschedulable: asks...")
     assert "the largest node has 8" in asked("list", tmp_path, long, "-o", "wide").stdout
+
+
+def test_what_waits_suspended_has_a_line_as_if_it_had_its_pods(tmp_path: Path) -> None:
+    waiting = suspended_jobs.job("large", 50, namespace="team")
+    asks = waiting["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]
+    asks["nvidia.com/gpu"] = "2"
+
+    (found,) = document("list", tmp_path, [*NODES, queue("q", 8), waiting])["items"]
+
+    assert ("team/large", "Job", "Waiting", 50, 100) == (
+        *(f"{found['namespace']}/{found['name']}", found["kind"], found["state"]),
+        *(found["members"], found["gpus"]),
+    )

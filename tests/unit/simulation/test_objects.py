@@ -249,7 +249,7 @@ def test_a_budget_without_a_status_is_left_to_be_counted(status: str, allowed: i
     ],
 )
 def test_a_priority_class_says_whether_its_pods_preempt(spec: str, preempts: bool) -> None:  # noqa: FBT001 - a row of a table.
-    (pod,) = nouns(
+    _, pod = nouns(
         "{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: calm}, value: 7, "
         "preemptionPolicy: Never}\n---\n"
         f"{{kind: Pod, apiVersion: v1, metadata: {{name: a}}, spec: {{{spec.strip('{}')}}}}}"

@@ -51,8 +51,9 @@ OF_QUEUES = (
 
 def bare(kind: str, **spec: Any) -> dict[str, Any]:
     """Return an object that says nothing but what it is called, or this."""
-    full = {"Node": node_body("a"), "Pod": pod_body("a")}
     metadata = {"name": "default", "namespace": "default", "uid": "uid-a"}
+    priority_class = {"metadata": metadata, "value": 1}
+    full = {"Node": node_body("a"), "Pod": pod_body("a"), "PriorityClass": priority_class}
     return full.get(kind, {"apiVersion": "example.com/v1", "metadata": metadata, "spec": spec})
 
 

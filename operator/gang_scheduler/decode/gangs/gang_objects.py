@@ -6,6 +6,7 @@ from typing import Any
 
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.suspended_workloads import Managed, SuspendedWorkload
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest, WorkloadRef
@@ -36,8 +37,9 @@ class GangObject:
     `failures` what evictions mean for it, and `failed_gang` the gang of its pods if it has failed.
     Of a JobSet, `parts` are its replicatedJobs with how many pods each can have, and of one that a
     TrainJob owns, `by_default` are its gangs where pods of TrainJobs are gangs without asking;
-    `in_order`: some of its pods are created only after others. If it is not `readable`, all of
-    these stay as they were known.
+    `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
+    in a queue without pods, `managed` one that was let start from there. If it is not `readable`,
+    all of these stay as they were known.
     """
 
     uid: str
@@ -53,6 +55,8 @@ class GangObject:
     queue_request: QueueRequest | None = None
     run_time: RunTime | None = None
     run_time_problem: Problem | None = None
+    suspended: SuspendedWorkload | None = None
+    managed: Managed | None = None
     readable: bool = True
 
 

@@ -18,6 +18,7 @@ A new kind is its module, its row in `table` and its cases.
 | job_sets           | JobSets                                                       |
 | train_jobs         | JobSets that TrainJobs own                                    |
 | members            | the pods that controllers would make of a workload            |
+| suspended          | workloads that wait suspended, and their members              |
 | template_additions | what an admission added to the templates of a workload        |
 | job_failures       | what evictions mean for a Job                                 |
 | misplaced_requests | what is asked for where the pods of a workload do not get it  |

@@ -47,6 +47,9 @@ class Question:
     since: int = 0
 
 
+AWAITS_PODS: Final = "It was let start, and its room is kept until its pods are there."
+
+
 def document_of(key: GangKey, asked: Question) -> Json:
     """Return what is known of a gang: why it waits, where it runs, or how it ended."""
     cluster = asked.cluster
@@ -142,6 +145,8 @@ def header_of(info: GangInfo, cluster: Cluster, found: Explanation | None = None
 def workload_of(info: GangInfo) -> str:
     """Return the kind of what a gang is: of the workload that its PodGroup was made for."""
     spec = info.observed.spec
+    if info.suspended is not None:
+        return f"suspended {info.suspended.workload.kind}"
     if spec is not None and spec.made_for is not None:
         return spec.made_for.source
     source = info.key.source
@@ -175,8 +180,8 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, names: Names) -> 
         said = sentences.first(found, names)
         return f"It runs, and {_others(info)}. {said}" if _has_started(info, found) else said
     members = [pod for pod in info.observed.living if pod.node]
-    if phase in OVER:
-        return ended(phase)
+    if phase in OVER or info.awaits_pods:
+        return AWAITS_PODS if info.awaits_pods else ended(phase)
     if members:
         return _of_running(members, info)
     if not info.observed.members:

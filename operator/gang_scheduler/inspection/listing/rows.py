@@ -15,6 +15,7 @@ from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Queue, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import numbers_by, one_of_each
 from gang_scheduler.report.queues.queue_status import share_of
 from gang_scheduler.report.texts import elastic_texts
 from gang_scheduler.scheduler.turns import lines
@@ -126,7 +127,10 @@ class _Rows:
             bound=counts.scheduled,
             members=max(counts.members + counts.succeeded, counts.min_member),
             min_member=counts.min_member,
-            gpus=sum(self._gpus_asked(pod) for pod in observed.living),
+            gpus=sum(
+                asked * number
+                for asked, number in numbers_by(observed.living, self._gpus_asked).items()
+            ),
             since=_since(info, state),
             labels=_labels(info),
             workers=_workers(info),
@@ -182,7 +186,7 @@ def _kind(info: GangInfo) -> str:
 
 def _since(info: GangInfo, state: str) -> int:
     """Return since when a gang waits, or when it began to run."""
-    members = info.observed.living or tuple(info.observed.members.values())
+    members = one_of_each(info.observed.living) or tuple(info.observed.members.values())
     if state != WAITING:
         began = [pod.started_at or pod.scheduled_at for pod in members]
         found = min(filter(None, began), default=0)

@@ -15,7 +15,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.network_topology import ClusterNetworkTopologySpec
 from gang_scheduler.api.pod_group import PodGroupSpec, PodGroupStatus
 from gang_scheduler.api.queue import QueueSpec, QueueStatus
-from gang_scheduler.decode import keys, volumes
+from gang_scheduler.decode import keys, priority_classes, volumes
 from gang_scheduler.decode.network import kueue_topologies
 from gang_scheduler.decode.pods.pod import KNOWN_ANNOTATIONS
 from gang_scheduler.decode.workloads import spark, table, volcano_pod_groups
@@ -137,6 +137,7 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
     kinds.SPARK_APPLICATIONS: _struct(spark_wire.SparkApplication),
     kinds.STATEFUL_SETS: _struct(apps.StatefulSet),
     kinds.JOBS: _struct(jobs.Job),
+    kinds.PRIORITY_CLASSES: _struct(priority_classes.PriorityClass),
     kinds.POD_DISRUPTION_BUDGETS: _struct(budgets.PodDisruptionBudget),
     kinds.CLUSTER_NETWORK_TOPOLOGIES: _parts(spec=shapes.of(ClusterNetworkTopologySpec)),
     kinds.KUEUE_TOPOLOGIES[0]: _struct(kueue_topologies.Topology),

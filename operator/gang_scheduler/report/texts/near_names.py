@@ -2,7 +2,7 @@
 
 import difflib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gang_scheduler.decode.workloads import table
@@ -34,7 +34,7 @@ class NearNames:
             if bool(info.observed.living) != bool(info.observed.specs):
                 names[info.key.source, info.key.namespace][info.key.name] = info
 
-    def meant(self, key: GangKey) -> tuple[Pod, ...]:
+    def meant(self, key: GangKey) -> Sequence[Pod]:
         """Return the pods that name no PodGroup that exists, and one called much like this."""
         found = _nearest(self._named, key)
         return found.observed.living if found is not None else ()

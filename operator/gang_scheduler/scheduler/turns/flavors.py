@@ -10,7 +10,7 @@ from typing import Final
 
 from gang_scheduler.model.causes.admission import FlavorFault, UnsuitableFlavor
 from gang_scheduler.model.nodes import Node, NodeTable
-from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.pods import PodClass, Toleration
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     GPU,
@@ -33,18 +33,19 @@ PODS: Final = "pods"
 class Choice:
     """The flavors of members of one class, as pairs of a resource and its flavor, by resource.
 
-    Members go to nodes with all of `labels`. `topology` names the tree that a topology request of
-    theirs must be in, if any.
+    Members go to nodes with all of `labels`, and get the `tolerations`. `topology` names the tree
+    that a topology request of theirs must be in, if any.
     """
 
     flavors: tuple[tuple[str, str], ...] = ()
     labels: Labels = ()
     topology: str = ""
+    tolerations: tuple[Toleration, ...] = ()
 
     @property
     def is_anywhere(self) -> bool:
         """Whether the flavors leave members where they could be without."""
-        return not (self.labels or self.topology)
+        return not (self.labels or self.topology or self.tolerations)
 
 
 class FlavorChoices:
@@ -68,10 +69,13 @@ class FlavorChoices:
         groups: Sequence[ResourceGroup],
         pod_class: PodClass,
         kept: Collection[tuple[str, str]] = (),
+        *,
+        edited: bool = False,
     ) -> tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]:
         """Return the choices in the order of the queue, and the flavors that do not suit.
 
         `kept` are the flavors that other members of the gang have, by resource: no others will do.
+        `edited`: members get the tolerations of their flavors.
         """
         asked = self._declared.charged(pod_class.requests)
         unsuitable: dict[UnsuitableFlavor, None] = {}
@@ -79,10 +83,10 @@ class FlavorChoices:
         for group in groups:
             resources = [name for name in group.resources if asked.get(name)]
             if resources:
-                suited = self._suited(product, group, pod_class, unsuitable)
+                suited = self._suited(product, group, pod_class, unsuitable, edited=edited)
                 keeping = _keeping(suited, resources, kept)
                 of_groups.append([(resources, flavor) for flavor in keeping])
-        found = (_joined(each) for each in itertools.product(*of_groups))
+        found = (_joined(each, edited=edited) for each in itertools.product(*of_groups))
         return tuple(each for each in found if each is not None), tuple(unsuitable)
 
     def _suited(
@@ -91,13 +95,15 @@ class FlavorChoices:
         group: ResourceGroup,
         pod_class: PodClass,
         unsuitable: dict[UnsuitableFlavor, None],
+        *,
+        edited: bool,
     ) -> list[Flavor]:
         """Return the flavors of a group that suit a class, and note the others."""
         flavors = [(name, self.flavor(product, name)) for name in group.flavors]
         keys = {key for _, each in flavors if each for key, _ in each.node_labels}
         suited = []
         for name, flavor in flavors:
-            fault = _fault(name, flavor, pod_class, keys)
+            fault = _fault(name, flavor, pod_class, keys, edited=edited)
             if fault is not None:
                 unsuitable[fault] = None
             elif flavor is not None:
@@ -137,9 +143,16 @@ def uncovered(queue: Queue, asked: Mapping[str, int]) -> Iterator[str]:
         yield from (name for name in asked if name not in covered and name not in (PODS, GPU))
 
 
-def confined(pod_class: PodClass, labels: Labels) -> PodClass:
-    """Return the class of members that must be on nodes with these labels, too."""
-    return replace(pod_class, node_selector=tuple(sorted({*pod_class.node_selector, *labels})))
+def confined(
+    pod_class: PodClass, labels: Labels, tolerations: tuple[Toleration, ...] = ()
+) -> PodClass:
+    """Return the class of members that must be on nodes with these labels, too, as they are then.
+
+    They have these tolerations beside their own.
+    """
+    selector = tuple(sorted({*pod_class.node_selector, *labels}))
+    together = tuple(dict.fromkeys((*pod_class.tolerations, *tolerations)))
+    return replace(pod_class, node_selector=selector, tolerations=together)
 
 
 def _keeping(
@@ -150,12 +163,14 @@ def _keeping(
     return [each for each in flavors if not had or each.name in had]
 
 
-def _joined(parts: Iterable[tuple[list[str], Flavor]]) -> Choice | None:
+def _joined(parts: Iterable[tuple[list[str], Flavor]], *, edited: bool) -> Choice | None:
     """Return one flavor for each group as a choice; None if no node can be of all of them."""
     flavors: dict[str, str] = {}
     labels: dict[str, str] = {}
     topologies = set()
+    tolerations: dict[Toleration, None] = {}
     for resources, flavor in parts:
+        tolerations.update(dict.fromkeys(flavor.tolerations if edited else ()))
         flavors.update(dict.fromkeys(resources, flavor.name))
         for key, value in flavor.node_labels:
             if labels.setdefault(key, value) != value:
@@ -164,11 +179,17 @@ def _joined(parts: Iterable[tuple[list[str], Flavor]]) -> Choice | None:
     if len(topologies) > 1:
         return None
     of_all = tuple(sorted(labels.items()))
-    return Choice(tuple(sorted(flavors.items())), of_all, next(iter(topologies), ""))
+    topology = next(iter(topologies), "")
+    return Choice(tuple(sorted(flavors.items())), of_all, topology, tuple(tolerations))
 
 
 def _fault(
-    name: str, flavor: Flavor | None, pod_class: PodClass, keys: Collection[str]
+    name: str,
+    flavor: Flavor | None,
+    pod_class: PodClass,
+    keys: Collection[str],
+    *,
+    edited: bool,
 ) -> UnsuitableFlavor | None:
     if flavor is None:
         return UnsuitableFlavor(name, FlavorFault.NOT_DECLARED)
@@ -177,6 +198,8 @@ def _fault(
     for taint in flavor.node_taints:
         if taint.effect in taints.HARD and not taints.tolerated(pod_class.tolerations, taint):
             own = taints.tolerated(flavor.tolerations, taint)
+            if own and edited:
+                continue
             fault = FlavorFault.TOLERATION_NOT_ADDED if own else FlavorFault.TAINT_NOT_TOLERATED
             return UnsuitableFlavor(name, fault, f"{taint.key}={taint.value}:{taint.effect}")
     return None

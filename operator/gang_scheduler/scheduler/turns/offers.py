@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.pods import Pod, PodClass, Toleration
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import FlavorResource, QueueSet
 from gang_scheduler.model.snapshot import Snapshot
@@ -99,18 +99,18 @@ class Offer:
         return in_trees(unit, trees, snapshot.nodes)
 
     def _on_labels(self, unit: PlacementUnit) -> PlacementUnit:
-        confined: dict[tuple[PodClass, Labels], PodClass] = {}
+        confined: dict[tuple[PodClass, Labels, tuple[Toleration, ...]], PodClass] = {}
 
         def member(pod: Pod) -> Pod:
             choice = self.choices.get(podset_of(pod))
-            if choice is None or not choice.labels:
+            if choice is None or not (choice.labels or choice.tolerations):
                 return pod
-            key = pod.pod_class, choice.labels
+            key = pod.pod_class, choice.labels, choice.tolerations
             if key not in confined:
                 confined[key] = flavors.confined(*key)
             return replace(pod, pod_class=confined[key])
 
-        if not any(choice.labels for choice in self.choices.values()):
+        if not any(choice.labels or choice.tolerations for choice in self.choices.values()):
             return unit
         parts = (replace(each, members=tuple(map(member, each.members))) for each in unit.parts)
         return replace(unit, parts=tuple(parts))

@@ -183,17 +183,19 @@ class Requests:
         self, group: GangGroup, queue: Queue, podsets: Iterable[PodSetKey]
     ) -> dict[PodSetKey, _Found]:
         kept = frozenset(pair for gang in group.gangs for pair in gang.flavors)
-        return {key: self._of_class(queue, key, kept) for key in podsets}
+        return {key: self._of_class(queue, key, kept, edited=group.suspended) for key in podsets}
 
-    def _of_class(self, queue: Queue, key: PodSetKey, kept: frozenset[tuple[str, str]]) -> _Found:
-        known = (queue.ref, key[0], kept)
+    def _of_class(
+        self, queue: Queue, key: PodSetKey, kept: frozenset[tuple[str, str]], *, edited: bool
+    ) -> _Found:
+        known = (queue.ref, key[0], kept, edited)
         if known not in self._found:
             if queue.ref not in self._groups:
                 self._groups[queue.ref] = flavors.groups_of(
                     queue, self._ledger.forest.governed(queue.ref), self._declared.gpu_resources
                 )
             self._found[known] = self._choices.choices(
-                queue.ref.product, self._groups[queue.ref], key[0], kept
+                queue.ref.product, self._groups[queue.ref], key[0], kept, edited=edited
             )
         return self._found[known]
 

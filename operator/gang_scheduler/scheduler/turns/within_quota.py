@@ -120,7 +120,9 @@ class WithinQuota(Charging):
         asked = self.requests.of(group, queue, verdict.units, holds=False, nominated=False)
         if isinstance(asked, Problem):
             return without_turn
-        return None if asked.singly or verdict.warnings else asked
+        if asked.singly or verdict.warnings:
+            return None
+        return _without_members(asked) if group.suspended else asked
 
     def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
         """Return why a queue takes nothing new, or not this group; it may `hold` quota already."""
@@ -366,6 +368,13 @@ class WithinQuota(Charging):
         return all(
             self.requests.is_of(way.offer, each.pod, each.pod.nominated) for each in nominations
         )
+
+
+def _without_members(asked: Request) -> Request:
+    """Return what a suspended group asks without its units: many wait, and few have a turn."""
+    ways = tuple(replace(way, units=()) for way in asked.ways)
+    asked.group.forget_members()
+    return replace(asked, units=(), ways=ways)
 
 
 def in_order(request: Request, ways: Sequence[Way]) -> list[Way]:

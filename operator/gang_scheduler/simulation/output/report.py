@@ -10,6 +10,7 @@ from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import Admission
 from gang_scheduler.report.texts import elastic_texts, messages
 from gang_scheduler.simulation.output import queues
 from gang_scheduler.simulation.output.queued import Queued
@@ -39,9 +40,15 @@ def document(outcome: Outcome) -> Json:
 
 
 def _queues(outcome: Outcome) -> Json:
-    # Nothing is unsuspended yet.
-    reservations = [*map(_reservation, outcome.reservations)]
-    return {"queues": queues.rows(outcome.queues), "reservations": reservations, "admissions": []}
+    return {
+        "queues": queues.rows(outcome.queues),
+        "reservations": [*map(_reservation, outcome.reservations)],
+        "admissions": [*map(_admission, outcome.admissions)],
+    }
+
+
+def _admission(admission: Admission) -> Json:
+    return {"object": str(admission.workload), "queue": admission.queue}
 
 
 def _reservation(reservation: Reservation) -> Json:
@@ -76,6 +83,7 @@ def _bindings(outcome: Outcome) -> list[Json]:
     return [
         {"pod": bind.pod.key, "node": bind.node, "gang": str(placed.gang.key)}
         for placed in outcome.placed
+        if placed.gang.suspended is None
         for bind in placed.binds
     ]
 

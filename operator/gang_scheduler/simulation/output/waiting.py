@@ -49,7 +49,7 @@ class Waiting:
 
     def _refusal(self, key: GangKey, nominees: set[str]) -> Iterator[Refused]:
         info, refused = self._cache.gang_queue.infos.get(key), self._refused.get(key)
-        if info is None:
+        if info is None or info.awaits_pods:
             return
         gang = info.as_gang(self._cache.schedulers)
         waiting = tuple(pod for pod in gang.pending if pod.uid not in nominees)

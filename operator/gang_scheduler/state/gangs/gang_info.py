@@ -1,7 +1,7 @@
 """What is known of one gang."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import keys
@@ -22,6 +22,8 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import Suspended
+from gang_scheduler.model.virtual_pods import VirtualPods, one_of_each
 from gang_scheduler.state.gangs.records.attempt import Attempt, Transition
 from gang_scheduler.state.gangs.records.losses import Losses
 from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
@@ -39,12 +41,15 @@ class GangInfo:
     another one for the scheduler. `jobs_failed`: all members were of Jobs that have failed.
     `backfilled` is which gang it was let pass when it was last `admitted_here`, by this process,
     and `passes` the one that it is let pass once the room that it is nominated to is free.
+    `suspended` is the workload that its members would be of; once that is started, the gang
+    `awaits_pods`, and their room is kept. It is not tried before `rests_until`, in seconds.
     """
 
     __slots__ = (
         *("key", "version", "observed", "attempt", "verdict"),
         *("preemptor", "preempted", "volume_waits", "jobs_failed"),
         *("backfilled", "admitted_here", "passes", "scaling", "losses"),
+        *("suspended", "awaits_pods", "rests_until"),
     )
 
     def __init__(self, key: GangKey) -> None:
@@ -62,6 +67,9 @@ class GangInfo:
         self.backfilled: Backfilled | None = None
         self.admitted_here = False
         self.passes: GangKey | None = None
+        self.suspended: Suspended | None = None
+        self.awaits_pods = False
+        self.rests_until = 0
 
     def settle(self, now: int) -> Transition:
         """Bring what is remembered in line with the members; return what that changed.
@@ -88,10 +96,12 @@ class GangInfo:
         """
         observed, attempt = self.observed, self.attempt
         living = observed.living
-        pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
+        pending: Sequence[Pod] = living
+        if not isinstance(living, VirtualPods):
+            pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
         spec = observed.spec or NO_SPEC
-        oldest = min(living, key=lambda pod: (pod.created_at, pod.uid), default=None)
-        has_bound_members = gathers or any(pod.podset for pod in living)
+        oldest = min(one_of_each(living), key=lambda pod: (pod.created_at, pod.uid), default=None)
+        has_bound_members = gathers or any(pod.podset for pod in one_of_each(living))
         return Gang(
             key=self.key,
             uid=spec.uid or (oldest.uid if oldest else ""),
@@ -99,7 +109,7 @@ class GangInfo:
             priority=observed.priority,
             min_member=attempt.needed,
             pending=observed.in_rank_order(pending),
-            bound=sum(1 for pod in living if pod.node),
+            bound=sum(1 for _ in observed.with_node()),
             was_whole=attempt.was_whole,
             partially_bound=attempt.is_partially_bound(),
             apart=spec.apart,
@@ -111,12 +121,14 @@ class GangInfo:
             roles=attempt.roles,
             bound_by_role=_by_role(living) if spec.roles else (),
             pace=self.scaling.pace,
+            suspended=self.suspended,
         )
 
     def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:
         """Return what is wrong with what a member says."""
-        problem = next((pod.problem for pod in pending if pod.problem is not None), None)
-        for pod in pending if problem is None else ():
+        members = one_of_each(pending)
+        problem = next((pod.problem for pod in members if pod.problem is not None), None)
+        for pod in members if problem is None else ():
             problem = problem or elastic_annotation.problem_of(pod.key, pod.annotations)
         problem = problem or self._other_options(pending)
         if problem is None and table.BY_NAME[self.key.source].object_kind == "PodGroup":
@@ -132,7 +144,7 @@ class GangInfo:
             return None
         found = (
             gang_annotations.problem_of(each.key, each.annotations, spec.options, elsewhere)
-            for each in pending
+            for each in one_of_each(pending)
         )
         return next(filter(None, found), None)
 
@@ -172,14 +184,14 @@ def _both(of_spec: Problem | None, of_member: Problem | None) -> Problem | None:
     return of_spec
 
 
-def _by_role(living: Iterable[Pod]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(Counter(pod.role for pod in living if pod.node).items()))
+def _by_role(living: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(Counter(pod.role for pod in one_of_each(living) if pod.node).items()))
 
 
-def _strange_role(members: Iterable[Pod], roles: Sequence[Role]) -> Problem | None:
+def _strange_role(members: Sequence[Pod], roles: Sequence[Role]) -> Problem | None:
     """Return a problem if a member has a role that its gang does not have, or none of its roles."""
     known = tuple(each.name for each in roles)
-    for pod in members:
+    for pod in one_of_each(members):
         if not known and not pod.role:
             continue
         # What a controller calls its pods makes no roles where none are declared.
@@ -188,9 +200,9 @@ def _strange_role(members: Iterable[Pod], roles: Sequence[Role]) -> Problem | No
     return None
 
 
-def _misplaced(members: Iterable[Pod], topology_request: TopologyRequest | None) -> Problem | None:
+def _misplaced(members: Sequence[Pod], topology_request: TopologyRequest | None) -> Problem | None:
     """Return a problem if a member has another request than its PodGroup, which must have it."""
-    for pod in members:
+    for pod in one_of_each(members):
         said = pod.gang_request
         if said is not None and (said.problem or said.topology_request != topology_request):
             return Problem(Reason.INVALID_SPEC, GangRequestMisplaced(pod.key))

@@ -14,6 +14,8 @@ from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
+from gang_scheduler.model.suspended import Suspended
+from gang_scheduler.model.virtual_pods import VirtualPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.failed_jobs import FailedJobs
@@ -96,9 +98,13 @@ class GangQueue:
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
-        info = self._info(key)
-        info.observed.upsert_member(pod)
-        if info.observed.may_rank_apart:
+        self._info(key).observed.upsert_member(pod)
+        self._note_member(key, pod)
+        self._touched(key)
+
+    def _note_member(self, key: GangKey, pod: Pod) -> None:
+        """Note of what workloads a member is."""
+        if self.infos[key].observed.may_rank_apart:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
         self.misplaced_requests.upsert_member(key, pod)
@@ -107,7 +113,6 @@ class GangQueue:
             self.queues.run_times.upsert_member(key, pod)
             self._failed_jobs.upsert_member(key, pod)
             self._settle_failure([key])
-        self._touched(key)
 
     def foreign_member_came(self, key: GangKey) -> None:
         """Note that a pod of another scheduler names a gang."""
@@ -125,6 +130,58 @@ class GangQueue:
         if pod is not None:
             self.misplaced_requests.delete_member(key, pod)
             self._touched(key)
+
+    def upsert_virtual(
+        self,
+        key: GangKey,
+        pods: VirtualPods | None,
+        suspended: Suspended | None,
+        *,
+        rests_until: int = 0,
+    ) -> None:
+        """Note which members a suspended workload would have; None for none any more.
+
+        The gang is not tried before `rests_until`, in seconds.
+        """
+        info = self.infos.get(key)
+        if info is None:
+            if pods is None:
+                return
+            info = self._info(key)
+        is_news = (info.observed.virtual, info.rests_until) != (pods, rests_until)
+        info.rests_until = rests_until
+        if info.suspended != suspended:
+            info.suspended = suspended
+            info.relinked()
+        if not is_news:
+            return
+        info.observed.set_virtual(pods)
+        for pod in pods.prototypes if pods is not None else ():
+            self._note_member(key, pod)
+        self._touched(key)
+
+    def virtual_reclassified(self, key: GangKey, pods: VirtualPods) -> None:
+        """Replace virtual members of which only what other pods ask of them is new."""
+        self._info(key).observed.set_virtual(pods)
+
+    def await_pods(self, key: GangKey, *, awaits: bool) -> None:
+        """Note whether a gang has room, and is not tried until its pods are there."""
+        info = self.infos.get(key)
+        if info is None:
+            return
+        info.awaits_pods = awaits
+        if not awaits:
+            info.suspended = None
+        info.relinked()
+        self._touched(key)
+
+    def gangs_of_job(self, uid: str) -> Collection[GangKey]:
+        """Return the gangs that have had pods of a Job."""
+        return self.queues.run_times.gangs_of(uid)
+
+    def release_members(self, keys: Iterable[GangKey]) -> None:
+        """Keep no virtual members of these gangs: for the memory."""
+        self._grouping.release_members(keys)
 
     def upsert_gang_specs(self, kind: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Add or replace what an object of a kind says of its gangs."""
@@ -224,9 +281,14 @@ class GangQueue:
         self._to_try.update(keys)
 
     def members_of(self, key: GangKey) -> Collection[str]:
-        """Return the uids of all members of a gang."""
+        """Return the uids of all members of a gang, of virtual ones those that stand for others."""
         info = self.infos.get(key)
-        return info.observed.members.keys() if info is not None else ()
+        if info is None:
+            return ()
+        virtual = info.observed.virtual
+        if virtual is None:
+            return info.observed.members.keys()
+        return [*info.observed.members, *(pod.uid for pod in virtual.prototypes)]
 
     def group_of(self, key: GangKey) -> GangKey:
         """Return one gang for each group of gangs."""
@@ -355,6 +417,11 @@ class GangQueue:
         if preemption.backfilled is not None:
             for gang in preemption.gangs:
                 self._info(gang.key).passes = preemption.backfilled.ahead_of
+
+    def planned(self, placed: Placed) -> None:
+        """Note which gang a suspended one is let pass: it counts once its pods are bound."""
+        if placed.backfilled is not None:
+            self._info(placed.gang.key).passes = placed.backfilled.ahead_of
 
     def admitted(self, placed: Placed, now: int) -> None:
         """Note what is to be known of a gang of a queue that has found room, once it runs."""

@@ -13,6 +13,7 @@ from gang_scheduler.model.network.topology_request import PodSet, TopologyReques
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
@@ -38,7 +39,7 @@ def common(
 
 def shared(gangs: Iterable[Gang]) -> bool:
     """Return whether any waiting member shares its domain with those of other gangs."""
-    podsets = (pod.podset for gang in gangs for pod in gang.pending)
+    podsets = (pod.podset for gang in gangs for pod in one_of_each(gang.pending))
     return any(podset.group for podset in podsets if podset is not None)
 
 
@@ -53,7 +54,7 @@ def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:
 
     The problem that a gang has already stays.
     """
-    asking = (pod for pod in gang.pending if pod.podset and _asks(pod.podset))
+    asking = (pod for pod in one_of_each(gang.pending) if pod.podset and _asks(pod.podset))
     pod = next(asking, None) if topology_request is not None and gang.problem is None else None
     if pod is None or pod.podset is None or topology_request is None:
         return gang
@@ -65,7 +66,7 @@ def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:
 def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
     """Return which members are to share a domain, by the name of their podset group, and cannot."""
     first: dict[str, tuple[Pod, PodSet]] = {}
-    for pod in (pod for gang in gangs for pod in gang.pending):
+    for pod in (pod for gang in gangs for pod in one_of_each(gang.pending)):
         if pod.podset is None or not pod.podset.group:
             continue
         other, podset = first.setdefault(pod.podset.group, (pod, pod.podset))

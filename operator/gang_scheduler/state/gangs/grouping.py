@@ -124,6 +124,13 @@ class Grouping:
         """Keep the groups of these gangs no longer; they are made anew when they are due."""
         self._memo.release(keys)
 
+    def release_members(self, keys: Iterable[GangKey]) -> None:
+        """Keep no virtual members of the groups of these gangs: for the memory."""
+        for key in keys:
+            group = self._memo.get(key)
+            if group is not None:
+                group.forget_members()
+
     def bound_members(self, key: GangKey) -> tuple[GangKey, ...]:
         """Return the gangs of a gang's group, itself among them."""
         return self._graph.group_of(key)[0]
@@ -155,7 +162,9 @@ class Grouping:
         if seen.issuperset(formed.starting):
             return None  # Another gang of the group, that has ended well, is due, too.
         seen.update(formed.starting)
-        if self._is_held(formed) or self._expects_more(formed.starting, now):
+        if self._is_held(formed) or self._rests(formed.starting, now):
+            return None
+        if self._expects_more(formed.starting, now):
             return None
         if self._expects_layers(formed.starting, now):
             return None
@@ -198,8 +207,19 @@ class Grouping:
 
     def _is_held(self, formed: _Formed) -> bool:
         """Return whether a quorum has room and waits for claims: till then no member joins it."""
-        infos = (self._infos[key] for key in formed.starting)
+        infos = [self._infos[key] for key in formed.starting]
+        if any(info.awaits_pods for info in infos):
+            return True  # Its workload was let start, and the room is kept for its pods.
         return any(info.volume_waits.of_quorum and not info.attempt.was_whole for info in infos)
+
+    def _rests(self, keys: Sequence[GangKey], now: int) -> bool:
+        """Return whether gangs of a workload wait that was started in vain."""
+        until = max((self._infos[key].rests_until for key in keys), default=0)
+        if until <= now:
+            return False
+        for key in keys:
+            self._retries.at(key, until)
+        return True
 
     def _is_done(self, info: GangInfo) -> bool:
         """Return whether a group has no more to expect of a gang: it runs, or it has ended well."""

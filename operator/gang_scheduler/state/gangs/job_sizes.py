@@ -1,7 +1,6 @@
 """How many pods the Jobs of gangs can have: how many are needed still, and can ever come."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
@@ -11,6 +10,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
+from gang_scheduler.model.virtual_pods import numbers_by, one_of_each
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.records.observed import NO_SPEC
 
@@ -72,19 +72,17 @@ class JobSizes:
         expected = len(living) + sum(number for _, number in found)
         rest = (spec.options.total or 0) - expected
         if rest > 0:
-            ((most, _),) = Counter(pod.pod_class for pod in living).most_common(1)
+            ((most, _),) = numbers_by(living, _class_of).most_common(1)
             found.append((most, rest))
         return tuple(found)
 
-    def _absent_of_jobs(self, living: Iterable[Pod]) -> Iterator[tuple[PodClass, int]]:
+    def _absent_of_jobs(self, living: Sequence[Pod]) -> Iterator[tuple[PodClass, int]]:
         if not (self._pods or self._parts):
             return
         first: dict[str, Pod] = {}
-        present = Counter[str]()
-        for pod in living:
-            workload = self._sized(pod)
-            first.setdefault(workload, pod)
-            present[workload] += 1
+        for pod in one_of_each(living):
+            first.setdefault(self._sized(pod), pod)
+        present = numbers_by(living, self._sized)
         for workload, pod in first.items():
             number = self._size(workload) - present[workload]
             if number > 0:
@@ -104,7 +102,7 @@ class JobSizes:
 
         Because so many have succeeded. All pods of a Job are of one role.
         """
-        role_of = {pod.job_uid: pod.role for pod in info.observed.living}
+        role_of = {pod.job_uid: pod.role for pod in one_of_each(info.observed.living)}
         spared: dict[str, int] = {}
         for job in role_of.keys() & self._pods.keys():
             number = self._pods[job].at_once - self._pods[job].left
@@ -118,7 +116,7 @@ class JobSizes:
         Other pods may come, as those of another Job. Only of Jobs that are no gangs themselves, and
         if all its waiting members are of such Jobs.
         """
-        jobs = {pod.job_uid for pod in gang.pending}
+        jobs = {pod.job_uid for pod in one_of_each(gang.pending)}
         if gang.key.source in OWNERS or not jobs or jobs - self._pods.keys():
             return None
         most = sum(self._pods[job].at_once for job in jobs)
@@ -128,6 +126,10 @@ class JobSizes:
         present = gang.bound + len(gang.pending)
         cause = MinMemberAboveJobs(present, gang.min_member, most, names)
         return Problem(Reason.WAITING_FOR_MEMBERS, cause)
+
+
+def _class_of(pod: Pod) -> PodClass:
+    return pod.pod_class
 
 
 def _part_of(pod: Pod) -> str:

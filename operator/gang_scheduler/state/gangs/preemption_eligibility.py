@@ -4,6 +4,7 @@ from typing import Final
 
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.pods import rank_key
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.records.preemption import MOST_ROUNDS
@@ -22,7 +23,7 @@ class PreemptionEligibility:
         if not self._evictable_pods.rules.preemption:
             return PreemptionBlock(BlockCause.SWITCHED_OFF)
         peaceful = min(
-            (pod for pod in info.observed.living if not pod.preempts),
+            (pod for pod in one_of_each(info.observed.living) if not pod.preempts),
             key=rank_key,
             default=None,
         )
@@ -39,14 +40,14 @@ class PreemptionEligibility:
         """Return whether the answer may be another one later, although the gang is the same."""
         if info.preemptor.under_way is not None or info.preemptor.rounds:
             return True
-        return any(pod.nominated for pod in gang.pending)
+        return any(pod.nominated for pod in one_of_each(gang.pending))
 
     def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
         """Return whether pods leave that are evicted for the gang, or where it is nominated."""
         leaving, started = self._evictable_pods.leaving, info.preemptor.under_way
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
-        nodes = [pod.nominated for pod in gang.pending if pod.nominated]
+        nodes = [pod.nominated for pod in one_of_each(gang.pending) if pod.nominated]
         if len(nodes) < max(1, gang.lacking) or leaving.is_interrupted_on(nodes):
             return False  # The plan is made again.
         return any(pod.priority < gang.priority for pod in leaving.on(nodes, now))

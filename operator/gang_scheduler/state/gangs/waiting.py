@@ -5,6 +5,7 @@ from typing import Final
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.problems import NOT_IN_LINE
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -37,7 +38,7 @@ def in_line(info: GangInfo) -> bool:
 
 def is_ours(info: GangInfo, cache: Cache) -> bool:
     """Return whether a gang is ours: by a member, or while there is none by its PodGroup."""
-    members = info.observed.members.values()
+    members = one_of_each(info.observed.living) or [*info.observed.members.values()]
     if not members:
         is_described = table.BY_NAME[info.key.source].object_kind == POD_GROUP
         return is_described and not cache.foreign_members.of(info.key)

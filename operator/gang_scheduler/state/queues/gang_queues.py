@@ -10,6 +10,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import LocalQueueWeight, Product, QueueRef
 from gang_scheduler.model.refs import GangKey, QueueName, QueueRequest
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.names import Meant, QueueNames, different
 from gang_scheduler.state.queues.run_times import RunTimes
@@ -93,8 +94,9 @@ class GangQueues:
         """Return a gang with how long it runs, and with what is wrong with what its Job says."""
         info = self._infos.get(gang.key)
         spec = info.observed.spec if info is not None else None
-        duration = self.run_times.duration(gang.pending, spec.run_time if spec else None)
-        problem = gang.problem or self.run_times.problem(gang.pending)
+        members = one_of_each(gang.pending)
+        duration = self.run_times.duration(members, spec.run_time if spec else None)
+        problem = gang.problem or self.run_times.problem(members)
         if duration is None and problem is gang.problem:
             return gang
         return replace(gang, duration=duration, problem=problem)
@@ -138,7 +140,7 @@ class GangQueues:
     def _requests(self, info: GangInfo) -> tuple[QueueRequest, list[QueueRequest]]:
         """Return what the object of a gang says, and what its members and their Jobs say."""
         spec, others = info.observed.spec, dict[QueueRequest, None]()
-        for pod in info.observed.living or info.observed.members.values():
+        for pod in one_of_each(info.observed.living or (*info.observed.members.values(),)):
             if pod.queue_request is not None:
                 others[pod.queue_request] = None
             others.update(dict.fromkeys(self.workloads.requests_of(pod)))

@@ -1,6 +1,6 @@
 """How long gangs run, and when they will have ended, by what they and their Jobs declare."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
@@ -20,6 +20,10 @@ class RunTimes:
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Note in which gang a pod of a Job is."""
         self._gangs.setdefault(pod.job_uid, set()).add(key)
+
+    def gangs_of(self, uid: str) -> Collection[GangKey]:
+        """Return the gangs that have had pods of a Job."""
+        return self._gangs.get(uid, set())
 
     def upsert(self, uid: str, said: RunTime | None, problem: Problem | None) -> set[GangKey]:
         """Note what a Job declares; return the gangs for which that is news."""

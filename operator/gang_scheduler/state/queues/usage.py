@@ -43,11 +43,15 @@ DEFAULT_RULES: Final = ChargeRules()
 
 
 class Counted(NamedTuple):
-    """A pod with the node whose room it uses, and its gang; None for another scheduler's."""
+    """A pod with the node whose room it uses, and its gang; None for another scheduler's.
+
+    A pod of a suspended workload stands for a `number` of equal ones.
+    """
 
     pod: Pod
     gang: GangKey | None
     node: str
+    number: int = 1
 
 
 class Pods(Protocol):
@@ -56,8 +60,8 @@ class Pods(Protocol):
     def counted(self, uid: str) -> Counted | None:
         """Return a pod; None if it is gone."""
 
-    def uids(self) -> Iterable[str]:
-        """Return the uids of all pods."""
+    def counted_uids(self) -> Iterable[str]:
+        """Return the uids of all pods, those of suspended workloads included."""
 
 
 class Gangs(Protocol):
@@ -163,7 +167,7 @@ class QueueUsageStore:
         if state is None:
             return 0
         anew = Tallies(self._gangs.group_of)
-        for uid in pods.uids():
+        for uid in pods.counted_uids():
             anew.put(uid, self._entry(pods.counted(uid)))
         usage, _ = anew.settle()
         number = _differences(usage, state.usage)
@@ -188,7 +192,7 @@ class QueueUsageStore:
         self._by_local = frozenset(ordered)
         self._resolved.clear()
         self._known.clear()
-        self._dirty.update(pods.uids(), self._tallies.entries)
+        self._dirty.update(pods.counted_uids(), self._tallies.entries)
 
     def _take_in_gangs(self) -> None:
         """Note the pods of gangs that are in another queue now."""
@@ -209,7 +213,7 @@ class QueueUsageStore:
         """Return what a pod is counted as; None for what uses no quota and waits for none."""
         if counted is None:
             return None
-        pod, gang, node = counted
+        pod, gang, node, number = counted
         nominated = pod.nominated if gang is not None and not node and pod.living else ""
         waits = not (node or nominated)
         if waits and (gang is None or not pod.living or pod.node):
@@ -219,7 +223,10 @@ class QueueUsageStore:
             return None
         decided = (pod.charged_to or ChargedTo()).flavors or self._decided.get(pod.uid, ())
         flavors = self._flavors.of(ref, () if waits else decided, node or nominated)
-        return Entry(ref, self._amounts(flavors, pod), gang, waits, self._local(ref, gang))
+        amounts = self._amounts(flavors, pod)
+        if number > 1:
+            amounts = tuple((key, number * amount) for key, amount in amounts)
+        return Entry(ref, amounts, gang, waits, self._local(ref, gang))
 
     def _local(self, ref: QueueRef, gang: GangKey | None) -> LocalQueueKey | None:
         """Return the LocalQueue by which a gang uses a queue, if these decide about the order."""

@@ -49,6 +49,9 @@ class JobSpec(Wire, frozen=True):
     backoff_limit: Count | None = None
     backoff_limit_per_index: Count | None = None
     pod_failure_policy: PodFailurePolicy = PodFailurePolicy()
+    completion_mode: str = ""
+    suspend: bool = False
+    managed_by: str = ""
 
     @property
     def all_completions(self) -> int:
@@ -105,6 +108,8 @@ class JobSetSpec(Wire, frozen=True):
 
     replicated_jobs: list[ReplicatedJob] = field(default_factory=list)
     startup_policy: StartupPolicy = StartupPolicy()
+    suspend: bool = False
+    managed_by: str = ""
 
 
 class JobSetStatus(Wire, frozen=True):

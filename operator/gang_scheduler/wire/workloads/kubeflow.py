@@ -23,6 +23,8 @@ class RunPolicy(Wire, frozen=True):
 
     active_deadline_seconds: int | None = None
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    suspend: bool = False
+    managed_by: str = ""
 
 
 class ElasticPolicy(Wire, frozen=True):

@@ -44,6 +44,8 @@ class RayClusterSpec(Wire, frozen=True):
     head_group_spec: HeadGroup = HeadGroup()
     worker_group_specs: list[WorkerGroup] = field(default_factory=list)
     enable_in_tree_autoscaling: bool = False
+    suspend: bool = False
+    managed_by: str = ""
 
 
 class RayCluster(Wire, frozen=True):

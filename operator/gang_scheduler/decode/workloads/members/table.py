@@ -107,6 +107,16 @@ ROWS: Final = (
 _BY_KEY: Final = {each.key: each for each in ROWS}
 
 
+def pods_of(body: Body) -> Iterator[Body]:
+    """Yield the pods of a workload that is started now, as if there were none of it yet.
+
+    Raises InvalidField for a workload that is refused.
+    """
+    row = _BY_KEY.get((body["kind"], group_of(body["apiVersion"])))
+    for each in row.make(Source(body)) if row is not None else ():
+        yield from [each] if each["kind"] == "Pod" else pods_of(each)
+
+
 def made_of(source: Source) -> list[Body]:
     """Return what the controller of a workload would still create; nothing for other kinds.
 

@@ -65,6 +65,16 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
     ),
     "Admitted": passing("The queue admits the gang, with these flavors."),
+    "AdmissionFailed": Entry(
+        "A workload that waits [suspended](suspended-jobs.md) could not be started, and why.",
+        (Turn.PLATFORM,),
+        "Mostly a missing right, or a webhook that refuses the change.",
+    ),
+    "Suspended": Entry(
+        "A workload that was started from its queue is suspended again, and why.",
+        (Turn.SUBMITTER,),
+        "If its pods were not created: look at the Events of the workload, and at ResourceQuotas.",
+    ),
     "Borrowing": passing(
         "The queue borrows for this gang.", "Its owner may [take it back](queues.md)."
     ),

@@ -7,6 +7,7 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.gangs import Role, hold
 from gang_scheduler.model.pods import Pod, PodPhase
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
 from gang_scheduler.state.gangs.records.version import Version
@@ -56,7 +57,7 @@ class Attempt:
         """
         before = self.past, self.quorum_since, self.was_whole
         living = self._observed.living
-        bound = sum(1 for pod in living if pod.node)
+        bound = sum(1 for _ in self._observed.with_node())
         if living and not bound:
             self._begin()
         if not self.holds_quorum(living):
@@ -161,7 +162,7 @@ class Attempt:
         """
         progress = plan_annotations.progress_of
         unfinished = plan_annotations.Progress.UNFINISHED
-        return not self.was_whole and progress(self._observed.living) is unfinished
+        return not self.was_whole and progress(one_of_each(self._observed.living)) is unfinished
 
     def _begin(self) -> None:
         """Count no member of this attempt that ended before: none runs, and some wait."""
@@ -189,7 +190,7 @@ class Attempt:
 
     def _confirmed(self, living: Sequence[Pod]) -> list[Pod]:
         """Return the members that run, or have succeeded with these."""
-        running = [pod for pod in living if pod.node and not pod.assumed]
+        running = [pod for pod in one_of_each(living) if pod.node and not pod.assumed]
         return running + self._succeeded_with(living)
 
     def _succeeded(self, spec: GangSpec) -> int:
@@ -199,7 +200,9 @@ class Attempt:
 
     def _succeeded_with(self, living: Sequence[Pod]) -> list[Pod]:
         """Return the members that have succeeded in one attempt with these: of about their age."""
-        began = min((pod.created_at for pod in living), default=0) - SAME_ATTEMPT_SECONDS
+        began = (
+            min((pod.created_at for pod in one_of_each(living)), default=0) - SAME_ATTEMPT_SECONDS
+        )
         return self._succeeded_since(began)
 
     def _succeeded_since(self, oldest: float) -> list[Pod]:

@@ -1,6 +1,6 @@
 """What is observed of one gang: its members, and what describes it."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
@@ -11,6 +11,7 @@ from gang_scheduler.model.gangs import Elastic, hold, place_of
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import VirtualPods, one_of_each
 from gang_scheduler.state.gangs.records.version import Version
 
 NO_SPEC = GangSpec(GangKey("", "", ""), "")
@@ -21,11 +22,12 @@ class Observed:
 
     `members` are all its pods by uid, ended ones included; those with a node have it, also when the
     binding is only assumed. `specs` are the objects that describe the gang, by uid.
+    `virtual` are members that are not created yet, since their workload is suspended.
     """
 
     __slots__ = (
         *("key", "members", "specs", "_version", "_living", "_priorities", "_ranks_apart"),
-        *("_spec", "_spec_is_known", "_elastic", "_elastic_is_known", "_workload"),
+        *("_spec", "_spec_is_known", "_elastic", "_elastic_is_known", "_workload", "virtual"),
     )
 
     def __init__(self, key: GangKey, version: Version) -> None:
@@ -33,7 +35,7 @@ class Observed:
         self.members: dict[str, Pod] = {}
         self.specs: dict[str, GangSpec] = {}
         self._version = version
-        self._living: tuple[Pod, ...] | None = None
+        self._living: Sequence[Pod] | None = None
         self._priorities: set[int] = set()
         self._ranks_apart: bool | None = None
         self._spec: GangSpec | None = None
@@ -41,6 +43,7 @@ class Observed:
         self._elastic: Elastic | None = None
         self._elastic_is_known = False
         self._workload: GangSpec | None = None
+        self.virtual: VirtualPods | None = None
 
     def upsert_member(self, pod: Pod) -> None:
         """Add or replace a member."""
@@ -54,6 +57,12 @@ class Observed:
         if pod is not None:
             self._members_changed()
         return pod
+
+    def set_virtual(self, pods: VirtualPods | None) -> None:
+        """Note which members a suspended workload would have; None for none."""
+        self.virtual = pods
+        self._priorities.update(pod.priority for pod in one_of_each(pods or ()))
+        self._members_changed()
 
     def upsert_spec(self, gang_spec: GangSpec) -> GangSpec | None:
         """Add or replace what an object says of the gang; return what it said before.
@@ -122,7 +131,7 @@ class Observed:
     @property
     def asks(self) -> TopologyRequest | None:
         """What the gang, or else the first member that asks, wants of the network."""
-        podsets = (pod.podset for pod in self.members.values() if pod.podset)
+        podsets = (pod.podset for pod in self._telling() if pod.podset)
         own = (each.topology_request for each in podsets if each.topology_request.asks)
         return self.topology_request or next(own, None)
 
@@ -140,7 +149,9 @@ class Observed:
     def priority(self) -> int:
         """The gang's own, or the lowest of its living members'."""
         own = (self.spec or NO_SPEC).priority
-        return min((pod.priority for pod in self.living), default=0) if own is None else own
+        if own is not None:
+            return own
+        return min((pod.priority for pod in one_of_each(self.living)), default=0)
 
     @property
     def may_rank_apart(self) -> bool:
@@ -153,31 +164,37 @@ class Observed:
         """Some living member has another priority than the gang."""
         if not self._spec_is_known or self._ranks_apart is None:
             priority = self.priority
-            self._ranks_apart = any(pod.priority != priority for pod in self.living)
+            self._ranks_apart = any(pod.priority != priority for pod in one_of_each(self.living))
         return self._ranks_apart
 
     @property
     def empty(self) -> bool:
         """Nothing is known of the gang any more."""
-        return not self.members and not self.specs
+        return not self.members and not self.specs and self.virtual is None
 
     @property
-    def living(self) -> tuple[Pod, ...]:
+    def living(self) -> Sequence[Pod]:
         """The members that count: not ended, not being deleted, not gated."""
         if self._living is None:
-            self._living = tuple(pod for pod in self.members.values() if pod.living)
+            present = tuple(pod for pod in self.members.values() if pod.living)
+            if self.virtual is None or present:
+                self._living = (*present, *(self.virtual or ()))
+            else:
+                self._living = self.virtual
         return self._living
 
     def with_node(self) -> Iterator[Pod]:
         """Return the living members that have a node."""
-        return (pod for pod in self.living if pod.node)
+        return (pod for pod in one_of_each(self.living) if pod.node)
 
     def bound(self) -> tuple[Pod, ...]:
         """Return the living members that have a node, in rank order."""
-        return self.in_rank_order(self.with_node())
+        return tuple(self.in_rank_order(self.with_node()))
 
-    def in_rank_order(self, pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    def in_rank_order(self, pods: Iterable[Pod]) -> Sequence[Pod]:
         """Return members by the order of their roles, then by rank."""
+        if isinstance(pods, VirtualPods):
+            return self._virtual_in_rank_order(pods)
         roles = (self.spec or NO_SPEC).roles
         if not roles:
             return tuple(sorted(pods, key=rank_key))
@@ -190,7 +207,7 @@ class Observed:
         self._spec_is_known = False
 
     def _elastic_of_members(self) -> Elastic | None:
-        telling = (pod for pod in self.members.values() if annotations.ELASTIC in pod.annotations)
+        telling = (pod for pod in self._telling() if annotations.ELASTIC in pod.annotations)
         oldest = min(telling, key=lambda pod: (pod.created_at, pod.uid), default=None)
         return None if oldest is None else elastic_annotation.of_member(oldest.annotations)
 
@@ -205,4 +222,16 @@ class Observed:
         by_members = table.BY_MEMBERS.get(self.key.source)
         if by_members is None:
             return described
-        return by_members(self.key, self.members.values(), described)
+        return by_members(self.key, (*self.members.values(), *(self.virtual or ())), described)
+
+    def _telling(self) -> Iterator[Pod]:
+        """Yield the members of which any one of a template says what all of it say."""
+        yield from self.members.values()
+        yield from one_of_each(self.virtual or ())
+
+    def _virtual_in_rank_order(self, pods: VirtualPods) -> VirtualPods:
+        roles = (self.spec or NO_SPEC).roles
+        places = [place_of(pod, roles) for pod in pods.prototypes]
+        if places == sorted(places) or not roles:
+            return pods
+        return pods.sorted_by(places)

@@ -1,0 +1,36 @@
+"""What is read of workloads that wait suspended in a queue, and of those that were let start."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gang_scheduler.model.refs import GangKey, QueueName
+from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate
+from gang_scheduler.model.virtual_pods import VirtualPods
+
+
+class VirtualGang(NamedTuple):
+    """Members that one gang would have of a suspended workload, and the templates of these."""
+
+    key: GangKey
+    pods: VirtualPods
+    templates: tuple[MemberTemplate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendedWorkload:
+    """A workload that waits suspended. `names` are the queues that it and its templates name."""
+
+    workload: ManagedWorkload
+    gangs: tuple[VirtualGang, ...]
+    names: tuple[QueueName, ...]
+
+
+class Managed(NamedTuple):
+    """A workload that was let start, and when, in seconds since the epoch.
+
+    `gangs` are those that its pods are in, or would be in if each were no gang by itself.
+    """
+
+    workload: ManagedWorkload
+    admitted_at: int
+    gangs: tuple[GangKey, ...] = ()

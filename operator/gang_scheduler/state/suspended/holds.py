@@ -1,0 +1,80 @@
+"""The room and quota of one workload that was let start, until its pods have taken it over."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import ManagedWorkload
+
+FIRST_REST_SECONDS: Final = 60
+LONGEST_REST_SECONDS: Final = 1800
+
+
+class Hold:
+    """Where members are planned that are no pods yet. All times are in seconds.
+
+    `gangs` are those of the workload. `binds` are the plans that no pod has taken over yet, by the
+    uid of the member. `until` is when the pods must be there; None as long as the API server has
+    not taken the start of the workload.
+    """
+
+    def __init__(
+        self, workload: ManagedWorkload, gangs: Iterable[GangKey], binds: Iterable[Bind]
+    ) -> None:
+        self.workload = workload
+        self.gangs = tuple(gangs)
+        self.binds = {bind.pod.uid: bind for bind in binds}
+        self.until: int | None = None
+        self._taken: set[str] = set()
+
+    def take_over(self, pod: Pod) -> Bind | None:
+        """Return the plan that is for a pod, which is no plan any more; None if it has one.
+
+        That of the same rank, if there is one, else one for what asks the same of a node.
+        """
+        if pod.uid in self._taken:
+            return None
+        bind = min(self.binds.values(), key=lambda each: _differ(each.pod, pod), default=None)
+        if bind is not None:
+            del self.binds[bind.pod.uid]
+            self._taken.add(pod.uid)
+        return bind
+
+
+def _differ(planned: Pod, pod: Pod) -> tuple[bool, bool, bool, str]:
+    """Return a sort key: smaller for a plan that suits a pod better."""
+    return (
+        planned.role != pod.role,
+        _asks(planned) != _asks(pod),
+        bool(planned.rank) and planned.rank != pod.rank,
+        planned.uid,
+    )
+
+
+def _asks(pod: Pod) -> tuple[tuple[str, int], ...]:
+    return pod.pod_class.requests
+
+
+class Rests:
+    """How long workloads wait whose pods did not come: longer each time."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, int] = {}
+        self._until: dict[str, int] = {}
+
+    def begin(self, uid: str, now: int) -> None:
+        """Let a workload rest, twice as long as the last time."""
+        number = self._times.get(uid, 0)
+        self._until[uid] = now + min(FIRST_REST_SECONDS << number, LONGEST_REST_SECONDS)
+        self._times[uid] = min(number + 1, LONGEST_REST_SECONDS.bit_length())
+
+    def until(self, uid: str) -> int:
+        """Return until when a workload rests; 0 for one that does not."""
+        return self._until.get(uid, 0)
+
+    def forget(self, uid: str) -> None:
+        """Forget a workload that is gone, or whose pods have come."""
+        self._times.pop(uid, None)
+        self._until.pop(uid, None)

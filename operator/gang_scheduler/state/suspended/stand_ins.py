@@ -1,0 +1,89 @@
+"""One pod for each template of the workloads that wait: it stands for all members of the template.
+
+What these ask of quotas is counted by it, and which selectors mean them.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import VirtualPods, numbers_of
+from gang_scheduler.state import pod_classes
+from gang_scheduler.state.pod_affinity.matches import SelectorMatches
+from gang_scheduler.state.queues.usage import Counted
+
+
+@dataclass(frozen=True, slots=True)
+class _StandIn:
+    pod: Pod
+    gang: GangKey
+    number: int
+
+
+class StandIns:
+    """The pods by uid, and the members of each gang."""
+
+    def __init__(self, selector_matches: SelectorMatches) -> None:
+        self._selector_matches = selector_matches
+        self._stand_ins: dict[str, _StandIn] = {}
+        self._members: dict[GangKey, VirtualPods] = {}
+
+    def put(self, key: GangKey, members: VirtualPods) -> VirtualPods:
+        """Let members stand for themselves; return them with the selectors that mean them."""
+        self.remove(key)
+        numbers = numbers_of(members)
+        for place, pod in enumerate(members.prototypes):
+            self._selector_matches.upsert(pod, key)
+            self._stand_ins[pod.uid] = _StandIn(pod, key, numbers[place])
+        return self._enriched(key, members)
+
+    def remove(self, key: GangKey) -> Collection[str]:
+        """Forget the members of a gang; return the uids of the pods that stood for them."""
+        members = self._members.pop(key, None)
+        uids = [pod.uid for pod in members.prototypes] if members is not None else []
+        for uid in uids:
+            self._selector_matches.delete(uid)
+            del self._stand_ins[uid]
+        return uids
+
+    def members(self, key: GangKey) -> VirtualPods | None:
+        """Return the members of a gang as they are now; None if it has none."""
+        return self._members.get(key)
+
+    def uids(self) -> Iterable[str]:
+        """Return the uids of all pods that stand for others."""
+        return self._stand_ins.keys()
+
+    def uids_of(self, key: GangKey) -> Iterable[str]:
+        """Return the uids of those of a gang."""
+        members = self._members.get(key)
+        return () if members is None else [pod.uid for pod in members.prototypes]
+
+    def counted(self, uid: str) -> Counted | None:
+        """Return a pod as quotas count it, with how many it stands for."""
+        found = self._stand_ins.get(uid)
+        return Counted(found.pod, found.gang, "", found.number) if found is not None else None
+
+    def enrich(self, uids: Iterable[str]) -> Iterator[tuple[GangKey, VirtualPods]]:
+        """Yield the gangs whose members other selectors mean now, with these members."""
+        keys = {self._stand_ins[uid].gang for uid in uids if uid in self._stand_ins}
+        for key in sorted(keys):
+            before = self._members[key]
+            after = self._enriched(key, before)
+            if after is not before:
+                yield key, after
+
+    def _enriched(self, key: GangKey, members: VirtualPods) -> VirtualPods:
+        pods = [self._with_selectors(pod) for pod in members.prototypes]
+        if any(after is not before for after, before in zip(pods, members.prototypes, strict=True)):
+            members = members.with_prototypes(pods)
+            for pod in pods:
+                self._stand_ins[pod.uid] = replace(self._stand_ins[pod.uid], pod=pod)
+        self._members[key] = members
+        return members
+
+    def _with_selectors(self, pod: Pod) -> Pod:
+        meaning = self._selector_matches.meaning(pod.uid)
+        pod_class = pod_classes.enrich(pod.pod_class, meaning, None)
+        return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)

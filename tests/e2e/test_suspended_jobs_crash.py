@@ -1,0 +1,130 @@
+"""The operator is killed at the writes of suspended Jobs: the next one ends what was begun."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.support import preemption, queues
+from e2e.support.fault_proxy import HOLD, LOSE_ANSWER, PASS, Choose, Fault, FaultProxy
+from e2e.support.namespaces import Namespace
+from e2e.support.operator_health import Start
+from e2e.support.preemption import HIGH, LOW
+from e2e.support.queues import Objects, queue
+from e2e.support.suspended_jobs import (
+    ADMITTED_AT,
+    FLAGS,
+    annotations,
+    failures,
+    is_suspended,
+    job,
+    pods,
+)
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
+    """Give a control plane of its own: no other operator shall go on where ours was killed."""
+    with controlplane.start() as started:
+        started.kubectl("apply", f"--filename={crds}")
+        with preemption.priority_classes(started):
+            yield started
+
+
+@pytest.fixture(scope="module")
+def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
+    kubeconfig = plane.directory / "kubeconfig-proxy"
+    with FaultProxy(plane.access, kubeconfig, patched_job) as started:
+        yield started
+
+
+@pytest.fixture
+def home(namespace: Namespace, objects: Objects) -> Iterator[Namespace]:
+    """Give a namespace with a node of two CPUs, and a queue of as many; no Job is left."""
+    namespace.own_nodes(1, cpu=2)
+    objects.create(queue("team", 2))
+    yield namespace
+    for each in namespace.every("jobs"):
+        namespace.delete("jobs", each["metadata"]["name"])
+
+
+def patched_job(method: str, path: str, body: bytes) -> str:
+    """Return `start` or `suspend` for such a patch of a Job, "" for all else."""
+    if method != "PATCH" or "/jobs/" not in path:
+        return ""
+    return "suspend" if json.loads(body)["spec"].get("suspend") else "start"
+
+
+def at(write: str, fault: Fault) -> Choose:
+    """Return what lets a write meet a fault, and no other."""
+    return lambda _, name: fault if name == write else PASS
+
+
+@pytest.mark.parametrize("fault", [HOLD, LOSE_ANSWER], ids=["before", "after"])
+def test_killed_while_it_starts_a_job(
+    start: Start, proxy: FaultProxy, home: Namespace, fault: Fault
+) -> None:
+    proxy.start_over(at("start", fault))
+    first = start(*FLAGS)
+    home.create(job("train", "team", on=home.here))
+    if fault is HOLD:
+        until(lambda: proxy.held)
+        assert is_suspended(home, "train")
+    else:
+        until(lambda: not is_suspended(home, "train"))
+    first.kill()
+    before = annotations(home, "train")
+    proxy.start_over()
+
+    start(*FLAGS)
+
+    eventually(2, lambda: len(home.bound("train-")))
+    assert before.get(ADMITTED_AT) in (None, annotations(home, "train")[ADMITTED_AT])
+    assert (0, []) == failures(home, "train")
+
+
+def test_killed_while_pods_are_on_their_way(start: Start, home: Namespace) -> None:
+    first = start(*FLAGS)
+    # Without a node the job waits; the operator is killed as soon as it has started it.
+    home.create(job("train", "team", on=home.here))
+    until(lambda: not is_suspended(home, "train"))
+    first.kill()
+    home.create(*queues.gang("rival", 2, "team", on=home.here))
+    eventually(2, lambda: len(pods(home, "train")))
+
+    start(*FLAGS)
+
+    until(lambda: len(home.bound()) == 2)
+    assert 2 == len(home.bound("train-"))
+
+
+@pytest.mark.parametrize("fault", [HOLD, LOSE_ANSWER], ids=["before", "after"])
+def test_killed_while_it_suspends_a_victim(
+    start: Start, proxy: FaultProxy, home: Namespace, fault: Fault
+) -> None:
+    first = start(*FLAGS)
+    home.create(job("victim", "team", on=home.here, priorityClassName=LOW))
+    eventually(2, lambda: len(home.bound("victim-")))
+    proxy.start_over(at("suspend", fault))
+    home.create(*queues.gang("urgent", 2, "team", on=home.here, priorityClassName=HIGH))
+    if fault is HOLD:
+        until(lambda: proxy.held)
+        assert not is_suspended(home, "victim")
+    else:
+        until(lambda: is_suspended(home, "victim"))
+    first.kill()
+    proxy.start_over()
+
+    start(*FLAGS)
+
+    eventually(2, lambda: len(home.bound("urgent-")))
+    eventually([], lambda: pods(home, "victim"))
+    assert is_suspended(home, "victim")
+    home.delete_gangs("urgent")
+    eventually(2, lambda: len(home.bound("victim-")))
+    assert (0, []) == failures(home, "victim")
