@@ -1,5 +1,6 @@
 """Builds the parts of the operator and joins them; `app` keeps and runs them."""
 
+import functools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,17 +8,23 @@ from typing import Protocol
 from gang_scheduler import policy
 from gang_scheduler.apply.admitter import Admitter
 from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.checkpoints.annotating import Annotating
+from gang_scheduler.apply.checkpoints.grace import GracePeriods
+from gang_scheduler.apply.checkpoints.posting import Posting
+from gang_scheduler.apply.checkpoints.saving import Saving, Ways
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.drainer import Drainer
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import PartialGangs
+from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.client.pod_http import PodHttpClient
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.largest_gangs import LargestGangs
@@ -26,6 +33,7 @@ from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.queue_reports import QueueReports
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.checkpoints.announcer import CheckpointAnnouncer
 from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.forbidden_kinds import ForbiddenKinds
@@ -153,7 +161,7 @@ def build(
 
 def _shared(settings: Settings, api: KubernetesApi, may_write: Callable[[], bool]) -> _Shared:
     changes, naming = Changes(), policy.naming(settings)
-    cache = policy.cache(settings, changes)
+    cache = policy.cache(settings, changes, most_checkpoints=settings.max_checkpoints)
     releases = settings.on_partial_gang is OnPartialGang.RELEASE
     return _Shared(
         settings=settings,
@@ -197,14 +205,33 @@ def _suspender(shared: _Shared) -> Suspender:
 
 
 def _evictor(shared: _Shared, suspender: Suspender) -> Evictor:
+    settings = shared.settings
     return Evictor(
-        *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        *(shared.api, shared.cache, settings.bind_concurrency),
         naming=shared.naming,
         outcomes=shared.outcomes,
-        use_eviction_api=shared.settings.use_eviction_api,
+        grace_periods=GracePeriods(shared.cache, settings.max_grace_period_seconds),
+        saving=functools.partial(_saving, shared),
+        use_eviction_api=settings.use_eviction_api,
         managed=shared.cache.suspended,
         suspend=suspender.suspend,
         remember=EvictionWriter(shared.api, shared.cache, _eviction_texts(shared)).write,
+        may_write=shared.may_write,
+    )
+
+
+def _saving(shared: _Shared, writer: StepWriter) -> Saving:
+    """Return what has gangs save their work, in the modes that the settings allow."""
+    settings, cache = shared.settings, shared.cache
+    ways = Ways(
+        Annotating(shared.api, cache.checkpoints, writer),
+        annotates=settings.checkpoint_annotations,
+        posting=Posting(cache, PodHttpClient()) if settings.checkpoint_http else None,
+    )
+    return Saving(
+        *(cache, ways),
+        naming=shared.naming,
+        most_seconds=settings.max_checkpoint_seconds,
         may_write=shared.may_write,
     )
 
@@ -302,6 +329,7 @@ def _writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
     yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
     yield _status_writer(shared, reports)
     yield reports.measures
+    yield CheckpointAnnouncer(shared.cache, reports.gang_events)
     yield LargestGangs(shared.cache, policy.profile(shared.settings), shared.settings.gauge_shapes)
     yield TopologyWriter(
         *(shared.api, shared.cache, reports.events),

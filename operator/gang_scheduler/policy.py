@@ -29,6 +29,7 @@ from gang_scheduler.settings import (
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
+from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS
 from gang_scheduler.state.queues import declared_queues
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.reservations import ReservationSettings
@@ -36,7 +37,7 @@ from gang_scheduler.state.queues.usage import ChargeRules
 from gang_scheduler.state.suspended.workloads import ManageRules
 
 
-def cache(policy: Policy, changes: Changes) -> Cache:
+def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHECKPOINTS) -> Cache:
     """Return an empty cache."""
     return Cache(
         policy.scheduler_names,
@@ -56,6 +57,7 @@ def cache(policy: Policy, changes: Changes) -> Cache:
             enforce_backfill=policy.enforce_backfill,
             hides_names=policy.hide_foreign_names,
         ),
+        most_checkpoints=most_checkpoints,
         failure_rules=FailureRules.of(policy.node_failure_seconds, policy.node_failure_taints),
         manage_rules=ManageRules(
             frozenset(each.value for each in policy.manage_jobs), policy.pods_timeout_seconds
@@ -139,4 +141,5 @@ def _rules(policy: Policy) -> Rules:
         victim_timeout_seconds=policy.victim_timeout_seconds,
         unprotected_jobs=policy.preempt_unprotected_jobs,
         yield_memory_seconds=policy.yield_memory_seconds,
+        lost_work_cap_seconds=policy.lost_work_cap_seconds,
     )

@@ -16,7 +16,9 @@ from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.waiting import in_line, waits
 
-CHARGED: Final = frozenset({Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES})
+CHARGED: Final = frozenset(
+    {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_CHECKPOINT, Reason.WAITING_FOR_VOLUMES}
+)
 """Gangs that wait so have quota already."""
 WITHOUT_PODS: Final = 2
 """In a line come first the gangs that have turns, then others, and then those without a pod."""

@@ -132,6 +132,9 @@ class TransformationStrategy(enum.StrEnum):
     REPLACE = "Replace"
 
 
+MOST_CHECKPOINTS = 64
+"""How many checkpoints the CRD of PodGroups takes."""
+
 Name = Annotated[str, Field(min_length=1)]
 
 
@@ -469,6 +472,14 @@ class Policy(BaseModel):
             "it is let start; then it is suspended again."
         ),
     )
+    lost_work_cap_seconds: int = Field(
+        default=86_400,
+        ge=0,
+        description=(
+            "How much work of a pod counts at most where sets of pods to evict are compared: what "
+            "it did since its gang last saved its work, or since it began."
+        ),
+    )
     usage_half_life_seconds: int = Field(
         default=0,
         ge=0,
@@ -490,6 +501,39 @@ class Settings(Policy, BaseSettings):
         description=(
             "When a crash left a gang bound in part and its rest finds no room until the schedule "
             "timeout: Hold keeps the bound members, Release deletes them."
+        ),
+    )
+    checkpoint_annotations: bool = Field(
+        default=False,
+        description=(
+            "Ask gangs in the checkpoint mode Annotation to save their work before they are "
+            "evicted. Without it they are deleted as in the mode Signal."
+        ),
+    )
+    checkpoint_http: bool = Field(
+        default=False,
+        description=(
+            "Ask gangs in the checkpoint mode HTTP, each at the IP of a pod of its own. Without it "
+            "they are deleted as in the mode Signal."
+        ),
+    )
+    max_checkpoint_seconds: int = Field(
+        default=300,
+        ge=1,
+        description="How long a gang may take at most to save its work when it is asked to.",
+    )
+    max_checkpoints: int = Field(
+        default=5,
+        ge=1,
+        le=MOST_CHECKPOINTS,
+        description="How many checkpoints the status of a PodGroup lists; the files stay.",
+    )
+    max_grace_period_seconds: int = Field(
+        default=600,
+        ge=0,
+        description=(
+            "How much of the gracePeriod of a queue counts, by which pods may get longer to end "
+            "than they ask for."
         ),
     )
     claim_timeout_seconds: int = Field(

@@ -4,6 +4,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, PODS
 from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.model.refs import PodRef
 from integration.support.contract_objects import MARKS, pod
 from integration.support.contract_servers import Server
@@ -110,5 +111,50 @@ async def test_another_pod_of_the_same_name_is_not_evicted(
 async def test_evicting_a_pod_that_is_not_there_is_gone(server: Server, *, dry_run: bool) -> None:
     with pytest.raises(ApiError) as refused:
         await server.api.evict(PodRef(server.namespace, "w-0", "u1"), dry_run=dry_run)
+
+    assert Kind.GONE is refused.value.kind
+
+
+# A longer grace period.
+
+
+@pytest.mark.parametrize("way", ["delete_pod", "evict"])
+async def test_a_running_pod_gets_the_grace_period_that_is_asked_for(
+    server: Server, way: str
+) -> None:
+    ref = await running_pod(server)
+
+    await getattr(server.api, way)(ref, grace_seconds=120)
+
+    if isinstance(server.api, FakeApi):
+        assert 120 == server.api.calls[-1].arguments["grace_seconds"]
+    else:
+        assert 120 == (await server.get(PODS, ref.name))["metadata"]["deletionGracePeriodSeconds"]
+
+
+# Annotations.
+
+
+async def test_annotations_are_set_and_removed_and_others_stay(server: Server) -> None:
+    ref = await pod(server, annotations={"a": "1", "b": "2"})
+
+    await server.api.annotate_pod(ref, {"b": None, "c": "3", "d": None})
+
+    assert {"a": "1", "c": "3"} == (await server.get(PODS, "w-0"))["metadata"]["annotations"]
+
+
+async def test_another_pod_of_the_same_name_is_not_annotated(server: Server) -> None:
+    ref = await pod(server)
+
+    with pytest.raises(ApiError) as refused:
+        await server.api.annotate_pod(ref._replace(uid="former"), {"a": "1"})
+
+    assert (422, Kind.REFUSED) == (refused.value.status, refused.value.kind)
+    assert not (await server.get(PODS, "w-0"))["metadata"].get("annotations")
+
+
+async def test_annotating_a_pod_that_is_not_there_is_gone(server: Server) -> None:
+    with pytest.raises(ApiError) as refused:
+        await server.api.annotate_pod(PodRef(server.namespace, "w-0", "u1"), {"a": "1"})
 
     assert Kind.GONE is refused.value.kind

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
+from gang_scheduler.decode.checkpoints import reports
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.network import gang_requests
@@ -176,6 +177,7 @@ def pod(
         gang_request=gang_requests.of_pod(metadata.annotations),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
         charged_to=naming.charged_to(metadata.annotations),
+        checkpoint=reports.of_pod(metadata.annotations, ()),
         annotations=metadata.annotations,
         labels=metadata.labels,
         nominated=nominated,

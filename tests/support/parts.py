@@ -2,17 +2,23 @@
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 from gang_scheduler.apply.admitter import Admitter
 from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.checkpoints.annotating import Annotating
+from gang_scheduler.apply.checkpoints.grace import GracePeriods
+from gang_scheduler.apply.checkpoints.posting import Posting
+from gang_scheduler.apply.checkpoints.saving import Saving, Ways
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
+from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.pod_port import PodHttp
 from gang_scheduler.client.port import Api
 from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
@@ -39,6 +45,40 @@ NO_BACKPRESSURE = Backpressure(lambda: False)
 POD_EVENT_SECONDS = 5
 
 
+class Modes(NamedTuple):
+    """The modes in which gangs are asked to save their work. None of `http`: not over HTTP."""
+
+    annotates: bool = False
+    http: PodHttp | None = None
+    most_seconds: int = 300
+
+    def saving(
+        self,
+        api: Api,
+        cache: Cache,
+        *,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> Callable[[StepWriter], Saving]:
+        """Return what makes the stage in which they do, of the writer of the evictor."""
+        posting = None if self.http is None else Posting(cache, self.http, clock=clock)
+
+        def made(writer: StepWriter) -> Saving:
+            ways = Ways(Annotating(api, cache.checkpoints, writer), self.annotates, posting)
+            return Saving(
+                *(cache, ways),
+                naming=Naming(),
+                most_seconds=self.most_seconds,
+                may_write=may_write,
+                clock=clock,
+            )
+
+        return made
+
+
+NO_MODES = Modes()
+
+
 class Parts:
     """All parts but what reads the cluster; none of them runs yet. `how` are of the evictor."""
 
@@ -52,6 +92,7 @@ class Parts:
         may_write: Callable[[], bool] = lambda: True,
         backpressure: Backpressure = NO_BACKPRESSURE,
         fresh: Callable[[], Awaitable[None]] = always_fresh,
+        modes: Modes = NO_MODES,
         **how: Any,
     ) -> None:
         naming = Naming()
@@ -84,6 +125,8 @@ class Parts:
             suspend=self.suspender.suspend,
             naming=naming,
             outcomes=outcomes,
+            grace_periods=GracePeriods(cache),
+            saving=modes.saving(api, cache, may_write=may_write, clock=clock),
             may_write=may_write,
             clock=clock,
             **how,

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Self
 
 import anyio
@@ -25,7 +25,10 @@ from support.watches import ECHO_SECONDS, DelayedWatch
 BEGAN_AT = time.time()
 SEEN = (NODES, POD_GROUPS, PODS)
 """No budgets: what they forbid is left for the API server to say."""
-WRITES = frozenset({"nominate", "patch_pod_condition", "delete_pod", "evict", "bind", "patch"})
+WRITES = frozenset(
+    {"nominate", "annotate_pod", "patch_pod_condition", "delete_pod", "evict", "bind", "patch"}
+)
+NOTHING: Mapping[str, str] = {}
 
 
 class FakeWorkloads:
@@ -45,10 +48,16 @@ class FakeWorkloads:
         priority: int,
         node: str = "",
         nodes: Sequence[str] = (),
+        says: Mapping[str, str] = NOTHING,
         **others: Any,
     ) -> None:
-        """Add a rigid gang with its pods `<name>-<i>`, on a node or `nodes` if given."""
-        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
+        """Add a rigid gang with its pods `<name>-<i>`, on a node or `nodes` if given.
+
+        `says` are annotations of its PodGroup.
+        """
+        body = api_objects.pod_group_body(name, min_member=pods)
+        body["metadata"]["annotations"] = dict(says)
+        self.cluster.put(POD_GROUPS, body)
         for number in range(pods):
             where = nodes[number] if nodes else node
             self.pod(f"{name}-{number}", gang=name, priority=priority, node=where, **others)

@@ -141,24 +141,34 @@ def test_nothing_is_deleted_but_victims(template: str) -> None:
     assert deleted == ({"pods"} if template == "clusterrole.yaml" else set())
 
 
-def test_only_a_setting_lets_the_scheduler_use_the_eviction_api() -> None:
+def on_demand(setting: str) -> list[dict[str, list[str]]]:
+    """Return the rules that a setting adds to the role of the scheduler."""
     text = (CHART / "templates" / "clusterrole.yaml").read_text()
-    (condition, block) = ON_DEMAND.findall(text)[-1]
+    blocks = {
+        condition.split(".")[-1].strip(): block for condition, block in ON_DEMAND.findall(text)
+    }
+    found: list[dict[str, list[str]]] = yaml.safe_load(blocks[setting])
+    return found
 
-    assert "useEvictionApi" in condition
+
+def test_only_a_setting_lets_the_scheduler_use_the_eviction_api() -> None:
     eviction = {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}
-    assert [eviction] == yaml.safe_load(block)
+
+    assert [eviction] == on_demand("useEvictionApi")
+
+
+def test_only_a_setting_lets_the_scheduler_patch_pods() -> None:
+    assert ("patch", "pods") not in granted("clusterrole.yaml")
+    assert [{"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}] == on_demand(
+        "checkpointAnnotations"
+    )
 
 
 def test_only_a_setting_lets_the_scheduler_write_the_phases_of_volcano() -> None:
-    text = (CHART / "templates" / "clusterrole.yaml").read_text()
-    (condition, block), *_ = ON_DEMAND.findall(text)
-
-    assert "volcanoJobs" in condition
     jobs = {"apiGroups": ["batch.volcano.sh"], "resources": ["jobs"], "verbs": ["get"]}
     phases = {
         "apiGroups": ["scheduling.volcano.sh"],
         "resources": ["podgroups", "podgroups/status"],
         "verbs": ["patch"],
     }
-    assert [jobs, phases] == yaml.safe_load(block)
+    assert [jobs, phases] == on_demand("volcanoJobs")

@@ -253,6 +253,28 @@ def test_a_network_policy_allows_the_api_server_and_our_port_alone() -> None:
     assert {"ports": [{"port": "http", "protocol": "TCP"}]} == ingress
 
 
+def test_a_network_policy_opens_the_ports_of_pods_for_a_setting_alone() -> None:
+    values = ("networkPolicy.enabled=true", "settings.checkpointHttp=true")
+    _, to_pods = only("NetworkPolicy", *values)["spec"]["egress"]
+
+    assert {
+        "to": [{"namespaceSelector": {}}],
+        "ports": [{"port": 1024, "endPort": 65535, "protocol": "TCP"}],
+    } == to_pods
+
+
+def test_jobs_that_report_checkpoints_may_patch_what_they_report_on() -> None:
+    names = {each["metadata"]["name"]: each for each in rendered() if each["kind"] == "ClusterRole"}
+    (found,) = (each for name, each in names.items() if name.endswith(":checkpointer"))
+
+    granted = {
+        (kind, verb) for r in found["rules"] for kind in r["resources"] for verb in r["verbs"]
+    }
+    assert {(k, v) for k in ("pods", "podgroups") for v in ("get", "patch")} == granted
+    # The owner of a namespace binds it there; it is part of no other role.
+    assert not [key for key in found["metadata"]["labels"] if "aggregate" in key]
+
+
 def test_a_network_policy_can_be_narrowed_and_lets_helm_test_through() -> None:
     values = ("apiServerCidrs={10.0.0.1/32}", "ingressFrom[0].podSelector.matchLabels.a=b")
     extra = "extraEgress[0].ports[0].port=53"

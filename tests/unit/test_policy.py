@@ -15,6 +15,9 @@ from gang_scheduler.state.changes import Changes
 DECIDE_NOTHING = {
     # What becomes of members that are bound already, and when it is written.
     *("on_partial_gang", "claim_timeout_seconds"),
+    # How gangs save their work once it is decided that they go.
+    *("checkpoint_annotations", "checkpoint_http", "max_checkpoint_seconds", "max_checkpoints"),
+    "max_grace_period_seconds",
     *("bind_concurrency", "batch_milliseconds"),
     *("status_interval_milliseconds", "status_concurrency", "pod_events", "pod_event_seconds"),
     # How the cluster is seen and spoken to.

@@ -81,7 +81,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "defaultQueue" "requireQueue" "countOtherSchedulers" "resourceTransformations"
   "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
   "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
-  "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
+  "lostWorkCapSeconds" "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
   "manageJobs" "podsTimeoutSeconds"
 }}
 {{- $found := dict }}

@@ -49,6 +49,23 @@ MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 EXPECTED_DURATION: Final = "py-gang-scheduler.io/expected-duration"
 KUEUE_MAX_EXEC_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
 
+# How a gang saves its work before it is evicted, and for how long: on a PodGroup, a Job or pods.
+CHECKPOINT: Final = "py-gang-scheduler.io/checkpoint"
+CHECKPOINT_TIMEOUT: Final = "py-gang-scheduler.io/checkpoint-timeout"
+CHECKPOINT_PORT: Final = "py-gang-scheduler.io/checkpoint-port"
+# In mode HTTP the path of the request; else where a checkpoint is, as its gang reports it.
+CHECKPOINT_PATH: Final = "py-gang-scheduler.io/checkpoint-path"
+# Written by us on members that are to save their work. What answers repeats the id.
+CHECKPOINT_REQUESTED_AT: Final = "py-gang-scheduler.io/checkpoint-requested-at"
+CHECKPOINT_REQUEST_ID: Final = "py-gang-scheduler.io/checkpoint-request-id"
+# Written by the gang, on a member or the PodGroup, when it has saved its work.
+CHECKPOINT_DONE_AT: Final = "py-gang-scheduler.io/checkpoint-done-at"
+CHECKPOINT_STEP: Final = "py-gang-scheduler.io/checkpoint-step"
+# Written by us with a binding: what the gang goes on from, and how often it has done so.
+RESUME_PATH: Final = "py-gang-scheduler.io/resume-path"
+RESUME_STEP: Final = "py-gang-scheduler.io/resume-step"
+RESUME_COUNT: Final = "py-gang-scheduler.io/resume-count"
+
 # Which queue a gang is charged to: labels of its PodGroup, its Job or its pods. Of Kueue's and
 # Volcano's keys the annotation is read, too.
 QUEUE: Final = "py-gang-scheduler.io/queue"
@@ -84,7 +101,10 @@ PLAN_GANGS: Final = "py-gang-scheduler.io/plan-gangs"
 PLAN_GANG: Final = "py-gang-scheduler.io/plan-gang"
 """The gang that a plan binds: a change of labels may make the pod a member of another gang."""
 OF_BINDINGS: Final = frozenset(
-    {QUEUE, FLAVORS, PLAN_ID, PLAN_SIZE, PLAN_LEFT_OUT, PLAN_GANGS, PLAN_GANG}
+    {
+        *(QUEUE, FLAVORS, PLAN_ID, PLAN_SIZE, PLAN_LEFT_OUT, PLAN_GANGS, PLAN_GANG),
+        *(RESUME_PATH, RESUME_STEP, RESUME_COUNT),
+    }
 )
 """All annotations that a pod has from its binding: none of them is in a template."""
 

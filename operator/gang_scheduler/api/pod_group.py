@@ -12,11 +12,15 @@ from gang_scheduler.api.meta import (
     Condition,
     CustomResource,
     Int32,
+    Int64,
     Quantity,
     Text,
     Time,
 )
 
+MOST_CHECKPOINTS: Final = 64
+LONGEST_PATH: Final = 1024
+LONGEST_REQUEST_ID: Final = 64
 MOST_YIELDED_TO: Final = 64
 """How many gangs are remembered that a gang was evicted for: the last ones."""
 
@@ -186,6 +190,51 @@ class PodGroupEvictions(ApiModel):
     )
 
 
+class CheckpointOutcome(enum.StrEnum):
+    """What came of a request to save work."""
+
+    SAVED = "Saved"
+    TIMED_OUT = "TimedOut"
+    FAILED = "Failed"
+
+
+class PodGroupSave(ApiModel):
+    """Work that the gang has saved: the name of it, never the data."""
+
+    done_at: Time = Field(description="When it was saved, as the gang says.")
+    step: Int64 | None = Field(default=None, ge=0, description="The step of the training.")
+    path: Text | None = Field(
+        default=None, max_length=LONGEST_PATH, description="Where the checkpoint is."
+    )
+    request_id: Text | None = Field(
+        default=None,
+        max_length=LONGEST_REQUEST_ID,
+        description="The request that it answers. Absent: the gang was not asked.",
+    )
+
+
+class PodGroupCheckpoint(ApiModel):
+    """The last checkpoint of the gang, and the last request to save its work."""
+
+    request_id: Text | None = Field(
+        default=None, max_length=LONGEST_REQUEST_ID, description="The id of the last request."
+    )
+    requested_at: Time | None = Field(default=None, description="When that was.")
+    outcome: CheckpointOutcome | None = Field(
+        default=None, description="What came of it. Absent: the gang has time yet."
+    )
+    done_at: Time | None = Field(
+        default=None, description="When the gang last saved its work, asked or not."
+    )
+    step: Int64 | None = Field(default=None, ge=0, description="The step of the training.")
+    path: Text | None = Field(
+        default=None, max_length=LONGEST_PATH, description="Where the checkpoint is."
+    )
+    resume_count: Int32 | None = Field(
+        default=None, ge=0, description="How often the gang was bound to go on from a checkpoint."
+    )
+
+
 class PodGroupStatus(ApiModel):
     """What became of the gang. Written by the scheduler."""
 
@@ -221,6 +270,15 @@ class PodGroupStatus(ApiModel):
     )
     schedule_start_time: Time | None = Field(
         default=None, description="When minMember members existed for the first time."
+    )
+    checkpoint: PodGroupCheckpoint | None = Field(
+        default=None, description="The last checkpoint of the gang. Absent: it reported none."
+    )
+    checkpoints: tuple[PodGroupSave, ...] = Field(
+        default=(),
+        max_length=MOST_CHECKPOINTS,
+        description="The last checkpoints of the gang, the newest first.",
+        json_schema_extra=ATOMIC_LIST,
     )
     evictions: PodGroupEvictions | None = Field(
         default=None, description="The evictions of the gang for gangs of queues."

@@ -245,7 +245,11 @@ class QueuePreemption(ApiModel):
         json_schema_extra=ATOMIC_LIST,
     )
     grace_period: Duration | None = Field(
-        default=None, description=f"The least time from notice to deletion. {NOT_YET}"
+        default=None,
+        description=(
+            "The least time that pods of the queue get to end, where their own grace period is "
+            "shorter; up to a setting of the scheduler. Absent: what the queue above says."
+        ),
     )
     fence: Flag | None = Field(
         default=None, description="Whether gangs look for victims below this queue only."
@@ -426,7 +430,11 @@ class QueueSpec(ApiModel):
         default=None, description=f"The class of ProvisioningRequests. {NOT_YET}"
     )
     checkpoint_timeout: Duration | None = Field(
-        default=None, description=f"How long a gang may take to save its work. {NOT_YET}"
+        default=None,
+        description=(
+            "How long a gang may take to save its work when it is asked to, up to a setting of the "
+            "scheduler. Absent: what the queue above says, or else 30s."
+        ),
     )
 
 

@@ -10,6 +10,7 @@
 | volume_binder     | binds the claims of placed gangs before any of their pods      |
 | claim_waits       | the gangs that wait for claims while their room is held        |
 | evictor           | nominates, marks and evicts                                    |
+| checkpoints       | has gangs save their work before that                          |
 | preemption_run    | the steps of one preemption                                    |
 | disruption_target | the condition DisruptionTarget of victims                      |
 | orphaned_marks    | DisruptionTarget conditions that an earlier process left       |

@@ -28,7 +28,9 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.checkpoints import resuming
 from gang_scheduler.state.gangs import plan_annotations
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 GIVE_UP_SECONDS = 120.0
 """After this time the room is better planned anew: the node may be gone as well."""
@@ -161,6 +163,7 @@ class Binder:
         marks = {
             **plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id),
             **plan_annotations.charges_of(gang_binding.gang, bind),
+            **resuming.annotations_of(self._cache.checkpoints, self._info_of(gang_binding)),
         }
         clock = asyncio.get_running_loop().time
         backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
@@ -183,6 +186,9 @@ class Binder:
             else:
                 return Outcome.BOUND
         return Outcome.GAVE_UP
+
+    def _info_of(self, gang_binding: GangBinding) -> GangInfo | None:
+        return self._cache.gang_queue.infos.get(gang_binding.gang.key)
 
     async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
         """Return the outcome that an error means; None to try again."""

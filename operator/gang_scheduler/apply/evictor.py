@@ -1,9 +1,9 @@
 """Carries preemptions out: nominates the members, marks all victims, and only then evicts them.
 
-Each stage is written completely before the next one begins, so that no pod is evicted for a plan
-that cannot be carried out. Every write may come twice: after a crash between any two writes the
-plan is made again from the objects, and writes that are there already are skipped. A run that is
-given up takes its own writes back.
+Gangs that ask for it save their work before any pod is marked. Each stage is written completely
+before the next one begins, so that no pod is evicted for a plan that cannot be carried out. Every
+write may come twice: after a crash between any two writes the plan is made again from the objects,
+and writes that are there already are skipped. A run that is given up takes its own writes back.
 """
 
 import asyncio
@@ -14,8 +14,11 @@ from typing import Any
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 
 from gang_scheduler.apply import disruption_target, whole_workloads
+from gang_scheduler.apply.checkpoints.grace import GracePeriods
+from gang_scheduler.apply.checkpoints.saving import Saving
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.orphaned_marks import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
@@ -67,6 +70,8 @@ class Evictor:
         *,
         naming: Naming,
         outcomes: Outcomes,
+        grace_periods: GracePeriods,
+        saving: Callable[[StepWriter], Saving],
         use_eviction_api: bool = False,
         remember: Callable[[Collection[GangKey]], Awaitable[None]] = write_nothing,
         managed: ManagedPods = whole_workloads.NONE_MANAGED,
@@ -77,6 +82,8 @@ class Evictor:
         self._api = api
         self._cache = cache
         self._writer = StepWriter(concurrency, may_write)
+        self._saving = saving(self._writer)
+        self._grace_periods = grace_periods
         self._use_eviction_api = use_eviction_api
         self._remember = remember
         self._managed = managed
@@ -107,7 +114,7 @@ class Evictor:
         """
         made = PreemptionRun(preemption)
         concerned = _concerned(made)
-        made.earlier = self._runs_of(concerned)
+        made.earlier = (*self._runs_of(concerned), *self._taken_back(made.victims))
         # A run that only displaced one of these pods goes on for its own members.
         replaced = [each for each in made.earlier if not concerned.isdisjoint(each.nodes)]
         self._begin(made)
@@ -122,13 +129,17 @@ class Evictor:
                 self._stop(each)
 
     def settle_leftovers(self, plan: Plan) -> None:
-        """Withdraw the marks of an earlier process that no plan of this one needs.
+        """Withdraw the marks and requests of an earlier process that no plan of this one needs.
 
         Called after every cycle.
         """
-        uids = self._orphaned_marks.settled(plan)
-        if uids:
-            self._begin(PreemptionRun(Preemption((), ()), void=True, marked=uids))
+        pods = self._orphaned_marks.settled(plan)
+        if pods:
+            marked, asked = {pod.uid for pod in pods if pod.marked}, self._saving.requested(pods)
+            made = PreemptionRun(Preemption((), ()), void=True, marked=marked, asked=asked)
+            self._begin(made)
+            for uid in made.told:
+                self._by_victim.setdefault(uid, made)
 
     # Work.
 
@@ -137,32 +148,44 @@ class Evictor:
         async with anyio.create_task_group() as workers:
             workers.start_soon(self._watch, name="victims")
             for number in range(ROUNDS_AT_ONCE):
-                workers.start_soon(self._work, name=f"evictor {number}")
+                workers.start_soon(self._work, workers, name=f"evictor {number}")
 
     async def drain(self) -> None:
-        """Return when all writes of what was submitted are done."""
+        """Return when all writes of what was submitted are done, but while gangs save their work.
+
+        What these are asked stands on their pods, so that the next leader goes on there.
+        """
         await self._queue.join()
 
-    async def _work(self) -> None:
+    async def _work(self, workers: TaskGroup) -> None:
         while True:
             current = await self._queue.get()
             # Earlier runs were taken from the queue before this one, so they do stop.
             for each in current.earlier:
                 await each.stopped.wait()
             current.earlier = ()
-            with confined("preempt", current.name) as step:
-                await self._carry_out(current)
-            if step.error is not None:
-                current.fail(InternalError.of(step.error))
-                with confined("take back", current.name):
-                    await self._take_back(current)
-            current.stopped.set()
+            if self._saving.concerns(current.preemption):
+                # It may wait for long, and others must not wait for that.
+                workers.start_soon(self._run_to_the_end, current, name=current.name)
+            else:
+                await self._run_to_the_end(current)
             self._queue.task_done()
+
+    async def _run_to_the_end(self, current: PreemptionRun) -> None:
+        with confined("preempt", current.name) as step:
+            await self._carry_out(current)
+        if step.error is not None:
+            current.fail(InternalError.of(step.error))
+            with confined("take back", current.name):
+                await self._take_back(current)
+        current.stopped.set()
 
     async def _carry_out(self, current: PreemptionRun) -> None:
         """Write the stages in their order; take all back if one cannot be written."""
-        prepared = (self._nominations, self._clearings, self._dry_runs, self._marks)
-        if await self._wrote(current, *prepared):
+        if not await self._wrote(current, self._nominations, self._clearings, self._dry_runs):
+            return
+        await self._saving.save(current)
+        if await self._wrote(current, self._marks):
             await self._note(current)
             if await self._wrote(current, self._evictions):
                 current.sent = True
@@ -178,11 +201,14 @@ class Evictor:
         return True
 
     async def _note(self, current: PreemptionRun) -> None:
-        """Have it remembered which gangs yield to the preemptor."""
+        """Have it remembered which gangs yield to the preemptor, and what they have saved."""
+        keys = set(current.requests)
         if current.preemption.classes:
             current.noted = True
             now = int(self._clock())
-            await self._remember(self._cache.evictions.note(current.preemption, now))
+            keys |= self._cache.evictions.note(current.preemption, now)
+        if keys:
+            await self._remember(keys)
 
     async def _take_back(self, current: PreemptionRun) -> None:
         """Undo the writes that no later run has taken over; no broken gang is left running."""
@@ -193,7 +219,8 @@ class Evictor:
         unbound = tuple(pod for pod in pods if pod is not None and not pod.node)
         self._cache.clear_nominations([pod.uid for pod in unbound])
         undoing = PreemptionRun(Preemption((), (), displaced=unbound))
-        steps = (*self._clearings(undoing), *self._releases(current))
+        requests = self._saving.withdrawals(current, lambda uid: self._by_victim.get(uid, current))
+        steps = (*self._clearings(undoing), *requests, *self._releases(current))
         await self._writer.write_all(undoing, steps)
         self._forget(current)
         if current.problem is not None:
@@ -214,8 +241,10 @@ class Evictor:
         displaced = (pod.uid for pod in made.preemption.displaced)
         self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
         self._by_victim.update(dict.fromkeys(made.victims, made))
-        # Marks of an earlier run or process are taken over: this run takes them back if it fails.
+        # Marks and requests of an earlier run or process are taken over, to be taken back by this
+        # run if it fails.
         made.marked |= {pod.uid for pod in self._victims(made) if self._is_marked(pod)}
+        made.asked |= self._saving.requested(self._victims(made))
         self._queue.put_nowait(made)
 
     def _stop(self, current: PreemptionRun) -> None:
@@ -231,6 +260,11 @@ class Evictor:
         """Return the runs that write nominations of these pods."""
         found = (self._by_member.get(uid) for uid in uids)
         return tuple(dict.fromkeys(each for each in found if each is not None))
+
+    def _taken_back(self, victims: Iterable[str]) -> Iterator[PreemptionRun]:
+        """Yield the runs that take back what they wrote to these pods: that comes first."""
+        found = dict.fromkeys(self._by_victim.get(uid) for uid in victims)
+        return (each for each in found if each is not None and each.void)
 
     def _owned(self, current: PreemptionRun) -> list[str]:
         """Return the members that no later run has taken over."""
@@ -252,7 +286,7 @@ class Evictor:
         displaced = {pod.uid for pod in current.preemption.displaced}
         self._written -= current.nodes.keys() | displaced
         for index in (self._by_member, self._by_victim):
-            for uid in (*current.nodes, *displaced, *current.victims):
+            for uid in {*current.nodes, *displaced, *current.victims, *current.told}:
                 if index.get(uid) is current:
                     del index[uid]
 
@@ -314,10 +348,12 @@ class Evictor:
                 yield self._eviction(pod, begun=current.evicted, final=True)
 
     def _eviction(self, pod: Pod, **how: Any) -> Step:  # noqa: ANN401 - fields of a Step.
-        if not self._use_eviction_api:
-            return Step("evict", pod, self._api.delete_pod, PASSING, **how)
+        by_budgets, grace_seconds = self._use_eviction_api, self._grace_periods.of(pod)
+        evict = self._api.evict if by_budgets else self._api.delete_pod
+        request = functools.partial(evict, grace_seconds=grace_seconds)
         # A budget that other evictions have used up meanwhile allows evictions again later.
-        return Step("evict", pod, self._api.evict, PASSING | {Kind.PROTECTED}, **how)
+        passing = PASSING | {Kind.PROTECTED} if by_budgets else PASSING
+        return Step("evict", pod, request, passing, **how)
 
     def _suspension(
         self,

@@ -10,10 +10,11 @@ import structlog
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.model.causes.preemption import StepFailed
+from gang_scheduler.model.checkpoints import Request
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause
-from gang_scheduler.model.refs import PodRef
+from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.telemetry import metrics
 
 GIVE_UP_SECONDS = 60.0
@@ -54,7 +55,9 @@ class PreemptionRun:
     """A preemption under way. A `void` run is stopped and taken back.
 
     `problem` is what went wrong, if anything did. `noted`: what gangs yield to is remembered.
-    `marked` and `evicted` are uids. `submitted_at` is the event loop's time, in seconds.
+    `asked`, `marked` and `evicted` are uids, of pods that are told to save their work, marked, and
+    deleted; `requests` are what gangs are asked by. `submitted_at` is the event loop's time, in
+    seconds.
     """
 
     preemption: Preemption
@@ -64,6 +67,8 @@ class PreemptionRun:
     problem: Cause | None = None
     sent: bool = False
     noted: bool = False
+    requests: dict[GangKey, Request] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
     marked: set[str] = field(default_factory=set)
     evicted: set[str] = field(default_factory=set)
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -82,6 +87,11 @@ class PreemptionRun:
     def victims(self) -> set[str]:
         """The uids of the victims."""
         return {each.pod.uid for each in self.preemption.victims}
+
+    @property
+    def told(self) -> set[str]:
+        """The uids of the pods that were asked or marked."""
+        return self.asked | self.marked
 
     def covers(self, other: "PreemptionRun") -> bool:
         """Return whether this run does all that the other one would do."""

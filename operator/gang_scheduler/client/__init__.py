@@ -13,6 +13,8 @@ and `fake` in memory.
 | http            | the protocol of HTTP clients: what a request may have done    |
 | http1           | one: HTTP/1.1 as far as short requests to one server need it  |
 | aiohttp_client  | another: the session of the watches                           |
+| pod_port        | the protocol of requests to pods, of which none is trusted    |
+| pod_http        | that protocol over HTTP                                       |
 | errors          | what kind an answer is: gone, refused, conflict, throttled;   |
 |                 | the caller decides whether to ask again                       |
 | request_metrics | counts requests, by verb and resource                         |

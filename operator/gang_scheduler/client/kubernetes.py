@@ -61,27 +61,31 @@ class KubernetesApi:
             raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
         return found.spec.node_name
 
-    async def delete_pod(self, pod: PodRef) -> None:
-        """Delete the pod, if it still has this uid, with its own grace period."""
-        options = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "preconditions": {"uid": pod.uid},
-        }
+    async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period or with this one."""
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", **_deletion(pod, grace_seconds)}
         path = _path(PODS, pod.namespace, pod.name)
         await self._connection.request("DELETE", path, msgspec.json.encode(options))
 
-    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+    async def evict(
+        self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
+    ) -> None:
         """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
         eviction = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": pod.name, "namespace": pod.namespace},
-            "deleteOptions": {"preconditions": {"uid": pod.uid}},
+            "deleteOptions": _deletion(pod, grace_seconds),
         }
         path = _path(PODS, pod.namespace, pod.name) + "/eviction"
         query = "?dryRun=All" if dry_run else ""
         await self._connection.request("POST", path + query, msgspec.json.encode(eviction))
+
+    async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
+        """Set annotations of a pod, and remove those that are None. REFUSED for another uid."""
+        patch = {"metadata": {"uid": pod.uid, "annotations": annotations}}
+        path = _path(PODS, pod.namespace, pod.name)
+        await self._connection.request("PATCH", path, msgspec.json.encode(patch), MERGE_PATCH)
 
     async def nominate(self, pod: PodRef, node: str) -> None:
         """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""
@@ -207,6 +211,11 @@ class KubernetesApi:
 
 
 _LEASES = GVR("coordination.k8s.io", "v1", "leases")
+
+
+def _deletion(pod: PodRef, grace_seconds: int | None) -> Body:
+    grace = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
+    return {"preconditions": {"uid": pod.uid}, **grace}
 
 
 def _path(gvr: GVR, namespace: str = "", name: str = "") -> str:

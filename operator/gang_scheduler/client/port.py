@@ -18,11 +18,16 @@ class Api(Protocol):
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
 
-    async def delete_pod(self, pod: PodRef) -> None:
-        """Delete the pod, if it still has this uid, with its own grace period."""
+    async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period or with this one."""
 
-    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+    async def evict(
+        self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
+    ) -> None:
         """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+
+    async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
+        """Set annotations of a pod, and remove those that are None. REFUSED for another uid."""
 
     async def nominate(self, pod: PodRef, node: str) -> None:
         """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""

@@ -12,6 +12,7 @@
 | keys              | keys that look like ones that are read, and are not                   |
 | resource_versions | which of two states of an object is the newer one                     |
 | unreadable        | what still counts of an object that cannot be read                    |
+| checkpoints       | how gangs save their work, and what they report of it                 |
 | pods              | pods                                                                  |
 | gangs             | gangs, as objects and pods declare them                               |
 | queues            | queues, and what objects say of the one that they are charged to      |

@@ -44,6 +44,17 @@ ANNOTATIONS: Final = frozenset(
         annotations.ELASTIC,
         annotations.QUEUE,
         annotations.FLAVORS,
+        annotations.CHECKPOINT,
+        annotations.CHECKPOINT_TIMEOUT,
+        annotations.CHECKPOINT_PORT,
+        annotations.CHECKPOINT_PATH,
+        annotations.CHECKPOINT_REQUESTED_AT,
+        annotations.CHECKPOINT_REQUEST_ID,
+        annotations.CHECKPOINT_DONE_AT,
+        annotations.CHECKPOINT_STEP,
+        annotations.RESUME_PATH,
+        annotations.RESUME_STEP,
+        annotations.RESUME_COUNT,
     }
 )
 OF_NAMESPACES: Final = frozenset({annotations.DEFAULT_QUEUE})

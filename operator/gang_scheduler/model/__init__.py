@@ -20,6 +20,7 @@
 | queues           | queues: what each is promised, and what is charged to it               |
 | charged_requests | what a quota is charged for the requests of a pod                      |
 | evictions        | which gang gives way to which, and by what right                       |
+| checkpoints      | how gangs save their work, and what is known of what they saved        |
 | refs             | references to gangs by name, and to pods, claims and volumes with uid  |
 | names            | natural order of names                                                 |
 | snapshot         | the cluster at one moment, as the scheduler sees it                    |

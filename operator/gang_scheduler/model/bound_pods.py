@@ -68,8 +68,10 @@ class BoundPods:
     a running gang can lose and still have its minMember; a gang that is in neither it nor
     `surplus_by_role`, which says that of the roles of gangs that have some, can lose none.
     `steps` are the uids of the surplus of gangs that lose it by whole steps, the first to go first.
-    `allowed` is how many more pods of each PodDisruptionBudget may be evicted. Where there are
-    queues, `charged` are what pods are charged, by uid, and `gangs` are `pods` by gang.
+    `allowed` is how many more pods of each PodDisruptionBudget may be evicted. `saved_at` is when
+    gangs last saved their work, those that did; what pods did before `counts_since` is not counted
+    where sets of victims are compared. Both are in seconds. Where there are queues, `charged` are
+    what pods are charged, by uid, and `gangs` are `pods` by gang.
     """
 
     pods: tuple[BoundPod, ...] = ()
@@ -80,6 +82,16 @@ class BoundPods:
     gangs: Mapping[GangKey, BoundGang] = field(default_factory=dict)
     surplus_by_role: Mapping[GangKey, Mapping[str, int]] = field(default_factory=dict)
     steps: Mapping[GangKey, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    saved_at: Mapping[GangKey, int] = field(default_factory=dict)
+    counts_since: int = 0
+
+    def work_since(self, gang: GangKey, now: int) -> int:
+        """Return since when the work of a gang's pods would be lost, in seconds, as `now` is.
+
+        A save in the future is none.
+        """
+        saved_at = self.saved_at.get(gang, 0)
+        return max(self.counts_since, saved_at if saved_at <= now else 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

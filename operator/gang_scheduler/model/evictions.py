@@ -111,8 +111,7 @@ class RunningGang:
     `created_at` is that of the gang. `ends_at` is when all members will have ended, as declared;
     None where that is not known. `started_at` is the start of its oldest member. `min_runtime` is
     what the gang asks for, within what the settings allow. `class_priority` is that of its
-    WorkloadPriorityClass, None if it names none. `saved_at` is when it last saved its work, 0 if it
-    never did. `backfilled` is what its status remembers.
+    WorkloadPriorityClass, None if it names none. `backfilled` is what its status remembers.
     """
 
     uid: str = ""
@@ -121,7 +120,6 @@ class RunningGang:
     ends_at: int | None = None
     min_runtime: int = 0
     class_priority: int | None = None
-    saved_at: int = 0
     backfilled: Backfilled | None = None
 
 

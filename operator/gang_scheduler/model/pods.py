@@ -3,9 +3,11 @@
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from gang_scheduler.model.affinity.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.affinity.requirements import NodeTerm
+from gang_scheduler.model.checkpoints import PodCheckpoint
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.network.topology_request import GangRequest, PodSet
@@ -95,6 +97,8 @@ class PodPhase(enum.StrEnum):
     UNKNOWN = "Unknown"
 
 
+GRACE_SECONDS: Final = 30
+"""What the containers of a pod get to end that says nothing of it, as Kubernetes has it."""
 ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
@@ -121,7 +125,9 @@ class Pod:
     `marked`: the pod was chosen as a victim. `started_at` is when the pod began to run, and
     `gone_by` when a pod that is being deleted should be gone. A `pinned` pod is recreated on the
     same node after an eviction (DaemonSets, mirror pods). A `virtual` pod is not created yet, since
-    its workload is suspended: nothing can be written to it.
+    its workload is suspended: nothing can be written to it. `checkpoint` is what the pod says of
+    checkpoints, None for most. `address` is its IP, "" while it has none and of a pod in the
+    network of its node; `grace_seconds` is what its containers get to end.
     """
 
     uid: str
@@ -162,6 +168,9 @@ class Pod:
     gone_by: int = field(default=0, compare=False)
     pinned: bool = False
     virtual: bool = False
+    checkpoint: PodCheckpoint | None = None
+    address: str = field(default="", compare=False)
+    grace_seconds: int = field(default=GRACE_SECONDS, compare=False)
 
     @property
     def key(self) -> str:

@@ -25,6 +25,7 @@ class Reason(enum.StrEnum):
     WAITING_FOR_QUOTA = "WaitingForQuota"
     WAITING_FOR_TURN = "WaitingForTurn"
     WAITING_FOR_CHECKS = "WaitingForChecks"
+    WAITING_FOR_CHECKPOINT = "WaitingForCheckpoint"
     ELASTIC_LIMIT = "ElasticLimit"
     SCATTERED = "Scattered"
     INTERNAL_ERROR = "InternalError"

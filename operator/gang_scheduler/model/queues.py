@@ -237,6 +237,18 @@ class Aging:
 
 
 @dataclass(frozen=True, slots=True)
+class SavingRules:
+    """What gangs of the queue get to save their work before they are evicted, in seconds.
+
+    `timeout` is for those that are asked, `grace` the least from the notice of a deletion to the
+    end of a pod. None: what the next queue above says, or else the setting, and the pod.
+    """
+
+    timeout: int | None = None
+    grace: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReservationRules:
     """Whether gangs of a queue that wait for long get a reservation, and after how many seconds.
 
@@ -282,6 +294,7 @@ class Queue:
     evictions: EvictionRules = EvictionRules()
     aging: Aging = Aging()
     reservations: ReservationRules = ReservationRules()
+    saving: SavingRules = SavingRules()
     checks: tuple[str, ...] = ()
     flavor_checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_local_usage: bool = False

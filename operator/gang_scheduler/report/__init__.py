@@ -19,6 +19,7 @@
 | token_bucket     | the rate: so many a second, and a burst                      |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
+| checkpoints      | what gangs have saved, and what came of asking them          |
 | queues           | queues: the status of our objects, and metrics               |
 | usage_sweep      | compares what queues are charged with a sum made anew        |
 | backpressure     | lets bindings go first                                       |

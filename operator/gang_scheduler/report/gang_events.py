@@ -136,6 +136,14 @@ class GangEvents:
             if preemption.classes.get(key) is EvictionClass.RECLAIM:
                 self._events.record(about, "Reclaimed", self._eviction_texts.reclaimed(key))
 
+    def checkpoint(self, key: GangKey, event: str, note: str, *, warning: bool) -> None:
+        """Report what becomes of the work of a gang, if anything is left of the gang."""
+        info = self._cache.gang_queue.infos.get(key)
+        members = info.observed.members.values() if info is not None else ()
+        about = self._described(key) or next(map(_pod, members), None)
+        if about is not None:
+            self._events.record(replace(about, gang=key), event, note, warning=warning)
+
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made. A drain is tried again, and tells of no gang."""
         if not preemption.gangs:
@@ -254,6 +262,10 @@ class GangEvents:
 
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the object that describes the gang, or this pod if there is none."""
+        return self._described(key) or _pod(pod)
+
+    def _described(self, key: GangKey) -> About | None:
+        """Return the object that describes the gang; None where pods alone do."""
         gang_spec = self._described_by(key)
         if gang_spec is not None and (gvr := gang_spec.gvr) is not None:
             _, namespace, name = key
@@ -261,13 +273,17 @@ class GangEvents:
             owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
             version = f"{gvr.group}/{gvr.version}"
             return About(version, kind, namespace, owner, gang_spec.uid)
-        return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
+        return None
 
     def _described_by(self, key: GangKey) -> GangSpec | None:
         """Return what an object says of a gang; None where no object is to be told."""
         info = self._cache.gang_queue.infos.get(key)
         gang_spec = info.observed.spec if info else None
         return None if gang_spec is None or gang_spec.gvr is None else gang_spec
+
+
+def _pod(pod: Pod) -> About:
+    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
 
 
 def _where(binding: GangBinding) -> str:

@@ -10,12 +10,14 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.causes.members import MembersMissing
+from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints
 from gang_scheduler.model.degraded import Degraded
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.report.checkpoints import status as checkpoint_status
 from gang_scheduler.report.queues import reservation_texts
 from gang_scheduler.report.queues.evictions import EVICTED
 from gang_scheduler.report.queues.queue_places import Place
@@ -33,6 +35,7 @@ from gang_scheduler.state.gangs.phases import (
     scheduled,
     scheduled_and_succeeded,
 )
+from gang_scheduler.state.gangs.records.preemption import MAKING_ROOM
 
 INITIALLY = "PodGroupInitiallyScheduled"
 JOB_FAILED = "JobFailed"
@@ -52,9 +55,9 @@ class View:
     is how the room that was made for the gang was lost, if it was. `queue` is the queue of the
     gang, None where there are none, `place` its place among those that wait, if that is told, and
     `promised` the start that it is promised. `evictions` is what is remembered of its evictions,
-    and `evicted` the condition of the last one. `backfilled` is which gang it was let pass, if this
-    process decided that, and may tell. `degraded` is what a gang that runs lacks since nodes have
-    failed.
+    and `evicted` the condition of the last one. `checkpoints` is what is known of these.
+    `backfilled` is which gang it was let pass, if this process decided that, and may tell.
+    `degraded` is what a gang that runs lacks since nodes have failed.
     """
 
     written: Mapping[str, Any]
@@ -66,6 +69,7 @@ class View:
     place: Place | None = None
     evictions: Mapping[str, Any] | None = None
     evicted: Finding | None = None
+    checkpoints: Checkpoints = NO_CHECKPOINTS
     promised: Promised = NOTHING_PROMISED
     backfilled: Backfilled | None = None
     degraded: Degraded | None = None
@@ -95,6 +99,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "occupiedBy": _owners(info) or None,
         "scheduleStartTime": _start_time(info, view.written),
         **_elastic(info, view),
+        **checkpoint_status.status_of(view.checkpoints, view.written),
         **({"evictions": view.evictions} if view.evictions else {}),
         "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
     }
@@ -233,7 +238,10 @@ def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Findi
         where = f" in {started.domain}" if started.domain else ""
         number = len(started.victims)
         words = f"{'1 pod makes' if number == 1 else f'{number} pods make'} room{where}"
-        yield Finding("Preempting", status=True, reason=Reason.WAITING_FOR_VICTIMS, message=words)
+        reason = Reason.WAITING_FOR_VICTIMS
+        if info.preemptor.saves_awaited is not None:
+            reason = Reason.WAITING_FOR_CHECKPOINT
+        yield Finding("Preempting", status=True, reason=reason, message=words)
     elif bound or not _waits_for_victims(info):
         yield Finding("Preempting", status=False, reason="Scheduled" if bound else "NotPreempting")
     if info.preempted.by:
@@ -263,7 +271,7 @@ def _waits_for_victims(info: GangInfo) -> bool:
     # Before the first verdict it is not known: assume that the gang does.
     if info.verdict.refusal is None:
         return not info.verdict.tried
-    return info.verdict.refusal.reason is Reason.WAITING_FOR_VICTIMS
+    return info.verdict.refusal.reason in MAKING_ROOM
 
 
 def _wrong(

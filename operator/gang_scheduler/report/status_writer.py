@@ -228,6 +228,7 @@ class StatusWriter:
             place=self._places.of(info.key),
             evictions=self._evictions.status_of(info.key),
             evicted=self._evictions.finding(info.key),
+            checkpoints=self._cache.checkpoints.of(info.key),
             promised=self._promised(info.key, now),
             backfilled=self._backfilled(info),
             degraded=self._cache.degraded.of(info.key, now),
@@ -274,7 +275,7 @@ class StatusWriter:
         # The status sent counts, not the one there: the watch may be late, and a CRD of another
         # product may drop fields.
         known = told.status or present
-        return any(known.get(key) != value for key, value in status.items())
+        return any(_differs(known.get(key), value) for key, value in status.items())
 
     async def _write_status(self, gvr: GVR, key: GangKey, status: Mapping[str, Any]) -> None:
         async def write() -> None:
@@ -385,6 +386,13 @@ def _waits_in_line(refusal: Refused | None) -> bool:
     if refusal is None or refusal.left_over:
         return False
     return refusal.reason in queueing_hints.HELPED_BY_QUEUES
+
+
+def _differs(known: object, said: object) -> bool:
+    """Return whether a merge patch would change what is known."""
+    if isinstance(known, Mapping) and isinstance(said, Mapping):
+        return any(_differs(known.get(key), value) for key, value in said.items())
+    return known != said
 
 
 def _of_others(refusal: Refused) -> str:

@@ -16,6 +16,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | elastic_surplus | which surplus of elastic gangs may be evicted, in which steps     |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
 | terminating     | pods that leave their nodes, and victims that will               |
+| checkpoints     | what gangs have saved, and which of them are asked to            |
 | evictions       | which gangs of queues were evicted, how often and for which      |
 | victims         | evictions that are decided, before the API server shows them     |
 | nominator       | waiting pods that room is reserved for, and assumed nominations  |

@@ -5,6 +5,7 @@ status reads it; all on one event loop, so nothing here needs a lock.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
@@ -27,7 +28,7 @@ from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Ru
 from gang_scheduler.state.evictions import EvictionRecords
 from gang_scheduler.state.failed_nodes import FailedNodes
 from gang_scheduler.state.foreign_members import ForeignMembers
-from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS, GangQueue
 from gang_scheduler.state.gangs.train_jobs import TrainJobs
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominator
@@ -78,6 +79,7 @@ class Cache:
         failure_rules: FailureRules = failed_nodes.DEFAULT_RULES,
         manage_rules: ManageRules = workloads.DEFAULT_RULES,
         train_jobs: bool = True,
+        most_checkpoints: int = MOST_CHECKPOINTS,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
@@ -94,7 +96,9 @@ class Cache:
                 naming_rules,
             ),
             reservation_settings=reservation_settings,
+            most_checkpoints=most_checkpoints,
         )
+        self.checkpoints = self.gang_queue.checkpoints
         self._running_gangs = RunningGangs(
             self.gang_queue.infos, self.gang_queue.queues, rules.max_min_runtime_seconds
         )
@@ -215,6 +219,7 @@ class Cache:
         self.settle_failed_nodes(now)
         self.suspended.settle()
         self._note(self.pod_store.enrich_stale())
+        self.checkpoints.take_in(now)
         self.gang_queue.matches_came(self.selector_matches.take_helped())
         self.gang_queue.take_in_queues()
         state = self.queue_state(now)
@@ -264,7 +269,7 @@ class Cache:
         Whatever a cycle would look at; `now` is in seconds.
         """
         infos, ranked = self.gang_queue.infos, self.gang_queue.ranked()
-        bound_pods = self.evictable_pods.bound_pods(infos, self.pods, now, ranked)
+        bound_pods = self._with_saves(self.evictable_pods.bound_pods(infos, self.pods, now, ranked))
         charged = self.queue_usage.charged()
         return self._running_gangs.put_in(bound_pods, charged, now, enforcing=False)
 
@@ -331,7 +336,8 @@ class Cache:
         evictable, infos = self.evictable_pods, self.gang_queue.infos
         ranked = self.gang_queue.ranked()
         if queues is None:
-            return evictable.bound_pods_for(groups, infos, self.pods, now, ranked)
+            found = evictable.bound_pods_for(groups, infos, self.pods, now, ranked)
+            return None if found is None else self._with_saves(found)
         promising = self.gang_queue.reservations.wanted(groups, now)
         enforcing = self.gang_queue.reservations.settings.enforce_backfill
         bound_pods: BoundPods | None
@@ -348,7 +354,13 @@ class Cache:
         if bound_pods is None:
             return None
         charged, ends_as_of = self.queue_usage.charged(), now if promising else None
+        bound_pods = self._with_saves(bound_pods)
         return self._running_gangs.put_in(bound_pods, charged, ends_as_of, enforcing=enforcing)
+
+    def _with_saves(self, bound_pods: BoundPods) -> BoundPods:
+        """Return bound pods with when their gangs last saved their work."""
+        saved_at = self.checkpoints.all_saved_at()
+        return replace(bound_pods, saved_at=saved_at) if saved_at else bound_pods
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]

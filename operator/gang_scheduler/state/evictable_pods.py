@@ -41,7 +41,8 @@ class Rules:
     times that gangs ask for count up to `max_min_runtime_seconds`. A victim that has not terminated
     `victim_timeout_seconds` after its grace period is stuck. `unprotected_jobs`: also pods of Jobs
     may be evicted that this could end for good. `yield_memory_seconds` is how long it counts that a
-    gang of a queue was evicted for another one.
+    gang of a queue was evicted for another one. Of the work of a pod only that of the last
+    `lost_work_cap_seconds` counts.
     """
 
     preemption: bool = True
@@ -52,6 +53,7 @@ class Rules:
     victim_timeout_seconds: int = 300
     unprotected_jobs: bool = True
     yield_memory_seconds: int = 86_400
+    lost_work_cap_seconds: int = 86_400
 
 
 DEFAULT_RULES: Final = Rules()
@@ -205,6 +207,7 @@ class EvictablePods:
             allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
             leaving=self.leaving.bound_pods(now),
             steps=steps,
+            counts_since=now - self.rules.lost_work_cap_seconds,
         )
 
     def _elastic(

@@ -6,6 +6,7 @@ from typing import Final
 from prometheus_client import REGISTRY
 
 from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.model.checkpoints import Outcome as CheckpointOutcome
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.telemetry.family import FOLDED, Counter, Gauge, Histogram, Metric
@@ -194,6 +195,14 @@ EVICTIONS_REPEATED = Counter(
     "pgs_evictions_repeated_total",
     "Gangs that were evicted for a gang of a queue once more, having been evicted before.",
     QUEUE,
+)
+CHECKPOINT_SAVES = Counter(
+    "training_checkpoint_saves_total",
+    "Checkpoints of gangs, by queue, by why they were made and what came of it.",
+    QUEUE,
+    Label("reason", _one_of("eviction", "own")),
+    Label("status", Closed(tuple(each.value for each in CheckpointOutcome))),
+    note="`eviction`: the gang was asked, since it is to be evicted; `own`: it was not.",
 )
 PREEMPTIONS = Counter(
     "pgs_preemptions_total",

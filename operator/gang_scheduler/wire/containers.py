@@ -38,9 +38,27 @@ class Container(Wire, frozen=True):
     volume_mounts: list[VolumeMount] = field(default_factory=list)
 
 
+class Terminated(Wire, frozen=True):
+    """`status.containerStatuses[].state.terminated`."""
+
+    message: str = ""
+    finished_at: str = ""
+
+
+class ContainerState(Wire, frozen=True):
+    """`status.containerStatuses[].state` and `lastState`."""
+
+    terminated: Terminated | None = None
+
+
+NO_STATE = ContainerState()
+
+
 class ContainerStatus(Wire, frozen=True):
-    """`status.containerStatuses[]`: what the kubelet has allocated during an in-place resize."""
+    """`status.containerStatuses[]`: how it ended, and what the kubelet allocated in a resize."""
 
     name: str = ""
+    state: ContainerState = NO_STATE
+    last_state: ContainerState = NO_STATE
     resources: ResourceRequirements | None = None
     allocated_resources: Quantities = field(default_factory=dict)

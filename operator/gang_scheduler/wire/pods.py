@@ -50,6 +50,7 @@ class PodSpec(Wire, frozen=True):
     scheduling_group: SchedulingGroup = SchedulingGroup()
     active_deadline_seconds: int | None = None
     host_network: bool = False
+    termination_grace_period_seconds: int | None = None
     host_users: bool | None = None
 
 
@@ -59,6 +60,7 @@ class PodStatus(Wire, frozen=True):
     phase: PodPhase = PodPhase.PENDING
     nominated_node_name: str = ""
     start_time: str = ""
+    pod_ip: str = field(default="", name="podIP")
     conditions: list[Condition] = field(default_factory=list)
     container_statuses: list[ContainerStatus] = field(default_factory=list)
     init_container_statuses: list[ContainerStatus] = field(default_factory=list)

@@ -84,6 +84,7 @@ def test_a_manifest_has_the_names_and_forms_of_kubernetes() -> None:
             "succeeded": 0,
             "failed": 0,
             "scheduleStartTime": "2026-01-02T12:00:00Z",
+            "checkpoints": [],
             "conditions": [],
         },
     }

@@ -68,22 +68,34 @@ class FakeApi:
                 raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
             return str(found.get("spec", {}).get("nodeName", ""))
 
-    async def delete_pod(self, pod: PodRef) -> None:
-        """Delete the pod, if it still has this uid, with its own grace period."""
-        async with self._call("delete_pod", pod.namespace, pod.name, {"uid": pod.uid}):
+    async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period or with this one."""
+        seen = {"uid": pod.uid, "grace_seconds": grace_seconds}
+        async with self._call("delete_pod", pod.namespace, pod.name, seen):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
             require_uid(found, pod.uid)
             self.cluster.delete(PODS, pod.namespace, pod.name)
 
-    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+    async def evict(
+        self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
+    ) -> None:
         """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
-        seen = {"uid": pod.uid, "dry_run": dry_run}
+        seen = {"uid": pod.uid, "dry_run": dry_run, "grace_seconds": grace_seconds}
         async with self._call("evict", pod.namespace, pod.name, seen):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
             require_uid(found, pod.uid)
             self._charge_budgets(found, dry_run=dry_run)
             if not dry_run:
                 self.cluster.delete(PODS, pod.namespace, pod.name)
+
+    async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
+        """Set annotations of a pod, and remove those that are None. REFUSED for another uid."""
+        seen = {"uid": pod.uid, "annotations": dict(annotations)}
+        async with self._call("annotate_pod", pod.namespace, pod.name, seen):
+            with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
+                require_same(found, pod)
+                patch = {"annotations": dict(annotations)}
+                found["metadata"] = merge(found["metadata"], patch)
 
     async def nominate(self, pod: PodRef, node: str) -> None:
         """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""

@@ -9,6 +9,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
 from gang_scheduler.decode import durations, fields, keys
+from gang_scheduler.decode.checkpoints import policies, reports
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs import (
@@ -22,6 +23,7 @@ from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes.specs import FieldsUnsupported, InvalidInput
+from gang_scheduler.model.checkpoints import CheckpointPolicy, Checkpoints, Save
 from gang_scheduler.model.evictions import Evictions, RunTime
 from gang_scheduler.model.gangs import Elastic, Role
 from gang_scheduler.model.network.topology_request import TopologyRequest
@@ -55,8 +57,10 @@ class GangSpec:
     `completions`, the succeeded ones are not needed any more; `finished`: none is.
     `topology_request` is the request of the whole gang. `disrupted_whole`: if one member is
     evicted, all are. `queue_request` is what the object says of the gang's queue, `run_time` how
-    long its members run. `made_for` is what the gang of the workload would be called whose
-    controller made the object. `status` is what the object has now; from it are `was_scheduled`,
+    long its members run, and `checkpoint` how the gang saves its work. `saved` is what the object
+    reports of that, and `checkpoints` what its status remembers. `made_for` is what the gang of the
+    workload would be called whose controller made the object. `status` is what the object has now;
+    from it are `was_scheduled`,
     `evictions`, when the gang last changed its size, to how many workers, by how many and why
     (`scaled`), until when the gang was let pass and by which other gang (`backfilled`), and in
     seconds since the epoch `scheduled_at`, `quorum_since`, and since when it has a reservation or
@@ -83,12 +87,15 @@ class GangSpec:
     disrupted_whole: bool = False
     queue_request: QueueRequest | None = None
     run_time: RunTime | None = None
+    checkpoint: CheckpointPolicy | None = None
     made_for: GangKey | None = None
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
     scheduled_at: int = field(default=0, compare=False)
     quorum_since: int | None = field(default=None, compare=False)
     evictions: Evictions | None = field(default=None, compare=False)
+    saved: Save | None = field(default=None, compare=False)
+    checkpoints: Checkpoints | None = field(default=None, compare=False)
     status: Mapping[str, Any] = field(default_factory=dict, compare=False)
     scaled: tuple[int, int, int, str] | None = field(default=None, compare=False)
     backfilled: tuple[int, GangName] | None = field(default=None, compare=False)
@@ -120,6 +127,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
         lasts = faults.read(lambda: durations.expected(metadata.labels, present), None)
         elastic = faults.read(lambda: elastic_annotation.elastic_of(present), None)
+        checkpoint = faults.read(lambda: policies.policy_of(present), None)
         not_read = (*keys.not_read(metadata.labels, present), *_other_mode(present))
         for each in not_read if faults else ():
             faults.add(each)
@@ -140,6 +148,8 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             topology_request=topology_request,
             queue_request=naming.request_of(metadata.labels, present),
             run_time=None if lasts is None else RunTime(expected=lasts),
+            checkpoint=checkpoint,
+            saved=reports.of_annotations(present, checkpoint),
             made_for=_controller_of(metadata),
             problem=_not_read(not_read),
             was_scheduled=_is_true(seen.status, "Scheduled"),
@@ -171,6 +181,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         min_runtime = faults.read(lambda: gang_annotations.min_runtime(metadata.annotations), 0)
         lasts = faults.read(lambda: durations.expected(metadata.labels, metadata.annotations), None)
         elastic = faults.read(lambda: elastic_annotation.elastic_of(metadata.annotations), None)
+        checkpoint = faults.read(lambda: policies.policy_of(metadata.annotations), None)
         constraints = spec.scheduling_constraints
         topology_request = faults.read(
             lambda: native_constraints.native_constraint(constraints), None
@@ -193,6 +204,8 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         disrupted_whole=_disrupts_all(spec.disruption_mode),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
         run_time=None if lasts is None else RunTime(expected=lasts),
+        checkpoint=checkpoint,
+        saved=reports.of_annotations(metadata.annotations, checkpoint),
         problem=_unsupported(unsupported) or _not_read(_other_mode(metadata.annotations)),
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
         scheduled_at=_since(seen.status, "PodGroupInitiallyScheduled"),
@@ -272,6 +285,16 @@ def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> Ga
     return replace(gang_spec, topology_request=topology_request)
 
 
+def with_checkpoint(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
+    """Return the gang spec with how the gang saves its work, or with the problem of that."""
+    try:
+        checkpoint = policies.policy_of(present)
+    except InvalidField as error:
+        return replace(gang_spec, problem=gang_spec.problem or _invalid(error))
+    saved = reports.of_annotations(present, checkpoint)
+    return replace(gang_spec, checkpoint=checkpoint, saved=saved)
+
+
 def with_elastic(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
     """Return the gang spec with the minimum and the pace of annotations, or with their problem."""
     try:
@@ -305,6 +328,7 @@ def _seen(body: Mapping[str, Any], source: str) -> GangSpec:
         generation=generation if isinstance(generation, int) else 0,
         created_at=_time(metadata.get("creationTimestamp")),
         evictions=evictions.read(status),
+        checkpoints=reports.of_status(status),
         status=status,
     )
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import durations, keys
+from gang_scheduler.decode.checkpoints import policies
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.keys import label_field
 from gang_scheduler.decode.pods.rank import Rank, index_of
@@ -54,9 +55,10 @@ def problem_of(
         rank or annotations.NETWORK_TOPOLOGY_INDEX not in metadata.annotations
     )
     queue = None if bound else naming.misplaced(metadata.labels, metadata.annotations)
-    lasting = durations.says(metadata.labels, metadata.annotations)
+    says_more = durations.says(metadata.labels, metadata.annotations)
+    says_more |= policies.says(metadata.annotations)
     of_gangs = is_alone and not _OF_GANGS.isdisjoint(metadata.annotations)
-    if not (is_unreadable or queue or lasting or of_gangs or _tells(metadata, is_alone=is_alone)):
+    if not (is_unreadable or queue or says_more or of_gangs or _tells(metadata, is_alone=is_alone)):
         return None
     found = [*_misspelt(metadata), *_unreadable(metadata, podset)]
     if annotations.ROLES in metadata.annotations and gang.source != gang_sources.ANNOTATION.name:
@@ -119,10 +121,14 @@ def _unreadable(metadata: Metadata, podset: PodSet | None) -> Iterator[_Fault]:
         yield _Fault(str(error))
     if podset is not None and podset.problem:
         yield _Fault(podset.problem)
-    try:
-        durations.expected(metadata.labels, metadata.annotations)
-    except InvalidField as error:
-        yield _Fault(str(error))
+    for read in (
+        lambda: durations.expected(metadata.labels, metadata.annotations),
+        lambda: policies.policy_of(metadata.annotations),
+    ):
+        try:
+            read()
+        except InvalidField as error:
+            yield _Fault(str(error))
 
 
 def _in_vain(metadata: Metadata) -> Iterator[_Fault]:

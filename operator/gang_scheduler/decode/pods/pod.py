@@ -6,12 +6,13 @@ from typing import Any
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import durations
+from gang_scheduler.decode.checkpoints import reports
 from gang_scheduler.decode.fields import read, timestamp
 from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods import faults, node_requirements, podsets, volumes
 from gang_scheduler.decode.pods.membership import Membership, job_of
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import GRACE_SECONDS, Pod
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.metadata import Metadata
 
@@ -80,6 +81,9 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         marked=_is_marked(source.status),
         started_at=timestamp(source.status.start_time, "status.startTime"),
         gone_by=timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
+        checkpoint=reports.of_pod(metadata.annotations, source.status.container_statuses),
+        address="" if spec.host_network else source.status.pod_ip,
+        grace_seconds=_grace_seconds(spec),
     )
 
 
@@ -116,6 +120,11 @@ def _is_marked(status: pod_wire.PodStatus) -> bool:
         and each.message.startswith((OUR_MARK, OUR_DRAIN) if each.message else "")
         for each in marks
     )
+
+
+def _grace_seconds(spec: pod_wire.PodSpec) -> int:
+    asked = spec.termination_grace_period_seconds
+    return GRACE_SECONDS if asked is None else max(0, asked)
 
 
 def _pinned(metadata: Metadata) -> bool:

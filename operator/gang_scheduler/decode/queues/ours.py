@@ -35,6 +35,7 @@ from gang_scheduler.model.queues import (
     RecentUsage,
     ReservationRules,
     ResourceGroup,
+    SavingRules,
     StopPolicy,
     Strategy,
 )
@@ -43,11 +44,7 @@ from gang_scheduler.wire.quantities import Quantities
 from gang_scheduler.wire.selectors import LabelSelector
 from gang_scheduler.wire.structs import Wire
 
-IDLE: Final = (
-    "preemption.gracePeriod",
-    "provisioningClass",
-    "checkpointTimeout",
-)
+IDLE: Final = ("provisioningClass",)
 """Fields of the spec that are kept for what this version does not do."""
 
 
@@ -100,6 +97,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         evictions=_evictions(spec.preemption or api.QueuePreemption()),
         aging=Aging(spec.aging.per_hour, spec.aging.max) if spec.aging else Aging(),
         reservations=_reservations(spec.backfill or api.Backfill()),
+        saving=_saving(spec),
     )
     status = body.get("status")
     return DeclaredQueue(
@@ -230,6 +228,14 @@ def _evictions(source: api.QueuePreemption) -> EvictionRules:
         may_lose_to=None if ours is None else frozenset(ours),
         fence=bool(source.fence),
         min_runtime=values.seconds(source.min_runtime),
+    )
+
+
+def _saving(spec: api.QueueSpec) -> SavingRules:
+    asked, grace = spec.checkpoint_timeout, (spec.preemption or api.QueuePreemption()).grace_period
+    return SavingRules(
+        timeout=None if asked is None else values.seconds(asked),
+        grace=None if grace is None else values.seconds(grace),
     )
 
 

@@ -10,7 +10,12 @@ from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import durations, fields
 from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_elastic, with_topology_request
+from gang_scheduler.decode.gangs.gang_specs import (
+    GangSpec,
+    with_checkpoint,
+    with_elastic,
+    with_topology_request,
+)
 from gang_scheduler.decode.pods.membership import Membership, PodsOfKind, job_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.workloads import job_failures, job_sets, misplaced_requests
@@ -81,6 +86,7 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     )
     of_template = source.spec.template.metadata.annotations
     spec = with_topology_request(spec, of_template)
+    spec = with_checkpoint(spec, source.metadata.annotations)
     spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
     # What is left of a Job may be less than its minimum.
     return (replace(spec, min_member=max(1, min(spec.min_member, left))),)

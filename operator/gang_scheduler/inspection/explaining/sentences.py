@@ -38,6 +38,7 @@ LEADS: Final = {
     Reason.WAITING_FOR_QUOTA: "It lacks quota",
     Reason.WAITING_FOR_TURN: "Other gangs come first",
     Reason.WAITING_FOR_CHECKS: "It waits for admission checks",
+    Reason.WAITING_FOR_CHECKPOINT: "It waits for others to save their work",
     Reason.ELASTIC_LIMIT: "It may not grow now",
     Reason.SCATTERED: "Its members are scattered",
     Reason.INTERNAL_ERROR: "The scheduler failed on it, which is a bug",

@@ -14,6 +14,14 @@ class PreemptionGivenUp(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class SavesAwaited(Cause):
+    """So many gangs that are to be evicted save their work first, until `until`, in seconds."""
+
+    gangs: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
 class StepFailed(Cause):
     """A write of a preemption failed for good: which one, for which pod, and the answer."""
 

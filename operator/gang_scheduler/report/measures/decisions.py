@@ -19,7 +19,6 @@ from gang_scheduler.report.measures.seen import job_type_of, queue_of
 from gang_scheduler.report.texts import elastic_texts
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.queues import running_gangs
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.metrics import BY_PRIORITY, DRAINED, NO_QUEUE
 
@@ -28,6 +27,7 @@ RESULTS: Final = {
     Reason.UNSCHEDULABLE: UNSCHEDULABLE,
     Reason.WAITING_FOR_VOLUMES: UNSCHEDULABLE,
     Reason.WAITING_FOR_VICTIMS: "waiting_for_victims",
+    Reason.WAITING_FOR_CHECKPOINT: "waiting_for_victims",
     Reason.QUEUE_STOPPED: QUOTA,
     Reason.ADMISSION_DENIED: QUOTA,
     Reason.QUOTA_EXCEEDED: QUOTA,
@@ -136,9 +136,9 @@ class Decisions:
     def _lose(self, key: GangKey, queue: str, pods: list[Pod]) -> None:
         """Count what is lost since the work was saved last, or since the pods began to run."""
         now, info = self._clock(), self._cache.gang_queue.infos.get(key)
-        spec = info.observed.spec if info is not None else None
-        saved_at = running_gangs.saved_at(spec.status) if spec is not None else 0
-        seconds = (now - max(pod.started_at, saved_at) for pod in pods if pod.started_at)
+        saved_at = self._cache.checkpoints.saved_at(key)
+        since = saved_at if saved_at <= now else 0
+        seconds = (now - max(pod.started_at, since) for pod in pods if pod.started_at)
         metrics.LOST_SECONDS.labels(queue).inc(sum(max(0, each) for each in seconds))
         if info is not None and elastic_texts.scaled_down(info, pods, ""):
             metrics.ELASTIC_CHANGES.labels(queue, DOWN, MODE).inc()

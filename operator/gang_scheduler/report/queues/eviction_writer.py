@@ -1,4 +1,4 @@
-"""Writes into PodGroups what their gangs yield to, before the first of their pods is deleted.
+"""Writes into PodGroups what their gangs yield to and have saved, before any pod is deleted.
 
 So a scheduler that crashes between the two forgets none of it. Nothing waits for long: if the API
 server does not take the write, the eviction goes on, and `status_writer` writes it with the rest of
@@ -16,6 +16,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.checkpoints import status as checkpoint_status
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
@@ -26,7 +27,7 @@ _GROUPS: Final = frozenset({POD_GROUPS.group, SCHED_PLUGINS_POD_GROUPS.group})
 
 
 class EvictionWriter:
-    """Writes what gangs yield to. Called by the evictor."""
+    """Writes what gangs yield to, and what they have saved. Called by the evictor."""
 
     def __init__(self, api: Api, cache: Cache, texts: EvictionTexts) -> None:
         self._api = api
@@ -34,7 +35,7 @@ class EvictionWriter:
         self._texts = texts
 
     async def write(self, keys: Collection[GangKey]) -> None:
-        """Write the evictions of gangs, all at once; return when all are written, or soon."""
+        """Write what gangs yield to and have saved; return when all is written, or soon."""
         with anyio.move_on_after(MOST_SECONDS):
             async with anyio.create_task_group() as writes:
                 for key in sorted(keys):
@@ -51,7 +52,9 @@ class EvictionWriter:
 
     async def _write(self, gvr: GVR, key: GangKey) -> None:
         with confined("report", str(key)):
-            status = {"evictions": self._texts.status_of(key)}
+            evictions = self._texts.status_of(key)
+            saved = checkpoint_status.status_of(self._cache.checkpoints.of(key), {})
+            status = {**saved, **({} if evictions is None else {"evictions": evictions})}
             try:
                 await self._api.patch_status(gvr, key.namespace, key.name, status)
             except ApiError as error:

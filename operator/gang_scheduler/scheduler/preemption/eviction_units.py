@@ -31,13 +31,11 @@ class Standing(NamedTuple):
     """How the eviction of a gang compares where there are queues.
 
     `lowest_class` is the lowest by which it may go, `share` what its queue borrows, none if the
-    queue is that of the preemptor. `saved_at` is when it last saved its work, in seconds, and
-    `name` the sort key of its name.
+    queue is that of the preemptor, and `name` the sort key of its name.
     """
 
     lowest_class: int = 0
     share: ShareRank = NO_SHARE
-    saved_at: int = 0
     name: tuple[object, ...] = ()
 
 
@@ -69,7 +67,8 @@ class EvictionUnit:
     that evictions could end for good, `lost_work` the run time in pod-seconds, `covered` the number
     of pods under one PodDisruptionBudget by that budget, and `overlapping` are the pods under
     several budgets. `lowest_class` and `share` are those of its standing. `numbers` are the pods of
-    each portion of the gang, all in one portion unless they are given.
+    each portion of the gang, all in one portion unless they are given. What the pods did before
+    `work_since` is not lost.
     """
 
     def __init__(
@@ -78,6 +77,7 @@ class EvictionUnit:
         now: int,
         standing: Standing = NO_STANDING,
         numbers: Mapping[Portion, int] | None = None,
+        work_since: int = 0,
     ) -> None:
         self.bound_pods = tuple(bound_pods)
         self.gang: GangKey = bound_pods[0].gang
@@ -87,8 +87,7 @@ class EvictionUnit:
         priorities = (each.priority for each in bound_pods if not each.pod.marked)
         self.highest_priority = max(priorities, default=NOBODY)
         self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.marked)
-        saved_at = standing.saved_at
-        self.lost_work = sum([work_of(pod, now, saved_at) for pod in pods])
+        self.lost_work = sum([work_of(pod, now, work_since) for pod in pods])
         self.lowest_class = standing.lowest_class if pods else 0
         self.share = standing.share if pods else NO_SHARE
         under_budget = [each for each in bound_pods if each.budgets and not each.pod.marked]
@@ -118,11 +117,14 @@ class EvictionUnit:
         return self._usage
 
 
-def work_of(pod: Pod, now: int, saved_at: int = 0) -> int:
-    """Return the run time that is lost with a pod, in pod-seconds; times are in seconds."""
+def work_of(pod: Pod, now: int, since: int = 0) -> int:
+    """Return the run time that is lost with a pod, in pod-seconds; times are in seconds.
+
+    What it did before `since` is not lost.
+    """
     if not pod.started_at or pod.marked:
         return 0
-    return max(0, now - max(pod.started_at, saved_at if saved_at <= now else 0))
+    return max(0, now - max(pod.started_at, since))
 
 
 def of_surplus(unit: EvictionUnit) -> EvictionUnit:

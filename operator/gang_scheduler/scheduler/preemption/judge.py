@@ -56,7 +56,7 @@ class Judge:
     def _standing(self, held: Held) -> Standing:
         own = held.ref == self.rights.claim.ref
         share = NO_SHARE if own else self._share(held)
-        return Standing(min(self.rights.possible(held)), share, held.known.saved_at, held.name)
+        return Standing(min(self.rights.possible(held)), share, held.name)
 
     def _share(self, held: Held) -> ShareRank:
         """Return what the queue of a gang borrows before any plan, as it is compared."""

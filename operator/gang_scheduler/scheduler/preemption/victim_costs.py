@@ -4,6 +4,7 @@ A gang that would fall below its minMember is evicted as a whole, and costs as a
 left of it would only hold GPUs without progress. Surplus of an elastic gang is evicted by itself.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -80,6 +81,7 @@ class VictimCosts:
         self._below = below
         self._standings = standings
         self._now = now
+        self._work_since = functools.partial(bound_pods.work_since, now=now)
         self.steps = SurplusSteps(bound_pods, lambda each: _may_go(each, below))
         self._by_role = bound_pods.surplus_by_role.keys() - bound_pods.steps.keys()
         self._surplus: dict[Portion, int] = dict(bound_pods.surplus.items())
@@ -194,8 +196,7 @@ class VictimCosts:
 
     def work(self, bound_pod: BoundPod) -> int:
         """Return the run time that is lost with a pod, in pod-seconds."""
-        standing = self._standings.get(bound_pod.gang, NO_STANDING)
-        return work_of(bound_pod.pod, self._now, standing.saved_at)
+        return work_of(bound_pod.pod, self._now, self._work_since(bound_pod.gang))
 
     def is_beyond(self, bound_pod: BoundPod) -> bool:
         """Return whether a budget allows no eviction of a pod, whatever the other victims are."""
@@ -232,10 +233,11 @@ class VictimCosts:
         """Return bound pods of one gang as one eviction unit."""
         first = next(iter(bound_pods))
         numbers = self.numbers(bound_pods) if first.gang in self._by_role else None
+        standing = self._standings[first.gang] if self._standings else NO_STANDING
+        since = self._work_since(first.gang)
+        unit = EvictionUnit(tuple(bound_pods), self._now, standing, numbers, since)
         if not self._standings:
-            return EvictionUnit(tuple(bound_pods), self._now, numbers=numbers)
-        standing = self._standings[first.gang]
-        unit = EvictionUnit(tuple(bound_pods), self._now, standing, numbers)
+            return unit
         return unit if self.is_broken(unit.numbers) else of_surplus(unit)
 
     def cost_of(self, bound_pod: BoundPod) -> Cost:

@@ -8,6 +8,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.admission import DelaysReserved
 from gang_scheduler.model.causes.members import CoolingDown
+from gang_scheduler.model.causes.preemption import SavesAwaited
 from gang_scheduler.model.evictions import Backfilled, RunTime
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
@@ -16,6 +17,7 @@ from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.model.virtual_pods import VirtualPods
+from gang_scheduler.state.checkpoints.records import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.failed_jobs import FailedJobs
@@ -26,13 +28,16 @@ from gang_scheduler.state.gangs.made_for import MadeFor
 from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import TRIED_WITH_NODES, QueueingHints
+from gang_scheduler.state.gangs.records.preemption import MAKING_ROOM
 from gang_scheduler.state.queues import reservations
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations, ReservationSettings
 
-WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
+MOST_CHECKPOINTS = 5
+"""How many saves of a gang are remembered where the settings do not say it."""
+WITH_BACKOFF = MAKING_ROOM | {Reason.UNSCHEDULABLE, Reason.INTERNAL_ERROR}
 """What only time may change, too: then a gang is tried again after a backoff."""
 
 
@@ -53,6 +58,7 @@ class GangQueue:
         queue_names: QueueNames | None = None,
         *,
         reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
+        most_checkpoints: int = MOST_CHECKPOINTS,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.infos: dict[GangKey, GangInfo] = {}
@@ -86,6 +92,7 @@ class GangQueue:
         )
         self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)
         self.reservations = Reservations(self.infos, reservation_settings)
+        self.checkpoints = CheckpointRecords(self.infos, self.changed, most_checkpoints)
         self._queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
         self.waiting = self._queueing_hints.waiting
         """How many gangs wait, by reason."""
@@ -108,6 +115,7 @@ class GangQueue:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
         self.misplaced_requests.upsert_member(key, pod)
+        self.checkpoints.seen_on_pod(key, pod)
         if pod.job_uid:
             self.queues.workloads.upsert_member(key, pod)
             self.queues.run_times.upsert_member(key, pod)
@@ -129,6 +137,7 @@ class GangQueue:
         pod = info.observed.delete_member(uid) if info is not None else None
         if pod is not None:
             self.misplaced_requests.delete_member(key, pod)
+            self.checkpoints.forget_source(uid)
             self._touched(key)
 
     def upsert_virtual(
@@ -383,6 +392,7 @@ class GangQueue:
         `soon`: the same try may succeed without those that were tried before it.
         """
         info = self._info(refusal.gang.key)
+        refusal = info.preemptor.shown(refusal)
         deadline = self.deadline(info)
         late = deadline is not None and now >= deadline
         if info.verdict.is_news(refusal, late=late):
@@ -393,7 +403,7 @@ class GangQueue:
         if refusal.reason not in TRIED_WITH_NODES:
             # What follows from the nodes is kept with it, and they may be others by the next try.
             self._grouping.release([info.key])
-        if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
+        if refusal.reason not in MAKING_ROOM:
             info.preemptor.end()
             info.passes = None
         overrun = self.reservations.first_overrun(info.key, now)
@@ -526,6 +536,16 @@ class GangQueue:
             self._info(key).preemptor.begin(now, victims, domain)
             self.changed.add(key)
 
+    def saving(self, keys: Iterable[GangKey], awaited: SavesAwaited | None) -> None:
+        """Note that these gangs wait until others have saved their work; None: no longer."""
+        for key in self.infos.keys() & set(keys):
+            info = self.infos[key]
+            info.preemptor.await_saves(awaited)
+            refusal = info.verdict.refusal
+            if refusal is not None and refusal.reason in MAKING_ROOM:
+                self._queueing_hints.note(info, info.preemptor.shown(refusal))
+            self.changed.add(key)
+
     def preemption_over(self, keys: Iterable[GangKey]) -> None:
         """Note that the preemption for these gangs was given up; they are to be tried again."""
         for key in self.infos.keys() & set(keys):
@@ -561,6 +581,7 @@ class GangQueue:
     def _spec(self, gang_spec: GangSpec) -> None:
         info = self._info(gang_spec.key)
         before = info.observed.upsert_spec(gang_spec)
+        self.checkpoints.seen_on_object(gang_spec)
         if gang_spec.evictions is not None:
             self.evicted.add(gang_spec.key)
         if info.observed.may_rank_apart:
@@ -583,6 +604,7 @@ class GangQueue:
 
     def _unsaid(self, key: GangKey, uid: str) -> None:
         info = self.infos.get(key)
+        self.checkpoints.forget_source(uid)
         if info is not None and info.observed.delete_spec(uid):
             self._touched(key)
             self._give_roles(key)
@@ -628,6 +650,7 @@ class GangQueue:
         self._queueing_hints.forget(self.infos.pop(key))
         self._retries.forget(key)
         self.reservations.forget(key)
+        self.checkpoints.forget(key)
         self.queues.forget(key)
         self.quota_waits.forget(key)
         self._made_for.forget(key)

@@ -13,7 +13,12 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.records.observed import NO_SPEC
 
 PLACEABLE = frozenset(
-    {Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES}
+    {
+        Reason.UNSCHEDULABLE,
+        Reason.WAITING_FOR_VICTIMS,
+        Reason.WAITING_FOR_CHECKPOINT,
+        Reason.WAITING_FOR_VOLUMES,
+    }
 )
 
 

@@ -20,7 +20,12 @@ from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations
 
 HELPED_BY_NODES: Final = frozenset(
-    {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
+    {
+        Reason.UNSCHEDULABLE,
+        Reason.UNKNOWN_LAYER,
+        Reason.WAITING_FOR_VICTIMS,
+        Reason.WAITING_FOR_CHECKPOINT,
+    }
 )
 """What may be so no more when room is freed or a node changes: labels make layers, too."""
 TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL

@@ -19,6 +19,7 @@ from gang_scheduler.model.queues import (
     QueueRef,
     QueueSet,
     RecentUsage,
+    SavingRules,
 )
 
 
@@ -85,10 +86,22 @@ class DeclaredQueues:
 
     def editions(self, ref: QueueRef) -> Iterator[tuple[str, int]]:
         """Yield the uid and the generation of a queue and of all above it that are declared."""
+        return ((each.uid, each.generation) for each in self._upwards(ref))
+
+    def saving(self, ref: QueueRef | None) -> SavingRules:
+        """Return what gangs of a queue get to save their work, by it or the nearest above it."""
+        found = [each.queue.saving for each in self._upwards(ref)] if ref is not None else []
+        return SavingRules(
+            timeout=next((each.timeout for each in found if each.timeout is not None), None),
+            grace=next((each.grace for each in found if each.grace is not None), None),
+        )
+
+    def _upwards(self, ref: QueueRef) -> Iterator[DeclaredQueue]:
+        """Yield a queue and all above it that are declared."""
         seen: set[QueueRef] = set()
         while (declared := self.declared.get(self._uids.get(ref, ""))) and ref not in seen:
             seen.add(ref)
-            yield declared.uid, declared.generation
+            yield declared
             ref = declared.queue.parent or ref
 
     def uids(self, kinds: Collection[QueueKind]) -> Collection[str]:

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang
@@ -126,7 +124,6 @@ def _lasting(
         started_at=min(map(_began, pods)),
         min_runtime=min(spec.options.min_runtime_seconds, most),
         class_priority=resolved.class_priority if resolved is not None else None,
-        saved_at=saved_at(spec.status),
     )
 
 
@@ -150,13 +147,3 @@ def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled
 def _began(pod: Pod) -> int:
     # The kubelet writes the start time. Until then the time of the binding is the best guess.
     return int(pod.started_at or pod.scheduled_at or pod.created_at)
-
-
-def saved_at(status: Mapping[str, object]) -> int:
-    """Return when the gang last saved its work, in seconds; 0 if it never did."""
-    checkpoint = status.get("checkpoint")
-    done_at = checkpoint.get("doneAt") if isinstance(checkpoint, Mapping) else None
-    try:
-        return fields.timestamp(done_at) if isinstance(done_at, str) else 0
-    except InvalidField:
-        return 0

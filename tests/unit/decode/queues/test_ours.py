@@ -26,6 +26,7 @@ from gang_scheduler.model.queues import (
     RecentUsage,
     ReservationRules,
     ResourceGroup,
+    SavingRules,
     StopPolicy,
     Strategy,
 )
@@ -277,12 +278,14 @@ def test_vetoes_protect_the_gangs_of_a_queue() -> None:
 
 
 def test_fields_without_effect_are_noted() -> None:
-    spec: dict[str, Any] = {"preemption": {"gracePeriod": "1m"}, "provisioningClass": "x"}
+    assert ("spec.provisioningClass has no effect yet",) == read(provisioningClass="x").notes
 
-    assert (
-        "spec.preemption.gracePeriod has no effect yet",
-        "spec.provisioningClass has no effect yet",
-    ) == read(**spec).notes
+
+def test_what_gangs_get_to_save_their_work() -> None:
+    spec: dict[str, Any] = {"preemption": {"gracePeriod": "1m30s"}, "checkpointTimeout": "2m"}
+
+    assert SavingRules(timeout=120, grace=90) == read(**spec).queue.saving
+    assert SavingRules() == read(preemption={"fence": True}).queue.saving
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_fields_without_effect_are_told_once_and_again_when_they_are_others() ->
 
     notes.tell()
     notes.tell()
-    declared["u"] = queue(preemption={"gracePeriod": "1m"})
+    declared["u"] = queue(borrowing={"maxBorrowRatio": 2})
     notes.tell()
     declared["u"] = queue()
     notes.tell()
@@ -43,7 +43,10 @@ def test_fields_without_effect_are_told_once_and_again_when_they_are_others() ->
     about = About("py-gang-scheduler.io/v1alpha1", "Queue", "", "a", "u")
     assert [
         (about, "WithoutEffect", "spec.provisioningClass has no effect yet"),
-        (about, "WithoutEffect", "spec.preemption.gracePeriod has no effect yet"),
+        (
+            *(about, "WithoutEffect"),
+            "spec.borrowing.maxBorrowRatio has no effect while spec.borrowing.enabled is not true",
+        ),
     ] == events.all
 
 

@@ -63,6 +63,7 @@ from gang_scheduler.model.causes.preemption import (
     NominationTaken,
     NominationUnused,
     PreemptionGivenUp,
+    SavesAwaited,
     StepFailed,
 )
 from gang_scheduler.model.causes.queues import (
@@ -340,6 +341,10 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         PreemptionGivenUp(MemberGone("default/a-0")),
         "preemption: given up, pod default/a-0 is gone",
+    ),
+    (
+        SavesAwaited(2, 1_767_268_800),
+        "2 gangs that make room for it may save their work until 2026-01-01T12:00:00Z",
     ),
     (StepFailed("mark", "default/x", "403: no"), "mark default/x: 403: no"),
     (MemberGone("default/a-0"), "pod default/a-0 is gone"),

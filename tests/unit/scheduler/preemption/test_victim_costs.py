@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
+from gang_scheduler.scheduler.preemption.eviction_units import NOBODY, Standing
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from support.builders import bound_pod, bound_pods, gang_key
 
@@ -309,3 +311,33 @@ def test_victims_of_a_role_use_up_its_surplus_alone() -> None:
     found.leave([first])
     assert [0, 1] == [found.surplus_of(second), found.surplus_of(workers[1])]
     assert found.has_surplus(gang_key("g"))
+
+
+# Lost work.
+
+
+def work_lost(saved_at: int = 0, counts_since: int = 0, *, queues: bool = False) -> int:
+    """Return what is lost with two pods that have run for 100 s."""
+    those = of_gang("g", 2, started_at=NOW - 100)
+    found = replace(
+        bound_pods(*those), saved_at={gang_key("g"): saved_at}, counts_since=counts_since
+    )
+    standings = {gang_key("g"): Standing()} if queues else {}
+    costs = VictimCosts(found, 9, NOW, standings)
+    assert costs.cost(victims(those)).lost_work == sum(map(costs.work, those))
+    return costs.cost(victims(those)).lost_work
+
+
+@pytest.mark.parametrize("queues", [False, True])
+@pytest.mark.parametrize(
+    ("saved_at", "lost"),
+    [(0, 200), (NOW - 30, 60), (NOW, 0), (NOW - 500, 200), (NOW + 1, 200), (NOW + 10**9, 200)],
+)
+def test_work_counts_since_it_was_saved_last(saved_at: int, lost: int, *, queues: bool) -> None:
+    assert lost == work_lost(saved_at, queues=queues)
+
+
+def test_work_counts_up_to_a_bound() -> None:
+    assert 80 == work_lost(counts_since=NOW - 40)
+    assert 40 == work_lost(NOW - 20, counts_since=NOW - 40)
+    assert 80 == work_lost(NOW - 60, counts_since=NOW - 40)

@@ -3,16 +3,19 @@
 from collections.abc import Mapping
 from typing import Final
 
+from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.model.causes.preemption import (
     MemberGone,
     NodeFault,
     NominationLost,
     NominationTaken,
     NominationUnused,
+    SavesAwaited,
     StepFailed,
 )
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.report.texts.causes.entries import Text, entry
+from gang_scheduler.report.texts.plurals import counted
 
 _NODE_FAULTS: Final = {
     NodeFault.GONE: "node {node} is gone",
@@ -22,6 +25,13 @@ _NODE_FAULTS: Final = {
 }
 TEXTS: Final[Mapping[type[Cause], Text]] = dict(
     (
+        entry(
+            SavesAwaited,
+            lambda it: (
+                f"{counted(it.gangs, 'gang')} that make room for it may save their work until "
+                f"{rfc3339(it.until)}"
+            ),
+        ),
         entry(StepFailed, lambda it: f"{it.step} {it.pod}: {it.answer}"),
         entry(MemberGone, lambda it: f"pod {it.pod} is gone"),
         entry(NominationLost, lambda it: _NODE_FAULTS[it.fault].format(node=it.node)),

@@ -55,6 +55,21 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         _SUBMITTER,
         "Use a Job with a [`podFailurePolicy`](preemption.md#jobs).",
     ),
+    "CheckpointRequested": passing(
+        "This gang is to be evicted, and was asked to [save its work](checkpoints.md) first."
+    ),
+    "CheckpointSaved": passing("The gang has saved its work: where, if it tells."),
+    "CheckpointTimedOut": Entry(
+        "The gang did not say in time that its work is saved, and is evicted all the same.",
+        _SUBMITTER,
+        "See whether the job [answers](checkpoints.md), and give it longer: "
+        "`py-gang-scheduler.io/checkpoint-timeout`.",
+    ),
+    "CheckpointFailed": Entry(
+        "The gang could not be asked to save its work, or answered that it cannot.",
+        _SUBMITTER,
+        "The note says why; see what the job must [answer](checkpoints.md).",
+    ),
     "Drained": Entry(
         "The gang was evicted because its queue has stopPolicy HoldAndDrain.",
         (Turn.QUEUE_ADMIN,),

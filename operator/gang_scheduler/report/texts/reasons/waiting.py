@@ -117,6 +117,11 @@ ENTRIES: Final[Mapping[Reason, Entry]] = {
         (Turn.PLATFORM,),
         "See whether the controller of the check runs, and what it says.",
     ),
+    Reason.WAITING_FOR_CHECKPOINT: passing(
+        "Room is made: gangs that are to be evicted [save their work](checkpoints.md) first.",
+        "Wait: they are evicted when they have saved it, or when their time is over. The message "
+        "says when that is.",
+    ),
     Reason.ELASTIC_LIMIT: passing(
         "An elastic gang has all the workers that it asks for, may grow again only later, or waits "
         "for as many workers as it grows by.",

@@ -4,11 +4,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from gang_scheduler.model.causes.preemption import SavesAwaited
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs.records.observed import Observed
 from gang_scheduler.state.gangs.records.version import Version
 
 MOST_ROUNDS: Final = 3
 """How many preemptions of a gang are remembered, and may be in ROUNDS_SECONDS."""
+
+
+MAKING_ROOM: Final = frozenset({Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_CHECKPOINT})
+"""Why a gang waits while room is made for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +30,17 @@ class Preempting:
 class Preemptor:
     """The preemptions for a gang: the one `under_way`, and when the last `rounds` of them began.
 
-    One is under way until the gang is bound or the preemption is given up. Times are in seconds
-    since the epoch.
+    One is under way until the gang is bound or the preemption is given up. `saves_awaited`: before
+    that, gangs save their work that are to be evicted. Times are in seconds since the epoch.
     """
 
-    __slots__ = ("_version", "rounds", "under_way")
+    __slots__ = ("_refusal", "_version", "rounds", "saves_awaited", "under_way")
 
     def __init__(self, version: Version) -> None:
         self.under_way: Preempting | None = None
         self.rounds: tuple[int, ...] = ()
+        self.saves_awaited: SavesAwaited | None = None
+        self._refusal: Refused | None = None
         self._version = version
 
     def begin(self, now: int, victims: Collection[str], domain: str) -> None:
@@ -42,11 +51,27 @@ class Preemptor:
 
     def end(self) -> bool:
         """Note that none is under way; return whether one was."""
+        self.saves_awaited = self._refusal = None
         was_under_way = self.under_way is not None
         if was_under_way:
             self.under_way = None
             self._version.changed()
         return was_under_way
+
+    def await_saves(self, awaited: SavesAwaited | None) -> None:
+        """Note that gangs save their work before they are evicted; None: no longer."""
+        self.saves_awaited = awaited
+
+    def shown(self, refusal: Refused) -> Refused:
+        """Return why the gang waits, as it is told: for what, while room is made."""
+        if refusal.reason is Reason.WAITING_FOR_VICTIMS:
+            self._refusal = refusal
+        elif refusal.reason is Reason.WAITING_FOR_CHECKPOINT:
+            refusal = self._refusal or refusal
+        if self.saves_awaited is None or refusal.reason is not Reason.WAITING_FOR_VICTIMS:
+            return refusal
+        reason = Reason.WAITING_FOR_CHECKPOINT
+        return Refused(refusal.gang, reason, refusal.pods, cause=self.saves_awaited)
 
 
 class Preempted:

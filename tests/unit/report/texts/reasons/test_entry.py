@@ -13,6 +13,7 @@ from gang_scheduler.model.causes.queues import Inactivity
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import gang_events, topology_status, topology_writer
+from gang_scheduler.report.checkpoints import announcer
 from gang_scheduler.report.pod_group_status import WARNINGS
 from gang_scheduler.report.texts import elastic_texts
 from gang_scheduler.report.texts.reasons import conditions, events, queues, waiting
@@ -108,9 +109,10 @@ def test_reasons_of_events_have_entries() -> None:
     named = {gang_events.WAITING_FOR_ROOM, "Preempting", "FailedScheduling"}
     of_queues = {"WithoutEffect", "UnknownName", "ReservationMade", "ReservationMoved"}
     warned = {each.value for each in WARNINGS} | {Reason.INVALID_SPEC.value}
+    checkpoints = {announcer.REQUESTED, *announcer.EVENTS.values()}
     scaled = {elastic_texts.SCALED_UP, elastic_texts.SCALED_DOWN}
     topologies = set(topology_writer.WORTH_AN_EVENT)
-    others = named | of_queues | warned | scaled | topologies | {"WaitingForVolumes"}
+    others = named | of_queues | warned | scaled | topologies | checkpoints | {"WaitingForVolumes"}
 
     assert written | others == events.ENTRIES.keys()
 

@@ -132,6 +132,7 @@ def test_gangs_that_other_trees_may_help_are_tried_when_the_trees_change(reason:
         Reason.INVALID_SPEC,
         Reason.UNSCHEDULABLE,
         Reason.WAITING_FOR_VICTIMS,
+        Reason.WAITING_FOR_CHECKPOINT,
     )
     assert (["a"] if reason in helped else []) == due(gang_queue)
 

@@ -1,0 +1,78 @@
+"""HTTP to pods: one request a connection, to an IP, over as few features as that needs.
+
+What answers is not trusted. So nothing is followed, resolved, unpacked or kept, and no more is read
+than an answer may have.
+"""
+
+import asyncio
+import contextlib
+from typing import Final
+
+import anyio
+
+from gang_scheduler.client.http import Answer, BrokenError
+from gang_scheduler.client.http1.answers import AnswerReader
+from gang_scheduler.client.pod_port import PodAnswer, PodRequest
+
+SECONDS: Final = 5.0
+"""How long one request may take, from the connection to the end of the answer."""
+LONGEST_BODY: Final = 4096
+LONGEST_ANSWER: Final = LONGEST_BODY + 4096
+"""What is read of an answer with its headers, in bytes. A longer one is none."""
+REQUEST_ID: Final = "Checkpoint-Request-Id"
+
+
+class PodHttpClient:
+    """Asks pods. Keeps nothing between two requests."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+
+    async def ask(self, request: PodRequest) -> PodAnswer:
+        """Return the answer. Raises OSError if none comes in time, or none that is one."""
+        with anyio.fail_after(self._seconds):
+            reader, writer = await asyncio.open_connection(request.host, request.port)
+            try:
+                writer.write(_bytes_of(request))
+                await writer.drain()
+                answer = await _answer(reader)
+            finally:
+                # At once: what it may still want to send is not waited for.
+                writer.transport.abort()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+        if len(answer.body) > LONGEST_BODY:
+            raise BrokenError("the answer is too long")
+        return PodAnswer(answer.status, answer.body)
+
+
+async def _answer(reader: asyncio.StreamReader) -> Answer:
+    """Read no more than an answer may have. Raises OSError for what is longer, or none."""
+    parser, left = AnswerReader(), LONGEST_ANSWER
+    while received := await reader.read(left):
+        left -= len(received)
+        answer = parser.feed(received)
+        if answer is not None:
+            return answer
+        if left <= 0:
+            raise BrokenError("the answer is too long")
+    answer = parser.end()
+    if answer is None:
+        raise BrokenError("the connection was closed before an answer was whole")
+    return answer
+
+
+def _bytes_of(request: PodRequest) -> bytes:
+    host = f"[{request.host}]" if ":" in request.host else request.host
+    lines = [
+        f"{request.method} {request.path} HTTP/1.1",
+        f"Host: {host}:{request.port}",
+        "Accept: application/json",
+        "Connection: close",
+        "User-Agent: py-gang-scheduler",
+        f"{REQUEST_ID}: {request.id}",
+    ]
+    if request.body is not None:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(request.body)}"]
+    head = "".join(f"{line}\r\n" for line in lines)
+    return f"{head}\r\n".encode("ascii") + (request.body or b"")

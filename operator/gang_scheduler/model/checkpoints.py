@@ -1,0 +1,132 @@
+"""How gangs save their work before they are evicted, and what is known of what they saved.
+
+All times are in seconds since the epoch.
+"""
+
+import enum
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+LONGEST_PATH: Final = 1024
+"""How many characters the name of a checkpoint may have."""
+GREATEST_STEP: Final = 2**53 - 1
+"""The last step that every reader of JSON takes for a whole number."""
+
+
+class CheckpointMode(enum.StrEnum):
+    """How a gang is told to save its work."""
+
+    SIGNAL = "Signal"
+    """By the deletion of its pods: the kubelet sends SIGTERM."""
+    ANNOTATION = "Annotation"
+    """By annotations of its members."""
+    HTTP = "HTTP"
+    """By a request to its first member."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointPolicy:
+    """What a gang says of it. `timeout_seconds` is None where the queue or the setting decides.
+
+    `port` and `path` are those of the requests in mode HTTP; port 0: none is said.
+    """
+
+    mode: CheckpointMode = CheckpointMode.SIGNAL
+    timeout_seconds: int | None = None
+    port: int = 0
+    path: str = "/"
+
+
+BY_SIGNAL: Final = CheckpointPolicy()
+"""That of gangs that say nothing."""
+
+
+class Request(NamedTuple):
+    """That a gang is asked to save its work: the id of the request, and since when it stands."""
+
+    id: str
+    at: int
+
+
+class Save(NamedTuple):
+    """Work that was saved, at `done_at`. `request_id` is "" where the gang was not asked.
+
+    `step` is None and `path` "" where the gang does not tell.
+    """
+
+    done_at: int
+    step: int | None = None
+    path: str = ""
+    request_id: str = ""
+
+    def is_like(self, other: "Save") -> bool:
+        """Return whether both are the same work, told by several members or at several times."""
+        tells = self.step is not None or bool(self.path)
+        return tells and (self.step, self.path) == (other.step, other.path)
+
+
+class Outcome(enum.StrEnum):
+    """What came of a request."""
+
+    SAVED = "Saved"
+    TIMED_OUT = "TimedOut"
+    FAILED = "Failed"
+    """The gang could not be asked, or said that it cannot save its work."""
+
+
+class Requested(NamedTuple):
+    """The last request to a gang. `outcome` is None while it is not answered."""
+
+    request: Request
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodCheckpoint:
+    """What a pod says of checkpoints. Pods that say nothing have none of these.
+
+    `policy` is what its template says, `request` the one that stands on it, and `save` what it
+    reports. `resume_count` is what its binding says: how often its gang went on from a checkpoint.
+    """
+
+    policy: CheckpointPolicy | None = None
+    request: Request | None = None
+    save: Save | None = None
+    resume_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """What is remembered of a gang: its `saves`, the newest first, and the last request.
+
+    `resume_count` is how often it was bound to go on from one of these.
+    """
+
+    saves: tuple[Save, ...] = ()
+    requested: Requested | None = None
+    resume_count: int = 0
+
+    @property
+    def last(self) -> Save | None:
+        """The newest save."""
+        return self.saves[0] if self.saves else None
+
+
+NO_CHECKPOINTS: Final = Checkpoints()
+
+
+class News(NamedTuple):
+    """What users should be told: that a gang was asked (no outcome), or what came of it.
+
+    `save` is what it saved, if that is what it is about. `by` is the gang that room is made for, as
+    the namespace may know it, and `seconds` how long the gang may take; "" and 0 of a gang that
+    was not asked. `why` is what went wrong, where it did. `evicted`: it is to be
+    evicted.
+    """
+
+    outcome: Outcome | None
+    save: Save | None = None
+    by: str = ""
+    seconds: int = 0
+    why: str = ""
+    evicted: bool = True

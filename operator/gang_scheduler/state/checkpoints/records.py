@@ -1,0 +1,273 @@
+"""The checkpoints of all gangs.
+
+Plain synchronous code, a part of the cache. What is reported is only noted as it is seen: when it
+counts depends on the time, which `take_in` brings.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.checkpoints import (
+    BY_SIGNAL,
+    NO_CHECKPOINTS,
+    CheckpointPolicy,
+    Checkpoints,
+    News,
+    Outcome,
+    Request,
+    Requested,
+    Save,
+)
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.gang_info import GangInfo
+
+SKEW_SECONDS: Final = 60
+"""By how much the clock of a gang may be ahead; a report from later than that is none."""
+MOST_NEWS: Final = 1000
+MOST_GONE: Final = 1000
+MOST_WITHDRAWN: Final = 1000
+
+
+class _Record(NamedTuple):
+    """What is known of the gang that an object of this uid describes; "": no object does."""
+
+    uid: str
+    checkpoints: Checkpoints
+
+
+class _Report(NamedTuple):
+    """What a pod or an object reports; `evicted`: since the pod is evicted."""
+
+    key: GangKey
+    save: Save
+    evicted: bool = False
+
+
+class CheckpointRecords:
+    """The saves of gangs, the newest first, and the requests that stand. Times are in seconds.
+
+    What happened here counts, and not what the object says, which may be older. `news` is what
+    users are to be told; `changed` gets the gangs whose status says something else by that.
+    """
+
+    def __init__(
+        self, infos: Mapping[GangKey, GangInfo], changed: set[GangKey], most: int = 5
+    ) -> None:
+        self.news: deque[tuple[GangKey, News]] = deque(maxlen=MOST_NEWS)
+        self._infos = infos
+        self._changed = changed
+        self._most = most
+        self._records: dict[GangKey, _Record] = {}
+        # The last request before the one that stands.
+        self._before: dict[GangKey, Requested | None] = {}
+        self._remembered: set[GangKey] = set()
+        # By the uid of what reports it: what is to be taken in, and what was taken in last.
+        self._reports: dict[str, _Report] = {}
+        self._taken: dict[str, Save] = {}
+        self._resumed: dict[GangKey, int] = {}
+        # Requests that this process withdrew: the pods in the cache may be older than that.
+        self._withdrawn: deque[str] = deque(maxlen=MOST_WITHDRAWN)
+
+    # What is seen.
+
+    def seen_on_pod(self, key: GangKey, pod: Pod) -> None:
+        """Note what a member says of checkpoints."""
+        said = pod.checkpoint
+        if said is None:
+            return
+        if said.save is not None and self._taken.get(pod.uid) != said.save:
+            self._reports[pod.uid] = _Report(key, said.save, pod.marked)
+        if said.resume_count and pod.node:
+            self._resumed[key] = max(said.resume_count, self._resumed.get(key, 0))
+
+    def seen_on_object(self, gang_spec: GangSpec) -> None:
+        """Note what an object reports of its gang, and that it remembers some."""
+        save = gang_spec.saved
+        if save is not None and self._taken.get(gang_spec.uid) != save:
+            self._reports[gang_spec.uid] = _Report(gang_spec.key, save)
+        if gang_spec.checkpoints is not None:
+            self._remembered.add(gang_spec.key)
+
+    def forget_source(self, uid: str) -> None:
+        """Forget what a pod said last: it is gone. What it had reported by then still counts."""
+        self._taken.pop(uid, None)
+
+    def forget(self, key: GangKey) -> None:
+        """Note that nothing is known of a gang any more: it may come back under its name."""
+        self._remembered.discard(key)
+        self._before.pop(key, None)
+        gone = [each for each in self._records if each not in self._infos]
+        for each in gone[: max(0, len(gone) - MOST_GONE)]:
+            del self._records[each]
+
+    def take_in(self, now: int) -> None:
+        """Take in what was reported since the last time."""
+        reports, self._reports = self._reports, {}
+        for uid, report in sorted(reports.items(), key=_when):
+            self._taken[uid] = report.save
+            self._report(report, now)
+        resumed, self._resumed = self._resumed, {}
+        for key, count in resumed.items():
+            found = self.of(key)
+            if count > found.resume_count:
+                self._put(key, replace(found, resume_count=count))
+
+    # What is known.
+
+    def of(self, key: GangKey) -> Checkpoints:
+        """Return what is known of a gang."""
+        record, info = self._records.get(key), self._infos.get(key)
+        if record is not None and record.uid == _uid(info):
+            return record.checkpoints
+        spec = info.observed.spec if info is not None else None
+        written = spec.checkpoints if spec is not None else None
+        if written is None:
+            return NO_CHECKPOINTS
+        stands = written.requested is not None and written.requested.outcome is None
+        # Only pods say that a request stands.
+        return replace(written, requested=None) if stands else written
+
+    def saved_at(self, key: GangKey) -> int:
+        """Return when a gang last saved its work, 0 if it never did."""
+        last = self.of(key).last
+        return last.done_at if last is not None else 0
+
+    def all_saved_at(self) -> dict[GangKey, int]:
+        """Return when gangs last saved their work, those that did. Linear in these."""
+        keys = self._records.keys() | self._remembered
+        found = ((key, self.saved_at(key)) for key in keys & self._infos.keys())
+        return {key: at for key, at in found if at}
+
+    def policy_of(self, key: GangKey) -> CheckpointPolicy:
+        """Return how a gang saves its work: its object says it, or else its oldest member."""
+        info = self._infos.get(key)
+        if info is None:
+            return BY_SIGNAL
+        spec = info.observed.spec
+        if spec is not None and spec.checkpoint is not None:
+            return spec.checkpoint
+        oldest_first = sorted(info.observed.living, key=lambda pod: (pod.created_at, pod.uid))
+        said = (pod.checkpoint.policy for pod in oldest_first if pod.checkpoint is not None)
+        return next((each for each in said if each is not None), BY_SIGNAL)
+
+    def standing(self, key: GangKey) -> Request | None:
+        """Return the request that a gang has time to answer: one of this process, or of pods."""
+        requested = self.of(key).requested
+        if requested is not None and requested.outcome is None:
+            return requested.request
+        info = self._infos.get(key)
+        bound = info.observed.with_node() if info is not None else ()
+        found = [each for pod in bound if (each := self.standing_on(pod)) is not None]
+        return max(found, key=lambda each: (each.at, each.id), default=None)
+
+    def standing_on(self, pod: Pod) -> Request | None:
+        """Return the request that stands on a pod, unless this process has withdrawn it."""
+        request = pod.checkpoint.request if pod.checkpoint is not None else None
+        return None if request is None or request.id in self._withdrawn else request
+
+    def outcome_of(self, key: GangKey, request_id: str) -> Outcome | None:
+        """Return what came of a request; None while it stands, and once it is withdrawn."""
+        requested = self.of(key).requested
+        is_it = requested is not None and requested.request.id == request_id
+        return requested.outcome if requested is not None and is_it else None
+
+    # What happens.
+
+    def ask(self, key: GangKey, request: Request, news: News) -> None:
+        """Note that a gang is asked now, or by an earlier process: then that is no news."""
+        found = self.of(key)
+        known = found.requested
+        if known is not None and known.request.id == request.id:
+            return
+        is_taken_over = self.standing(key) == request
+        self._before[key] = known
+        self._put(key, replace(found, requested=Requested(request)))
+        answer = next((each for each in found.saves if each.request_id == request.id), None)
+        if answer is not None:
+            self._end(key, Outcome.SAVED)
+        elif not is_taken_over:
+            self.news.append((key, news))
+
+    def withdraw(self, key: GangKey, request: Request) -> None:
+        """Note that a gang need not answer a request any more."""
+        self._withdrawn.append(request.id)
+        requested = self.of(key).requested
+        if requested is not None and requested == Requested(request):
+            self._put(key, replace(self.of(key), requested=self._before.pop(key, None)))
+
+    def answered(self, key: GangKey, save: Save, now: int) -> None:
+        """Note what a gang answered to a request otherwise than by an annotation."""
+        self._report(_Report(key, save), now)
+
+    def gave_up(self, key: GangKey, request_id: str, outcome: Outcome, why: str = "") -> None:
+        """Note that no answer is waited for any more, if one still was."""
+        requested = self.of(key).requested
+        stands = requested is not None and requested.outcome is None
+        if requested is not None and stands and requested.request.id == request_id:
+            self._end(key, outcome)
+            self.news.append((key, News(outcome, why=why)))
+
+    def _report(self, report: _Report, now: int) -> None:
+        """Note a save. One of later than now counts as of now, if it answers or is little later."""
+        key, save = report.key, report.save
+        requested = self.of(key).requested
+        is_answer = (
+            requested is not None
+            and requested.outcome is None
+            and requested.request.id == save.request_id
+        )
+        if save.done_at > now + SKEW_SECONDS and not is_answer:
+            return
+        save = save._replace(done_at=min(save.done_at, now))
+        is_news = self._add(key, save)
+        if is_answer:
+            self._end(key, Outcome.SAVED)
+        if is_news or is_answer:
+            was_asked = is_answer or report.evicted
+            by = requested.request.id if is_answer and requested is not None else ""
+            told = save if by else save._replace(request_id="")
+            self.news.append((key, News(Outcome.SAVED, told, evicted=was_asked)))
+
+    def _add(self, key: GangKey, save: Save) -> bool:
+        """Add a save to those of a gang; return whether it is another than is known."""
+        found = self.of(key)
+        last = found.last
+        if last is not None and save.done_at < last.done_at:
+            return False
+        if last is not None and (save.is_like(last) or save.done_at == last.done_at):
+            # The same work: told by another member, or told more of.
+            step = last.step if save.step is None else save.step
+            again = save._replace(step=step, path=save.path or last.path)
+            if again != last:
+                self._put(key, replace(found, saves=(again, *found.saves[1:])))
+            return False
+        self._put(key, replace(found, saves=(save, *found.saves)[: self._most]))
+        return True
+
+    def _end(self, key: GangKey, outcome: Outcome) -> None:
+        self._before.pop(key, None)
+        found = self.of(key)
+        if found.requested is not None:
+            self._put(key, replace(found, requested=Requested(found.requested.request, outcome)))
+
+    def _put(self, key: GangKey, found: Checkpoints) -> None:
+        # The last one changed is the last one: of gangs that are gone the oldest are forgotten.
+        self._records.pop(key, None)
+        self._records[key] = _Record(_uid(self._infos.get(key)), found)
+        self._changed.add(key)
+
+
+def _when(reported: tuple[str, _Report]) -> tuple[int, str]:
+    """Return a sort key of what reports, by its uid, and of what: the oldest first."""
+    uid, report = reported
+    return report.save.done_at, uid
+
+
+def _uid(info: GangInfo | None) -> str:
+    """Return the uid of the object that describes a gang, "" of one that members describe."""
+    spec = info.observed.spec if info is not None else None
+    return spec.uid if spec is not None and spec.gvr is not None else ""

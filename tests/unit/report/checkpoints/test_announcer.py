@@ -1,0 +1,109 @@
+"""What is told as gangs save their work."""
+
+import pytest
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.model.checkpoints import News, Outcome, Request, Save
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.checkpoints.announcer import CheckpointAnnouncer, words_of
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding, parts
+from support.builders import SCHEDULER, gang_key, gang_spec, pod
+from support.metric_values import growing
+
+NOW = 1_767_268_800
+SAVES = "training_checkpoint_saves_total"
+A = gang_key("a")
+REQUEST = Request("r1", NOW - 10)
+
+
+class Told:
+    """A cache with the gang `a`, and the Events about it."""
+
+    def __init__(self) -> None:
+        self.cache = Cache([SCHEDULER], Changes())
+        cache_feeding.upsert_gang_specs(self.cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
+        self.cache.upsert_pod(self.member())
+        self._events = parts.events(FakeApi(), clock=lambda: NOW)
+        gang_events = parts.gang_events(self.cache, self._events)
+        self.announcer = CheckpointAnnouncer(self.cache, gang_events, clock=lambda: NOW)
+
+    def member(self, **says: str) -> Pod:
+        """Return the member, with annotations."""
+        return pod("a-0", gang="a", node="n1", phase="Running", annotations=says)
+
+    def events(self) -> list[tuple[str, str, str, str]]:
+        """Return type, reason, object and note of all Events so far."""
+        self.announcer.tell()
+        queue = self._events._queue
+        found = [queue.get_nowait().event for _ in range(queue.qsize())]
+        return [(e["type"], e["reason"], e["regarding"]["name"], e["note"]) for e in found]
+
+
+async def test_a_gang_is_told_what_is_asked_of_it_and_what_came_of_that() -> None:
+    told = Told()
+    told.cache.checkpoints.ask(A, REQUEST, News(None, by="default/high", seconds=30))
+
+    (asked,) = told.events()
+    told.cache.checkpoints.answered(A, Save(NOW, 7, "s3://b/7", "r1"), NOW)
+    with growing(SAVES) as grown:
+        (saved,) = told.events()
+
+    words = "Asked to save its work within 30 s: room is made for default/high"
+    assert ("Normal", "CheckpointRequested", "a", words) == asked
+    assert ("Normal", "CheckpointSaved", "a", "Work is saved at step 7: s3://b/7") == saved
+    assert {("", "eviction", "Saved"): 1} == grown
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [(Outcome.TIMED_OUT, "CheckpointTimedOut"), (Outcome.FAILED, "CheckpointFailed")],
+)
+async def test_what_went_wrong_is_a_warning(outcome: Outcome, reason: str) -> None:
+    told = Told()
+    told.cache.checkpoints.ask(A, REQUEST, News(None))
+    told.events()
+    told.cache.checkpoints.gave_up(A, "r1", outcome, "it answered 404")
+
+    with growing(SAVES) as grown:
+        ((kind, found, _, note),) = told.events()
+
+    assert ("Warning", reason) == (kind, found)
+    assert ("404" in note) == (outcome is Outcome.FAILED)
+    assert {("", "eviction", outcome.value): 1} == grown
+
+
+async def test_a_report_without_a_request_is_told_once() -> None:
+    told = Told()
+    told.cache.upsert_pod(told.member(**{annotations.CHECKPOINT_DONE_AT: rfc3339(NOW - 1)}))
+
+    with growing(SAVES) as grown:
+        assert [("Normal", "CheckpointSaved", "a", "Work is saved")] == told.events()
+        assert [] == told.events()
+
+    assert {("", "own", "Saved"): 1} == grown
+
+
+async def test_a_gang_whose_pods_are_gone_already_is_told_by_its_object() -> None:
+    told = Told()
+    told.cache.checkpoints.answered(A, Save(NOW, 7), NOW)
+    told.cache.delete_pod("uid-a-0")
+
+    assert ["a"] == [name for _, _, name, _ in told.events()]
+
+
+async def test_news_of_a_gang_that_is_gone_have_no_object_to_be_told_of() -> None:
+    told = Told()
+    told.cache.checkpoints.news.append((gang_key("gone"), News(Outcome.TIMED_OUT)))
+
+    assert [] == told.events()
+
+
+def test_every_outcome_has_words() -> None:
+    assert all(words_of(News(each, why="x")) for each in (None, *Outcome))
+    assert "Work is saved at step 7" == words_of(News(Outcome.SAVED, Save(NOW, 7)))
+    assert "Work is saved: c" == words_of(News(Outcome.SAVED, Save(NOW, path="c")))

@@ -1,0 +1,51 @@
+"""What bindings say of the checkpoint that a gang goes on from."""
+
+from dataclasses import replace
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.model.checkpoints import Checkpoints, Save
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.checkpoints import resuming
+from support import cache_feeding
+from support.builders import SCHEDULER, gang_key, gang_spec, pod
+
+A = gang_key("a")
+COUNT, PATH, STEP = annotations.RESUME_COUNT, annotations.RESUME_PATH, annotations.RESUME_STEP
+
+
+def said(found: Checkpoints, *counts: int) -> dict[str, str]:
+    """Return the annotations of a gang with members on nodes that were bound with these counts."""
+    cache = Cache([SCHEDULER], Changes())
+    spec = replace(gang_spec("a", 2), checkpoints=found)
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, spec.uid, [spec])
+    for number, count in enumerate(counts):
+        bound = {COUNT: str(count)} if count else {}
+        cache.upsert_pod(pod(f"a-{number}", gang="a", node="n1", annotations=bound))
+    cache.upsert_pod(pod("a-9", gang="a"))
+    infos = cache.gang_queue.infos
+    return dict(resuming.annotations_of(cache.checkpoints, infos.get(A)))
+
+
+def test_a_gang_that_has_saved_nothing_begins_anew() -> None:
+    assert {} == said(Checkpoints())
+    assert {} == resuming.annotations_of(Cache([SCHEDULER], Changes()).checkpoints, None)
+
+
+def test_a_gang_goes_on_from_its_newest_checkpoint() -> None:
+    found = Checkpoints((Save(20, 7, "c7"), Save(10, 6, "c6")), resume_count=2)
+
+    assert {COUNT: "3", PATH: "c7", STEP: "7"} == said(found)
+
+
+def test_what_a_gang_does_not_tell_is_left_out() -> None:
+    assert {COUNT: "1"} == said(Checkpoints((Save(20),)))
+    assert {COUNT: "1", STEP: "0"} == said(Checkpoints((Save(20, 0),)))
+
+
+def test_a_member_that_joins_has_the_count_of_those_that_are_there() -> None:
+    found = Checkpoints((Save(20, 7),), resume_count=2)
+
+    assert "2" == said(found, 2, 2)[COUNT]
+    assert "3" == said(found, 0)[COUNT]
