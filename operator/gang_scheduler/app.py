@@ -129,6 +129,8 @@ class App:
                 # What a predecessor wrote last may not have been told of yet.
                 await self._parts.source.catch_up()
             await self._parts.quota_controllers.look()
+            # Before any gang is told that it lacks room: that would make an autoscaler buy.
+            self._parts.provisioner.note_served()
             metrics.lead()
             log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
             for part in self._parts.writers:

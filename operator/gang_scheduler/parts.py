@@ -19,6 +19,7 @@ from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.preemption_run import StepWriter
+from gang_scheduler.apply.provisioner import Provisioner
 from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.apply.volume_binder import VolumeBinder
@@ -42,6 +43,7 @@ from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.measures.measures import Measures
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.provisioning_events import ProvisioningEvents
 from gang_scheduler.report.queues import unknown_names
 from gang_scheduler.report.queues.eviction_writer import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
@@ -87,6 +89,7 @@ class Parts:
     outcomes: OutcomeHandler
     queue_writer: QueueWriter
     quota_controllers: QuotaControllers
+    provisioner: Provisioner
     writers: tuple[Runs, ...]
 
 
@@ -136,6 +139,7 @@ def build(
     outcomes = _outcome_handler(shared, reports)
     queue_writer = _queue_writer(shared)
     quota_controllers = _quota_controllers(shared, reports, source)
+    provisioner = _provisioner(shared, reports, source)
     return Parts(
         cache=shared.cache,
         source=source,
@@ -148,8 +152,9 @@ def build(
         outcomes=outcomes,
         queue_writer=queue_writer,
         quota_controllers=quota_controllers,
+        provisioner=provisioner,
         writers=(
-            *(outcomes, binder, evictor, quota_controllers),
+            *(outcomes, binder, evictor, quota_controllers, provisioner),
             *(admitter, suspender),
             Drainer(shared.cache, evictor, may_write=may_write),
             *_writers(shared, reports),
@@ -384,6 +389,16 @@ def _quota_controllers(shared: _Shared, reports: _Reports, source: Source) -> Qu
         },
         tell=reports.queue_notes.decided_elsewhere,
         not_served=lambda: source.not_served,
+    )
+
+
+def _provisioner(shared: _Shared, reports: _Reports, source: Source) -> Provisioner:
+    """Return what writes requests for nodes."""
+    return Provisioner(
+        *(shared.api, shared.cache, shared.changes),
+        not_served=lambda: source.not_served,
+        may_write=shared.may_write,
+        tell=ProvisioningEvents(shared.cache, reports.events).tell,
     )
 
 

@@ -8,6 +8,7 @@ from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.failed_nodes import FailureRules
+from gang_scheduler.model.provisioning_rules import Retry
 from gang_scheduler.model.queues import Aging, Fairness, Product
 from gang_scheduler.model.resources import amount_of, parse_quantity
 from gang_scheduler.scheduler.policies import (
@@ -30,6 +31,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS
+from gang_scheduler.state.provisioning.provisioning import ProvisioningSettings
 from gang_scheduler.state.queues import declared_queues
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.reservations import ReservationSettings
@@ -58,6 +60,10 @@ def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHEC
             hides_names=policy.hide_foreign_names,
         ),
         most_checkpoints=most_checkpoints,
+        provisioning_settings=ProvisioningSettings(
+            enabled=policy.provisioning_requests,
+            retry=Retry(policy.provisioning_retries, policy.provisioning_backoff_seconds),
+        ),
         failure_rules=FailureRules.of(policy.node_failure_seconds, policy.node_failure_taints),
         manage_rules=ManageRules(
             frozenset(each.value for each in policy.manage_jobs), policy.pods_timeout_seconds

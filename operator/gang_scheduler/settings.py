@@ -480,6 +480,31 @@ class Policy(BaseModel):
             "it did since its gang last saved its work, or since it began."
         ),
     )
+    provisioning_requests: bool = Field(
+        default=False,
+        description=(
+            "Buy nodes for gangs that lack nothing but room: write ProvisioningRequests of the "
+            "class that they or their queues name."
+        ),
+    )
+    provisioning_retries: int = Field(
+        default=3,
+        ge=0,
+        le=100,
+        description=(
+            "How often nodes are asked for again after a request came to nothing, where no "
+            "ProvisioningRequestConfig says it."
+        ),
+    )
+    provisioning_backoff_seconds: int = Field(
+        default=60,
+        ge=1,
+        le=1800,
+        description=(
+            "After how long nodes are asked for again the first time; doubled each time, up to "
+            "half an hour."
+        ),
+    )
     usage_half_life_seconds: int = Field(
         default=0,
         ge=0,

@@ -1,5 +1,6 @@
 """Situations, explained: the first sentence names the cause, and undoing it starts the gang."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from support import listed_clusters
 CASES: list[Case] = yaml.safe_load((Path(__file__).parent / "explain-cases.yaml").read_text())
 NOT_FROM_MANIFESTS = {
     Reason.INTERNAL_ERROR,
+    Reason.WAITING_FOR_PROVISIONING,
 }
 """What no manifest brings about: a test of its own has it."""
 
@@ -60,6 +62,30 @@ def test_an_error_of_the_scheduler_is_said_to_be_a_bug(monkeypatch: pytest.Monke
     assert Reason.INTERNAL_ERROR.value == found["reason"]
     assert found["summary"].startswith("The scheduler failed on it, which is a bug: ")
     assert "Starts" == explained("a", manifests)["state"]
+
+
+def test_a_gang_that_nodes_are_bought_for_names_the_request(tmp_path: Path) -> None:
+    named = {"py-gang-scheduler.io/provisioning-class": "atomic"}
+    manifests: list[Case] = [
+        {"kind": "Node", "name": "n", "allocatable": {"cpu": 1}},
+        {"kind": "PodGroup", "name": "a", "metadata": {"annotations": named}, "minMember": 1},
+        {"kind": "Pod", "name": "a", "gang": "a", "requests": {"cpu": 2}},
+    ]
+    plain, snapshot = tmp_path / "m.yaml", tmp_path / "s.jsonl"
+    plain.write_text(yaml.safe_dump_all(expanded(manifests)))
+    CliRunner().invoke(main, ["snapshot", "-f", str(plain), "-o", str(snapshot)])
+    header, *others = snapshot.read_text().splitlines()
+    switched_on = json.loads(header)
+    switched_on["profile"]["provisioning_requests"] = True
+    snapshot.write_text("\n".join([json.dumps(switched_on), *others, ""]))
+
+    explained = CliRunner().invoke(main, ["explain", "a", "-f", str(snapshot)])
+    listed = CliRunner().invoke(main, ["list", "-f", str(snapshot)])
+
+    said = " ".join(explained.output.split())
+    assert "It waits for nodes that are bought: nodes are asked for by" in said
+    assert "ProvisioningRequest pgs-" in said
+    assert "WaitingForProvisioning" in listed.output
 
 
 def undone(case: Case) -> Iterator[Case]:

@@ -38,6 +38,7 @@ SECONDS = {
     "test_situations.py": 80,
     "test_control_plane.py": 35,
     "test_list.py": 60,
+    "test_provisioning.py": 120,
     "test_demo.py": 40,
     "test_suspended_jobs.py": 60,
     "test_suspended_jobs_crash.py": 55,

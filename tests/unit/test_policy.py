@@ -57,10 +57,11 @@ def made_of(given: Policy) -> tuple[Any, ...]:
     names = cache.gang_queue.queues.names
     settings = cache.gang_queue.reservations.settings
     queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules, settings
+    bought = cache.provisioning.settings
     by_default = policy.membership(given).by_default
     kinds = by_default, cache.failed_nodes.rules, cache.suspended.rules
     return (
-        *(cache.schedulers, rules, kept, queue_rules, kinds),
+        *(cache.schedulers, rules, kept, queue_rules, bought, kinds),
         *(policy.profile(given), policy.naming(given)),
     )
 

@@ -83,6 +83,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "reservationTimeoutSeconds" "backfillWindowSeconds" "enforceBackfill" "yieldMemorySeconds"
   "lostWorkCapSeconds" "usageHalfLifeSeconds" "nodeFailureSeconds" "nodeFailureTaints" "spareNodes"
   "manageJobs" "podsTimeoutSeconds"
+  "provisioningRequests" "provisioningRetries" "provisioningBackoffSeconds"
 }}
 {{- $found := dict }}
 {{- range $name, $value := .Values.settings }}

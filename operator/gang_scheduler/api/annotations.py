@@ -84,6 +84,21 @@ ADMITTED_AT: Final = "py-gang-scheduler.io/admitted-at"
 # What the templates of such a workload were before its admission added to them, as JSON.
 ADMITTED_FROM: Final = "py-gang-scheduler.io/admitted-from"
 
+# How nodes are bought for a gang: the class of its ProvisioningRequest. On a PodGroup, a Job or
+# pods.
+PROVISIONING_CLASS: Final = "py-gang-scheduler.io/provisioning-class"
+# On a ProvisioningRequest of ours: the gang, the uid of its object, and what is asked, as a digest
+# and the number of the attempt.
+PROVISIONED_GANG: Final = "py-gang-scheduler.io/provisioned-gang"
+PROVISIONED_GANG_UID: Final = "py-gang-scheduler.io/provisioned-gang-uid"
+PROVISIONING_DIGEST: Final = "py-gang-scheduler.io/provisioning-digest"
+PROVISIONING_ATTEMPT: Final = "py-gang-scheduler.io/provisioning-attempt"
+# By these a pod tells the cluster autoscaler which request its node was bought by; the second one
+# is the first by its former name.
+CONSUMES_REQUEST: Final = "autoscaling.x-k8s.io/consume-provisioning-request"
+CONSUMES_REQUEST_FORMERLY: Final = "cluster-autoscaler.kubernetes.io/consume-provisioning-request"
+CONSUMES_CLASS: Final = "autoscaling.x-k8s.io/provisioning-class-name"
+
 # Labels of a pod that must not be evicted to make room.
 DISABLE_PREEMPTIBLE: Final = "scheduling.koordinator.sh/disable-preemptible"
 QUOTA_PREEMPTIBLE: Final = "quota.scheduling.koordinator.sh/preemptible"

@@ -29,7 +29,6 @@ MOST_QUEUES: Final = 64
 MOST_EXPRESSIONS: Final = 64
 """Bounds what the rule costs that each of them must keep."""
 DURATION: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
-NOT_YET: Final = "This version keeps the field and does nothing with it."
 
 Name = Annotated[Text, Field(min_length=1, max_length=253)]
 Names = Annotated[tuple[Name, ...], Field(max_length=MOST_QUEUES)]
@@ -427,7 +426,11 @@ class QueueSpec(ApiModel):
         default=None, description="Whether gangs that wait for long are promised a start."
     )
     provisioning_class: Text | None = Field(
-        default=None, description=f"The class of ProvisioningRequests. {NOT_YET}"
+        default=None,
+        description=(
+            "The class of the ProvisioningRequests by which nodes are bought for its gangs that "
+            "lack nothing but room."
+        ),
     )
     checkpoint_timeout: Duration | None = Field(
         default=None,

@@ -15,6 +15,8 @@
 | disruption_target | the condition DisruptionTarget of victims                      |
 | orphaned_marks    | DisruptionTarget conditions that an earlier process left       |
 | lost_nominations  | gangs whose nominated room was taken                           |
+| provisioner       | creates and deletes requests for nodes: what they say is in    |
+|                   | `provisioning_bodies`                                          |
 | admitter          | starts suspended workloads that were admitted                  |
 | suspender         | suspends them again                                            |
 | workload_patches  | the patches that start and suspend workloads                   |

@@ -26,6 +26,7 @@ from gang_scheduler.model.causes.binding import ApiAnswer
 from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.provisioning import ProvisioningRequest
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.checkpoints import resuming
@@ -164,6 +165,7 @@ class Binder:
             **plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id),
             **plan_annotations.charges_of(gang_binding.gang, bind),
             **resuming.annotations_of(self._cache.checkpoints, self._info_of(gang_binding)),
+            **plan_annotations.bought_by(self._request_of(gang_binding)),
         }
         clock = asyncio.get_running_loop().time
         backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
@@ -189,6 +191,11 @@ class Binder:
 
     def _info_of(self, gang_binding: GangBinding) -> GangInfo | None:
         return self._cache.gang_queue.infos.get(gang_binding.gang.key)
+
+    def _request_of(self, gang_binding: GangBinding) -> ProvisioningRequest | None:
+        """Return the request by which the nodes of a gang were bought, if they were."""
+        keys = gang_binding.placed.together or (gang_binding.gang.key,)
+        return self._cache.provisioning.provisioned_for(keys)
 
     async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
         """Return the outcome that an error means; None to try again."""

@@ -142,6 +142,7 @@ def take_in(
         _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)
     plan = replace(plan, refused=(*plan.refused, *failed))
     _note_verdicts(cache, plan, now_seconds)
+    cache.take_in_asking(plan, now_seconds)
     news = cache.gang_queue.reservations.take_in(plan, now_seconds)
     cache.gang_queue.changed.update(each.key for each in news)
     for suspension in cache.suspended.overdue(now_seconds):

@@ -185,6 +185,23 @@ class KubernetesApi:
         """Return an object of any kind."""
         return _document(await self._connection.request("GET", _path(gvr, namespace, name)))
 
+    async def create(self, gvr: GVR, namespace: str, body: Body) -> Body:
+        """Create an object, and return it; CONFLICT if there is one of its name.
+
+        GONE if the kind or the namespace is not there.
+        """
+        path, content = _path(gvr, namespace), msgspec.json.encode(body)
+        answer = await self._connection.request("POST", path, content, timeout_seconds=BIND_SECONDS)
+        return _document(answer)
+
+    async def delete(self, gvr: GVR, namespace: str, name: str, uid: str = "") -> None:
+        """Delete an object, with a uid only that one: CONFLICT if it is another one now."""
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+        precondition = {"preconditions": {"uid": uid}} if uid else {}
+        body = msgspec.json.encode({**options, **precondition})
+        path = _path(gvr, namespace, name)
+        await self._connection.request("DELETE", path, body, timeout_seconds=BIND_SECONDS)
+
     async def patch(self, gvr: GVR, namespace: str, name: str, patch: Body) -> Body:
         """Merge into an object of any kind, and return it as it is then.
 

@@ -66,6 +66,15 @@ class Api(Protocol):
     async def get(self, resource: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
 
+    async def create(self, resource: GVR, namespace: str, body: Body) -> Body:
+        """Create an object, and return it; CONFLICT if there is one of its name.
+
+        GONE if the kind or the namespace is not there.
+        """
+
+    async def delete(self, resource: GVR, namespace: str, name: str, uid: str = "") -> None:
+        """Delete an object, with a uid only that one: CONFLICT if it is another one now."""
+
     async def patch(self, resource: GVR, namespace: str, name: str, patch: Body) -> Body:
         """Merge into an object of any kind, and return it as it is then.
 

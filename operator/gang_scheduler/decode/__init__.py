@@ -19,6 +19,7 @@
 | network           | network topologies, and what gangs request of them                    |
 | queues            | queues of three products, flavors, and the objects around them        |
 | workloads         | kinds of workloads: Jobs, JobSets and others, one table of all        |
+| provisioning      | requests for nodes, and how Kueue configures them                     |
 | priority_classes  | PriorityClasses, and the priority that each gives a pod               |
 | names             | names and labels that an API server refuses                           |
 | nodes             | nodes                                                                 |

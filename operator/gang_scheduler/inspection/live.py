@@ -84,6 +84,8 @@ async def everything(
     unlisted = await live.fill(server.connection, handlers, server.request_seconds)
     notes = [*operator.notes, *_told(left_out), *_of_unlisted(unlisted.forbidden)]
     notes += await _quota_notes(server, cache, unlisted)
+    unknown = {*unlisted.not_served, *unlisted.forbidden}
+    cache.serve_provisioning(served=api_kinds.PROVISIONING_REQUESTS[0].name not in unknown)
     awaited_claims.keep_room(cache)
     return Cluster(
         *(cache, operator.policy, int(time.time()), Source.LIVE, operator.settings_of),

@@ -18,6 +18,7 @@
 | volumes          | what the volumes of a pod need of a node, and the volumes there are    |
 | network          | topology trees, and the topology requests of gangs                     |
 | queues           | queues: what each is promised, and what is charged to it               |
+| provisioning     | requests for nodes, by `provisioning_rules`                            |
 | charged_requests | what a quota is charged for the requests of a pod                      |
 | evictions        | which gang gives way to which, and by what right                       |
 | checkpoints      | how gangs save their work, and what is known of what they saved        |

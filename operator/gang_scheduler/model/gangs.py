@@ -137,6 +137,8 @@ class Gang:
     `roles` are in rank order, their minima are together `min_member`; empty where any members are a
     quorum. `bound_by_role` counts the bound members of each role that has some.
     `pace` is that of a gang that declares how it grows and shrinks; None for others.
+    `object_uid` is that of the object that describes it, "" if its members do. Where it finds no
+    room, nodes are bought by requests of its `provisioning_class`; "": by those of its queue.
     `suspended` is the workload whose pods the members will be; None for a gang that has pods.
     """
 
@@ -165,6 +167,8 @@ class Gang:
     roles: tuple[Role, ...] = ()
     bound_by_role: tuple[tuple[str, int], ...] = ()
     pace: Pace | None = None
+    object_uid: str = ""
+    provisioning_class: str = ""
     suspended: Suspended | None = None
 
     @property

@@ -11,6 +11,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.provisioning import Asking
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 
@@ -300,7 +301,8 @@ class Plan:
     """Decisions in the order in which they were made. A plan has all of a quorum or none of it.
 
     The gangs of a group that failed are among the `refused`, too, and so are those that
-    `reservations` are for, and the `unsearched`: whose search for victims was cut off without any.
+    `reservations` are for, the `unsearched`, whose search for victims was cut off without any, and
+    those that nodes are asked for (`asking`), by groups.
     """
 
     placed: tuple[Placed, ...] = ()
@@ -310,6 +312,7 @@ class Plan:
     failures: tuple[Failure, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     unsearched: frozenset[GangKey] = frozenset()
+    asking: tuple[Asking, ...] = ()
 
     @property
     def admissions(self) -> tuple[tuple[Placed, ...], ...]:

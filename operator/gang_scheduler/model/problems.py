@@ -26,6 +26,7 @@ class Reason(enum.StrEnum):
     WAITING_FOR_TURN = "WaitingForTurn"
     WAITING_FOR_CHECKS = "WaitingForChecks"
     WAITING_FOR_CHECKPOINT = "WaitingForCheckpoint"
+    WAITING_FOR_PROVISIONING = "WaitingForProvisioning"
     ELASTIC_LIMIT = "ElasticLimit"
     SCATTERED = "Scattered"
     INTERNAL_ERROR = "InternalError"

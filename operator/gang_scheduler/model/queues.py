@@ -17,6 +17,7 @@ from gang_scheduler.model.charged_requests import NO_RULES, RequestRules, Reques
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.refs import GangKey
 
 T = TypeVar("T")
@@ -271,8 +272,9 @@ class Queue:
     queue may borrow from, None: any.
     `by_local_usage`: gangs of the LocalQueue that used least of late come first.
     `checks` are the names of its admission checks, whatever controller answers them, and
-    `flavor_checks` those that only hold for gangs on a flavor. `problem` is what is wrong with the
-    object itself; such a queue is inactive, and so is what hangs below it.
+    `flavor_checks` those that only hold for gangs on a flavor. `provisioning` is how nodes of each
+    flavor are bought, and of those that it does not name under "". `problem` is what is wrong with
+    the object itself; such a queue is inactive, and so is what hangs below it.
     """
 
     ref: QueueRef
@@ -297,6 +299,7 @@ class Queue:
     saving: SavingRules = SavingRules()
     checks: tuple[str, ...] = ()
     flavor_checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    provisioning: Mapping[str, ProvisioningRules] = field(default_factory=dict)
     by_local_usage: bool = False
     problem: Problem | None = None
 

@@ -108,11 +108,15 @@ class QueueRequest(NamedTuple):
     """What an object says of the queue of its gang.
 
     `names` are different ones, in the order in which they are looked at; more than one contradict
-    each other. `priority_class` is the name of a WorkloadPriorityClass.
+    each other. `priority_class` is the name of a WorkloadPriorityClass. `provisioning_class` is the
+    class of the ProvisioningRequest by which nodes are bought for it. It `consumes` a request that
+    another writer made: then none is made for it here.
     """
 
     names: tuple[QueueName, ...] = ()
     priority_class: str = ""
+    provisioning_class: str = ""
+    consumes: bool = False
 
 
 class ChargedTo(NamedTuple):

@@ -11,6 +11,7 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.model.provisioning import Provisioning
 from gang_scheduler.model.queues import QueueState
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
@@ -39,8 +40,9 @@ class Snapshot:
     try. `queues` are None where there are no queues: then nothing is limited, and the order is that
     of the profile. `yielded` is which gangs were evicted for which, as far as that still counts:
     of all gangs, whether they run, are due, or wait.
-    `resting` are gangs that get no reservation now, since they had one for long. `failed_nodes` are
-    the names of nodes that count as failed.
+    `resting` are gangs that get no reservation now, since they had one for long. `provisioning` is
+    what is known of nodes that are bought; None where none can be. `failed_nodes` are the names of
+    nodes that count as failed.
     """
 
     taken_at: int
@@ -58,4 +60,5 @@ class Snapshot:
     queues: QueueState | None = None
     yielded: Mapping[GangKey, tuple[YieldedTo, ...]] = field(default_factory=dict)
     resting: frozenset[GangKey] = frozenset()
+    provisioning: Provisioning | None = None
     failed_nodes: frozenset[str] = frozenset()

@@ -16,6 +16,7 @@
 | left_out_events  | the Events of objects that cannot be read                    |
 | forbidden_kinds  | the Events of kinds that the scheduler may not read          |
 | events           | Events, at a bounded rate                                    |
+| provisioning_events | the Events of requests for nodes                          |
 | token_bucket     | the rate: so many a second, and a burst                      |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |

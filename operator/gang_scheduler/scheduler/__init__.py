@@ -19,6 +19,7 @@
 | ordering        | which gang comes first, one policy a file                            |
 | quota           | what each queue may use, and what is charged to it                   |
 | reservation     | starts that big gangs are promised, and which gangs go before them   |
+| provisioning    | which gangs ask for nodes, and for which                             |
 | trial           | what is assumed within a cycle, with exact undo                      |
 | ledgers         | what a trial assumes of ports, volumes and selectors                 |
 | volume_topology | which volumes each node reaches, and where new ones can be made      |

@@ -65,5 +65,8 @@ class _ByPriority(Steps):
             # 6. What still does not fit may take the room of lower priorities.
             for group in self.each(self.short_of_room(ready)):
                 self.make_room(group)
-        # 7. Give the decisions, with a reason for every gang that waits.
+            # 7. Where nothing made room, nodes may be bought.
+            for group in self.each(self.without_room(ready) if self.asking.is_on else ()):
+                self.ask_for_nodes(group)
+        # 8. Give the decisions, with a reason for every gang that waits.
         return self.plan(failures)

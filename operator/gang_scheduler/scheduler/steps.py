@@ -33,6 +33,8 @@ from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again,
 from gang_scheduler.scheduler.placement_units import Party, PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
+from gang_scheduler.scheduler.provisioning import asking
+from gang_scheduler.scheduler.provisioning.asking import AskingGroups
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
 from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.surplus import Surplus
@@ -69,6 +71,7 @@ class Steps:
         self.hopeless: dict[Hashable, PreemptionOutcome] = {}
         self.known_misfits = KnownMisfits()
         self.empty_cluster = EmptyCluster(snapshot, profile)
+        self.asking = AskingGroups(snapshot)
 
     def each(self, groups: Iterable[GangGroup]) -> Iterator[GangGroup]:
         """Yield groups; an error before the next one is about the group yielded last."""
@@ -224,6 +227,23 @@ class Steps:
             why = self.refused[gang.key]
             self.refused[gang.key] = replace(why, reason=reason, preemption=own)
 
+    def ask_for_nodes(self, group: GangGroup) -> None:
+        """Ask for nodes for a group that lacks nothing but room, if it says by which class."""
+        rules = asking.rules_of(group)
+        if rules is not None and self.asking.may_ask(group) and self.may_ask(group):
+            judgement = self.asking.consider(group, self.units[group.gangs[0].key], rules)
+            if judgement is not None:
+                self.refused |= asking.retold(group, self.refused, judgement)
+
+    def may_ask(self, group: GangGroup) -> bool:
+        """Return whether a group lacks nothing but room, which was not found by eviction, either.
+
+        Nothing is asked for before that is sure. But a request that stands is not forgotten.
+        """
+        if group.waiting[0].key in self.gangs or not asking.lacks_only_room(group, self.refused):
+            return False
+        return self.asking.stands(group) or asking.was_searched(group, self.refused)
+
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place the surplus that fits, and note why the rest does not."""
         if self.trial.spare is not None:
@@ -303,6 +323,7 @@ class Steps:
             refused=(*self.refused.values(), *_refusals(failures)),
             warned=tuple(self.warned),
             failures=tuple(failures),
+            asking=tuple(each for key, each in self.asking.found.items() if key not in self.gangs),
         )
 
     def _binds(self) -> Iterator[Bind]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from gang_scheduler import policy, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
-from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS
+from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES, PROVISIONING_REQUESTS, VOLCANO_POD_GROUPS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
@@ -127,6 +127,10 @@ def filled(objects: Objects, decides: Policy) -> Cache:
         if header is not None and header.source == LIVE:
             served = named.name in header.counts
         cache.serve_queues(product, served=served)
+    # Of a cluster without the kind nothing can be asked; a file need not have any request.
+    counts = header.counts if header is not None and header.source == LIVE else None
+    served = counts is None or PROVISIONING_REQUESTS[0].name in counts
+    cache.serve_provisioning(served=served)
     return cache
 
 

@@ -23,6 +23,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | gangs           | gangs, their members, and whether to try them                    |
 | queues          | queues as declared, that of each gang, and what is charged       |
 | suspended       | workloads that wait without pods, and those that were let start  |
+| provisioning    | requests for nodes, and what is charged while they stand         |
 | pod_affinity    | selectors of pods, and the pods that they match                  |
 | volumes         | claims and volumes, with assumed bindings                        |
 | budgets         | PodDisruptionBudgets                                             |

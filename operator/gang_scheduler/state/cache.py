@@ -4,7 +4,7 @@ Plain synchronous code. Handlers and the binder change it, the loop takes snapsh
 status reads it; all on one event loop, so nothing here needs a lock.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -14,8 +14,10 @@ from gang_scheduler.model.failed_nodes import FailureRules
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.plan import Bind, Plan
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.provisioning import ProvisioningRequest
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import Product, QueueRef, QueueState
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
@@ -35,6 +37,8 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.object_stores import NodeStore, Store
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
+from gang_scheduler.state.provisioning import provisioning
+from gang_scheduler.state.provisioning.provisioning import ProvisioningSettings, ProvisioningState
 from gang_scheduler.state.queues import (
     declared_queues,
     names,
@@ -76,6 +80,7 @@ class Cache:
         naming_rules: NamingRules = names.DEFAULT_RULES,
         charge_rules: ChargeRules = usage.DEFAULT_RULES,
         reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
+        provisioning_settings: ProvisioningSettings = provisioning.OFF,
         failure_rules: FailureRules = failed_nodes.DEFAULT_RULES,
         manage_rules: ManageRules = workloads.DEFAULT_RULES,
         train_jobs: bool = True,
@@ -104,6 +109,10 @@ class Cache:
         )
         self.evictions = EvictionRecords(self.gang_queue, self.queues, rules.yield_memory_seconds)
         self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
+        self.provisioning = ProvisioningState(
+            self.gang_queue, self.queue_usage, self.queue_of, provisioning_settings
+        )
+        self.queues.provisioned = self._checks_answered
         self.recent_usages = RecentUsages(charge_rules.half_life_seconds, self.queues.recent)
         self.foreign_members = ForeignMembers()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
@@ -171,6 +180,21 @@ class Cache:
         """Note whether there may be queues of a product: whether its CRDs are installed."""
         if self.queues.serve(product, served=served):
             self._note(Change.QUEUES_CHANGED)
+
+    def serve_provisioning(self, *, served: bool) -> None:
+        """Note whether nodes can be asked for: whether the CRD is installed."""
+        if self.provisioning.serve(served=served):
+            self.queues.outdated()
+            self._note(Change.QUEUES_CHANGED)
+
+    def upsert_request(self, request: ProvisioningRequest) -> None:
+        """Take in a request for nodes as the API server answers that it is."""
+        self._note_request(changed=self.provisioning.upsert(request))
+
+    def take_in_asking(self, plan: Plan, now: int) -> None:
+        """Count what a cycle found of gangs that nodes are bought for. `now` is in seconds."""
+        self.provisioning.take_in(plan, now)
+        self._changes.provisioning.set()
 
     def upsert_pod(self, pod: Pod) -> None:
         """Take in a pod as the API server shows it."""
@@ -248,6 +272,7 @@ class Cache:
             queues=queues,
             yielded=self.evictions.yielded(now),
             resting=self.gang_queue.reservations.resting(now),
+            provisioning=self.provisioning.snapshot(),
             failed_nodes=self.failed_nodes.names,
         )
 
@@ -313,6 +338,14 @@ class Cache:
     def pods(self) -> Iterable[Pod]:
         """Return all pods."""
         return self.pod_store.all()
+
+    def _note_request(self, *, changed: bool) -> None:
+        self._changes.provisioning.set()
+        self._note(Change.GANGS_TOUCHED if changed else Change.NOTHING)
+
+    def _checks_answered(self) -> Mapping[str, ProvisioningRules]:
+        """Return the admission checks that are answered by buying nodes."""
+        return self.kueue_objects.provisioning() if self.provisioning.is_on else {}
 
     def _note(self, change: Change) -> None:
         """Let gangs be tried again that a change may help."""

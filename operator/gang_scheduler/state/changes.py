@@ -51,5 +51,7 @@ class Changes:
         """For the writer of their status: what can be said of topologies may have changed."""
         self.queues = asyncio.Event()
         """Set by the loop: the figures of queues may have changed."""
+        self.provisioning = asyncio.Event()
+        """For the writer of requests for nodes: some may have to be created or deleted."""
         self.waits_for_claims: dict[str, MovedPods] = {}
         """For the volume binder: where it waits for the claims of which assumed pod, by uid."""

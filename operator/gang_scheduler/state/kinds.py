@@ -14,6 +14,7 @@ from gang_scheduler.decode import (
     namespaces,
     nodes,
     priority_classes,
+    provisioning,
     unreadable,
     volumes,
 )
@@ -45,7 +46,13 @@ from gang_scheduler.state.object_stores import (
     TopologyStore,
     VolumeStore,
 )
-from gang_scheduler.state.queues.stores import ByNameStore, FlavorStore, QueueStore
+from gang_scheduler.state.provisioning.store import ProvisioningRequestStore
+from gang_scheduler.state.queues.stores import (
+    ByNameStore,
+    FlavorStore,
+    QueueStore,
+    ReferredStore,
+)
 from gang_scheduler.wire import nodes as node_wire
 from gang_scheduler.wire import pods as pod_wire
 
@@ -263,7 +270,26 @@ KINDS: Final = (
             read=kueue_objects.admission_check,
             namespaced=False,
         ),
-        lambda cache: ByNameStore(cache.kueue_objects.admission_checks),
+        lambda cache: ReferredStore(cache.kueue_objects.admission_checks, cache.queues),
+    ),
+    _kind(
+        Reader(
+            kind="ProvisioningRequestConfig",
+            versions=kinds.PROVISIONING_REQUEST_CONFIGS,
+            read=provisioning.config,
+            namespaced=False,
+        ),
+        lambda cache: ReferredStore(cache.kueue_objects.provisioning_configs, cache.queues),
+    ),
+    # All versions say the same: whichever comes last is right.
+    _kind(
+        Reader(
+            kind="ProvisioningRequest",
+            versions=kinds.PROVISIONING_REQUESTS,
+            read=provisioning.request,
+            if_unreadable=KEEP,
+        ),
+        lambda cache: ProvisioningRequestStore(cache.provisioning),
     ),
     _queues(QueueKind.VOLCANO_QUEUE, "Queue", (kinds.VOLCANO_QUEUES,), volcano.queue),
     _volumes(

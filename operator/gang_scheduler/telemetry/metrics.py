@@ -9,6 +9,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.checkpoints import Outcome as CheckpointOutcome
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.provisioning import Came
 from gang_scheduler.telemetry.family import FOLDED, Counter, Gauge, Histogram, Metric
 from gang_scheduler.telemetry.labels import Bound, Closed, Label, Limited
 
@@ -277,6 +278,11 @@ WRITES = Counter(
         "`throttled`, `dropped`: late statuses, lost Events (`event`: of gangs, "
         "`pod_event`: of their members)."
     ),
+)
+PROVISIONING_REQUESTS = Counter(
+    "pgs_provisioning_requests_total",
+    "ProvisioningRequests, by what came of them.",
+    Label("state", Closed(tuple(each.value for each in Came))),
 )
 
 # What is seen of the cluster.

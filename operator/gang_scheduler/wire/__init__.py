@@ -20,5 +20,6 @@ watch and the dicts that Kopf hands out.
 | quantities  | amounts of resources                                  |
 | structs     | how a struct of any kind is read                      |
 | workloads   | workloads, as far as they make gangs                  |
+| provisioning | requests for nodes, and how Kueue configures them    |
 | queues      | queues of other products, and flavors                 |
 """

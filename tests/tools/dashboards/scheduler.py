@@ -190,6 +190,11 @@ def _room() -> list[AnyPanel]:
             ("max(pgs_partial_gangs)", "gangs bound in part"),
             ("max(pgs_victims_lingering)", "victims past their time"),
         ),
+        panels.stacked(
+            "Requests for nodes",
+            "ProvisioningRequests a second, by what came of them.",
+            per_second("pgs_provisioning_requests_total", "state"),
+        ),
     ]
 
 

@@ -1,6 +1,7 @@
 """CRDs of other products, so that tests run against what their users have.
 
-Kueue's are fetched as data from its Go module, at a version that is pinned with its checksum.
+Kueue's and that of the cluster autoscaler are fetched as data from their Go modules, at versions
+that are pinned with their checksums.
 Volcano publishes none as a module: `volcano-queue.yaml` declares the fields of its Queue, and
 `volcano-jobs.yaml` its Jobs and PodGroups.
 """
@@ -18,6 +19,9 @@ from tools.controlplane import builds, errors
 
 KUEUE = "sigs.k8s.io/kueue@v0.16.1"
 KUEUE_SUM = "h1:67H0gT8VvY3kJKbI6XI09OyJ1UJ0eJ8mbOw0ITHJVpU="
+AUTOSCALER = "k8s.io/autoscaler/cluster-autoscaler/apis@v0.0.0-20240830133931-adfbe7e45277"
+AUTOSCALER_SUM = "h1:BibFadVS+A7XR6HMReIuHoY9n8I+8oWR8/4xGgf2BDE="
+PROVISIONING_REQUESTS = Path("config/crd/autoscaling.x-k8s.io_provisioningrequests.yaml")
 OF_QUEUES = (
     "resourceflavors",
     "clusterqueues",
@@ -34,17 +38,33 @@ def kueue() -> Path:
 
     Raises ControlPlaneError if there is no Go, no way to the module, or another content.
     """
-    command = [builds.go_program(), "mod", "download", "-json", KUEUE]
+    return _module(KUEUE, KUEUE_SUM) / "config" / "components" / "crd" / "bases"
+
+
+def provisioning_requests() -> dict[str, Any]:
+    """Return the CRD of ProvisioningRequests, in all versions. Fetched and refused as the others.
+
+    Its version v1 is stored.
+    """
+    found: dict[str, Any] = yaml.safe_load(
+        (_module(AUTOSCALER, AUTOSCALER_SUM) / PROVISIONING_REQUESTS).read_text()
+    )
+    return found
+
+
+def _module(name: str, checksum: str) -> Path:
+    """Return the directory of a Go module of this content."""
+    command = [builds.go_program(), "mod", "download", "-json", name]
     with tempfile.TemporaryDirectory() as outside_of_any_module:
         done = subprocess.run(
             command, cwd=outside_of_any_module, capture_output=True, text=True, check=False
         )
     found = json.loads(done.stdout or "{}")
     if "Dir" not in found:
-        raise errors.ControlPlaneError(f"{KUEUE}: {found.get('Error') or done.stderr.strip()}")
-    if found["Sum"] != KUEUE_SUM:
-        raise errors.ControlPlaneError(f"{KUEUE}: the checksum is {found['Sum']}, not {KUEUE_SUM}")
-    return Path(found["Dir"]) / "config" / "components" / "crd" / "bases"
+        raise errors.ControlPlaneError(f"{name}: {found.get('Error') or done.stderr.strip()}")
+    if found["Sum"] != checksum:
+        raise errors.ControlPlaneError(f"{name}: the checksum is {found['Sum']}, not {checksum}")
+    return Path(found["Dir"])
 
 
 def of_volcano() -> list[dict[str, Any]]:

@@ -115,7 +115,7 @@ def test_names_need_a_file_to_be_beside(manifests: str) -> None:
 
 def test_a_namespace_has_its_own_names_and_no_others(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
-    foreign = pod_body("f", nodeName="n1", metadata={"namespace": "vision"})
+    foreign = pod_body("f", nodeName="n1", metadata={"namespace": "optics"})
     path.write_text(
         "".join(f"{json.dumps(each)}\n" for each in (node_body("n1"), foreign, pod_body("p")))
     )
@@ -123,7 +123,7 @@ def test_a_namespace_has_its_own_names_and_no_others(tmp_path: Path) -> None:
     result = run("-f", str(path), "-o", "-", "-n", "default")
     missing = run("-f", str(path), "-o", "-", "-n", "nowhere")
 
-    assert (0, False) == (result.exit_code, "vision" in result.stdout)
+    assert (0, False) == (result.exit_code, "optics" in result.stdout)
     assert '"namespace":"default"' in result.stdout
     assert (3, 'Error from server (NotFound): namespaces "nowhere" not found\n') == (
         missing.exit_code,

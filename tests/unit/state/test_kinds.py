@@ -20,6 +20,8 @@ from gang_scheduler.api.kinds import (
     POD_DISRUPTION_BUDGETS,
     POD_GROUPS,
     PODS,
+    PROVISIONING_REQUEST_CONFIGS,
+    PROVISIONING_REQUESTS,
     QUEUES,
     RESOURCE_FLAVORS,
     VOLCANO_QUEUES,
@@ -45,6 +47,7 @@ OF_QUEUES = (
     KUEUE_RESOURCE_FLAVORS[0],
     WORKLOAD_PRIORITY_CLASSES[0],
     ADMISSION_CHECKS[0],
+    PROVISIONING_REQUEST_CONFIGS[0],
     VOLCANO_QUEUES,
 )
 
@@ -91,6 +94,8 @@ def test_no_two_rows_are_of_one_kind() -> None:
         (NAMESPACES, {}, [NOTHING] * 4),
         (POD_DISRUPTION_BUDGETS, {}, [NOTHING, NOTHING, FREED, NOTHING]),
         (PERSISTENT_VOLUME_CLAIMS, {}, [NOTHING] * 4),
+        # One of another writer.
+        (PROVISIONING_REQUESTS[0], {}, [NOTHING] * 4),
         (
             CLUSTER_NETWORK_TOPOLOGIES,
             {"networkTopologySpec": LAYERS},

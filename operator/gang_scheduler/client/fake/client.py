@@ -179,6 +179,24 @@ class FakeApi:
         async with self._call("get", namespace, name, {"resource": gvr}):
             return self.cluster.get(gvr, namespace, name)
 
+    async def create(self, gvr: GVR, namespace: str, body: Body) -> Body:
+        """Create an object, and return it; CONFLICT if there is one of its name."""
+        name = body["metadata"]["name"]
+        seen = {"resource": gvr, "body": copy.deepcopy(dict(body))}
+        async with self._call("create", namespace, name, seen):
+            self.cluster.all(gvr)
+            self._require_new(gvr, namespace, name)
+            metadata = {**body["metadata"], "namespace": namespace}
+            return self.cluster.put(gvr, {**body, "metadata": metadata})
+
+    async def delete(self, gvr: GVR, namespace: str, name: str, uid: str = "") -> None:
+        """Delete an object, with a uid only that one: CONFLICT if it is another one now."""
+        async with self._call("delete", namespace, name, {"resource": gvr, "uid": uid}):
+            found = self.cluster.get(gvr, namespace, name)
+            if uid:
+                require_uid(found, uid)
+            self.cluster.delete(gvr, namespace, name)
+
     async def patch(self, gvr: GVR, namespace: str, name: str, patch: Body) -> Body:
         """Merge into an object of any kind, and return it as it is then.
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from gang_scheduler.api.kinds import GVR
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import Flavor, Queue, QueueRef, RecentUsage, StopPolicy
 
 
@@ -65,7 +66,8 @@ class WorkloadPriorityClass:
 class AdmissionCheck:
     """An AdmissionCheck, by the controller that answers it.
 
-    `notes` are for people: fields that have no effect.
+    `notes` are for people: fields that have no effect. `config` is the ProvisioningRequestConfig
+    that it names, "" if it names none.
     """
 
     uid: str
@@ -73,3 +75,13 @@ class AdmissionCheck:
     controller: str
     api_version: str = ""
     notes: tuple[str, ...] = ()
+    config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisioningRequestConfig:
+    """A ProvisioningRequestConfig: how an AdmissionCheck that names it asks for nodes."""
+
+    uid: str
+    name: str
+    rules: ProvisioningRules

@@ -10,6 +10,7 @@ from gang_scheduler.model.queues import QueueKind, QueueRef, StopPolicy
 from gang_scheduler.wire.queues import kueue as wire
 
 MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
+PROVISIONING: Final = "kueue.x-k8s.io/provisioning-request"
 _ONE_CLUSTER: Final = (
     f"spec.controllerName {MULTI_KUEUE} has no effect: gangs are placed in this cluster alone"
 )
@@ -40,11 +41,12 @@ def workload_priority_class(body: Mapping[str, Any]) -> WorkloadPriorityClass:
 def admission_check(body: Mapping[str, Any]) -> AdmissionCheck:
     """Return an AdmissionCheck. Raises InvalidField."""
     source = fields.read(body, wire.AdmissionCheck)
-    controller = source.spec.controller_name
+    controller, parameters = source.spec.controller_name, source.spec.parameters
     return AdmissionCheck(
         source.metadata.uid,
         source.metadata.name,
         controller=controller,
         api_version=str(body.get("apiVersion", "")),
         notes=(_ONE_CLUSTER,) if controller == MULTI_KUEUE else (),
+        config=parameters.name if parameters.kind == "ProvisioningRequestConfig" else "",
     )

@@ -24,7 +24,10 @@ _LABELS: Final = {
 """The labels that name a queue; the first one counts first."""
 _ANNOTATIONS: Final = {key: kind for key, kind in _LABELS.items() if key != annotations.QUEUE}
 """The annotations that do: ours says what a pod is charged to."""
-_TELLING: Final = frozenset({*_LABELS, annotations.KUEUE_PRIORITY_CLASS})
+_CONSUMING: Final = frozenset({annotations.CONSUMES_REQUEST, annotations.CONSUMES_REQUEST_FORMERLY})
+_TELLING: Final = frozenset(
+    {*_LABELS, annotations.KUEUE_PRIORITY_CLASS, annotations.PROVISIONING_CLASS, *_CONSUMING}
+)
 _BINDING: Final = frozenset({annotations.QUEUE, annotations.FLAVORS})
 
 
@@ -33,8 +36,12 @@ def request_of(labels: Mapping[str, str], present: Mapping[str, str]) -> QueueRe
     if _TELLING.isdisjoint(labels) and _TELLING.isdisjoint(present):
         return None
     names = tuple(dict.fromkeys(_names(labels, present)))
-    priority_class = labels.get(annotations.KUEUE_PRIORITY_CLASS, "")
-    return _shared(names, priority_class) if names or priority_class else None
+    request = _shared(
+        *(names, labels.get(annotations.KUEUE_PRIORITY_CLASS, "")),
+        provisioning_class=present.get(annotations.PROVISIONING_CLASS, ""),
+        consumes=not _CONSUMING.isdisjoint(present),
+    )
+    return request if any(request) else None
 
 
 def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
@@ -67,9 +74,15 @@ def _names(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[Qu
 
 
 @functools.lru_cache(maxsize=4096)
-def _shared(names: tuple[QueueName, ...], priority_class: str) -> QueueRequest:
+def _shared(
+    names: tuple[QueueName, ...],
+    priority_class: str,
+    *,
+    provisioning_class: str,
+    consumes: bool,
+) -> QueueRequest:
     """Return the same object for all pods that say the same."""
-    return QueueRequest(names, priority_class)
+    return QueueRequest(names, priority_class, provisioning_class, consumes)
 
 
 @functools.lru_cache(maxsize=4096)

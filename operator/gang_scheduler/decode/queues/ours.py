@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from msgspec import field
 
@@ -15,6 +15,7 @@ from gang_scheduler.decode.queues import values
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.affinity.requirements import Requirement
 from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     GPU,
@@ -43,9 +44,6 @@ from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.quantities import Quantities
 from gang_scheduler.wire.selectors import LabelSelector
 from gang_scheduler.wire.structs import Wire
-
-IDLE: Final = ("provisioningClass",)
-"""Fields of the spec that are kept for what this version does not do."""
 
 
 class _Selecting(Wire, frozen=True):
@@ -98,6 +96,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         aging=Aging(spec.aging.per_hour, spec.aging.max) if spec.aging else Aging(),
         reservations=_reservations(spec.backfill or api.Backfill()),
         saving=_saving(spec),
+        provisioning=_provisioning(spec.provisioning_class),
     )
     status = body.get("status")
     return DeclaredQueue(
@@ -281,12 +280,13 @@ def _check_priorities(limits: AdmissionLimits) -> None:
         raise InvalidField(where, least, f"must not be more than max, which is {most}")
 
 
+def _provisioning(class_name: str | None) -> dict[str, ProvisioningRules]:
+    """Return how nodes of all flavors are bought; empty for a queue that does not say it."""
+    return {"": ProvisioningRules(class_name)} if class_name else {}
+
+
 def _notes(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield what users should know of fields without effect."""
-    for path in IDLE:
-        part, _, name = path.rpartition(".")
-        if (spec.get(part) or {} if part else spec).get(name) is not None:
-            yield f"spec.{path} has no effect yet"
     borrowing = spec.get("borrowing") or {}
     for name in ("maxBorrowRatio", "allowedQueues"):
         if borrowing.get(name) is not None and not borrowing.get("enabled"):

@@ -39,6 +39,7 @@ LEADS: Final = {
     Reason.WAITING_FOR_TURN: "Other gangs come first",
     Reason.WAITING_FOR_CHECKS: "It waits for admission checks",
     Reason.WAITING_FOR_CHECKPOINT: "It waits for others to save their work",
+    Reason.WAITING_FOR_PROVISIONING: "It waits for nodes that are bought",
     Reason.ELASTIC_LIMIT: "It may not grow now",
     Reason.SCATTERED: "Its members are scattered",
     Reason.INTERNAL_ERROR: "The scheduler failed on it, which is a bug",
@@ -67,7 +68,8 @@ def first(found: Explanation, names: Names) -> str:
         return _ended(f"{LEADS[Reason.WAITING_FOR_VICTIMS]}: {_leaving(found.evictions, names)}")
     said = of_refusal(refused, found.where)
     in_vain = next((each.oversized for each in found.nodes if each.oversized), ())
-    if refused.misfit is None and in_vain:
+    bought = refused.reason is Reason.WAITING_FOR_PROVISIONING
+    if refused.misfit is None and in_vain and not bought:
         # Quota that is freed, or another turn, would not help it.
         return f"{FOR_GOOD}: {room_texts.asked_in_vain(in_vain)}. {said}"
     return said
@@ -93,7 +95,9 @@ def of_refusal(refused: Refused, where: Where | None = None) -> str:
         mate = rejection.refused
         return f"It starts with gang {mate.gang.key}, which waits. {of_refusal(mate)}"
     if refused.misfit is not None:
-        return _ended(_of_misfit(refused, refused.misfit, where))
+        said = _ended(_of_misfit(refused, refused.misfit, where))
+        not_bought = messages.not_bought(refused)
+        return f"{said} {not_bought[:1].upper()}{not_bought[1:]}" if not_bought else said
     if isinstance(refused.cause, MembersMissing):
         return _ended(f"{LEADS[refused.reason]}: {_members(refused.cause)}")
     return _ended(f"{LEADS[refused.reason]}: {text_if_any(refused.cause)}")

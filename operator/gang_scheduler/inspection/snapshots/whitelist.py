@@ -25,6 +25,8 @@ from gang_scheduler.wire import budgets, nodes, pod_groups, pods
 from gang_scheduler.wire import volumes as volume_wire
 from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.metadata import Metadata, MetadataOnly
+from gang_scheduler.wire.provisioning import configs as provisioning_configs
+from gang_scheduler.wire.provisioning import requests as provisioning_requests
 from gang_scheduler.wire.queues import flavors, kueue, volcano
 from gang_scheduler.wire.workloads import apps, jobs, kubeflow, lws, ray
 from gang_scheduler.wire.workloads import spark as spark_wire
@@ -43,6 +45,8 @@ KEYS: Final = frozenset(
         *chain.from_iterable(each.pods.keys | each.pods.rank_keys for each in table.KINDS),
         annotations.VOLCANO_QUEUE,
         annotations.VOLCANO_QUEUE_SHORT,
+        annotations.CONSUMES_REQUEST,
+        annotations.CONSUMES_REQUEST_FORMERLY,
         annotations.MIRROR_POD,
         annotations.SELECTED_NODE,
         volumes.BIND_COMPLETED,
@@ -149,6 +153,8 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
     kinds.LOCAL_QUEUES[0]: _struct(kueue.LocalQueue),
     kinds.WORKLOAD_PRIORITY_CLASSES[0]: _struct(kueue.WorkloadPriorityClass),
     kinds.ADMISSION_CHECKS[0]: _struct(kueue.AdmissionCheck),
+    kinds.PROVISIONING_REQUEST_CONFIGS[0]: _struct(provisioning_configs.ProvisioningRequestConfig),
+    kinds.PROVISIONING_REQUESTS[0]: _struct(provisioning_requests.ProvisioningRequest),
     kinds.VOLCANO_QUEUES: _struct(volcano.Queue),
     kinds.PERSISTENT_VOLUME_CLAIMS: _struct(volume_wire.Claim),
     kinds.PERSISTENT_VOLUMES: _struct(volume_wire.Volume),

@@ -13,6 +13,7 @@ cause may have more fields than the text of today shows.
 | preemption | a preemption was given up                                           |
 | queues     | a gang has no queue that can admit it                               |
 | admission  | a queue does not admit a gang, or not yet                           |
+| provisioning | nodes that are bought, or cannot be                               |
 | admissions | a suspended workload was not started                                |
 | errors     | errors of ours                                                      |
 """

@@ -18,6 +18,7 @@ from gang_scheduler.report.texts.causes import (
     errors,
     members,
     preemption,
+    provisioning,
     queues,
     specs,
     topology,
@@ -95,6 +96,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = {
     **preemption.TEXTS,
     **queues.TEXTS,
     **admission.TEXTS,
+    **provisioning.TEXTS,
     **admissions.TEXTS,
     **errors.TEXTS,
 }

@@ -7,6 +7,7 @@ Nothing decides on them.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from gang_scheduler.model.causes.provisioning import NotProvisioned, TooManyPodSets
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import (
@@ -39,6 +40,7 @@ def describe(refused: Refused) -> str:
     return _joined(
         _of_group(rejection) if rejection is not None else _shortage(refused),
         CUT_OFF if cut_off else "",
+        not_bought(refused),
         f"preemption: {of_preemption(refused.preemption)}" if refused.preemption else "",
     )
 
@@ -58,6 +60,14 @@ def _shortage(refused: Refused) -> str:
         _nodes(misfit) if misfit.offers is None else _no_domain(misfit, misfit.offers),
         _assumed(refused.gang, misfit),
     )
+
+
+def not_bought(refused: Refused) -> str:
+    """Return why no nodes could be bought for what lacks room; "" for nothing that was asked."""
+    if refused.misfit is None and refused.with_group is None:
+        return ""
+    said = isinstance(refused.cause, (NotProvisioned, TooManyPodSets))
+    return f"{text_if_any(refused.cause)}." if said else ""
 
 
 def by_reason(problems: Iterable[Problem]) -> dict[Reason, str]:

@@ -44,6 +44,7 @@ BLOCKING: Final = frozenset(
         Reason.JOB_LIMIT_REACHED,
         Reason.WAITING_FOR_QUOTA,
         Reason.WAITING_FOR_CHECKS,
+        Reason.WAITING_FOR_PROVISIONING,
     }
 )
 """Reasons that pass with time: only behind these does a queue that keeps its order wait."""
@@ -56,7 +57,8 @@ class ByTurns(WithinQuota):
         super().__init__(snapshot, profile, state)
         self._lines: dict[QueueRef, Line] = {}
         self._heads: dict[QueueRef, Request] = {}
-        reserved = frozenset(each.gang for each in snapshot.nominated)
+        nominated = (each.gang for each in snapshot.nominated)
+        reserved = frozenset((*nominated, *self.asking.standing()))
         self._trees = OpenTrees(self.forest.root, self._may_fit, reserved)
         self._alike: dict[Hashable, Refused] = {}
 
@@ -130,7 +132,9 @@ class ByTurns(WithinQuota):
     def _take_turn(self, request: Request) -> None:
         self.deciding = request.group
         self.show(request.group)
-        self.attempt(Try(request, self.released(request), evicting=True))
+        trying = Try(request, self.released(request), evicting=True)
+        self.attempt(trying)
+        self.ask_within_quota(trying)
         self.reservations.tried(request, self.refused.get(request.group.waiting[0].key))
         self._trees.decided(request.group)
         self._note_failure(request)
@@ -182,7 +186,7 @@ class ByTurns(WithinQuota):
     def _asked(self, line: Line, group: GangGroup) -> Request | Problem | None:
         """Return what a group asks of a queue, or why it need not; None if it is refused."""
         queue = line.queue
-        nominated = group.nominated
+        nominated = group.nominated or self.asking.stands(group)
         holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
         stands = holds and queue.stop is not StopPolicy.HOLD_AND_DRAIN
         if not stands:
@@ -268,7 +272,9 @@ class ByTurns(WithinQuota):
 
     def _is_known(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:
         """Refuse a group that is like one which did not fit; return whether it is."""
-        known = self._alike.get(self._likeness(group, ref, units)) if self._alike else None
+        if not self._alike or self.asking.may_ask(group, self.forest.queue(ref)):
+            return False
+        known = self._alike.get(self._likeness(group, ref, units))
         if known is None or self._may_be_promised(group, self.forest.queue(ref)):
             return False
         (gang,) = group.waiting
@@ -282,6 +288,8 @@ class ByTurns(WithinQuota):
             return
         if isinstance(self.refused[key].cause, DelaysReserved):
             return  # Another one may end sooner.
+        if self.asking.may_ask(request.group, request.queue):
+            return  # Each asks for nodes of its own.
         alike = self._likeness(request.group, request.ref, request.units)
         if alike is not None:
             self._alike[alike] = self.refused[key]

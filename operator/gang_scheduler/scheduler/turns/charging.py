@@ -90,6 +90,9 @@ class Charging(Steps):
         nominations = self.evaluator.nominated_room.release(keys)
         if nominations:
             self.ledger.release(request.ref, self.requests.nominated(request, nominations))
+        held = self.asking.held(request.group)
+        if held:
+            self.ledger.release(request.ref, held)
         return nominations
 
     def choose(self, request: Request, way: Way) -> None:

@@ -20,6 +20,7 @@ from gang_scheduler.model.plan import (
     PreemptionVerdict,
 )
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import (
     Charge,
     FlavorPreference,
@@ -27,15 +28,20 @@ from gang_scheduler.model.queues import (
     Queue,
     QueueState,
 )
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.provisioning import asking
+from gang_scheduler.scheduler.provisioning.judging import Step
+from gang_scheduler.scheduler.provisioning.pod_sets import Labels
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.rights.claims import Claim, claim_of
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.charging import Charging
+from gang_scheduler.scheduler.turns.offers import podset_of
 from gang_scheduler.scheduler.turns.requests import Request, Way
 from gang_scheduler.scheduler.turns.shortages import Shortages
 
@@ -66,6 +72,8 @@ class WithinQuota(Charging):
     def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
         super().__init__(snapshot, profile, state)
         self.shortages = Shortages(self.ledger, self.rounds)
+        self.asked_for: dict[GangKey, Charge] = {}
+        """What groups are charged for nodes that are bought, by their first gangs that wait."""
         self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         # The lowest priority for which something is known not to fit.
         self._failed_at: float = math.inf
@@ -74,9 +82,54 @@ class WithinQuota(Charging):
         """Place the quorums of a group that was tried before, without evictions."""
         before = {gang.key: self.refused.get(gang.key) for gang in group.waiting}
         request = self.tried[group.gangs[0].key]
+        asked = self.asked_for.get(group.waiting[0].key, {})
+        self.ledger.release(request.ref, asked)
         self.attempt(Try(request, (), evicting=False))
         if group.waiting[0].key not in self.gangs:
+            self.ledger.charge(request.ref, asked)
             self.refused.update({key: why for key, why in before.items() if why is not None})
+
+    def ask_within_quota(self, trying: Try) -> None:
+        """Ask for nodes for a group that has quota and lacks room, and charge it for them."""
+        request, group = trying.request, trying.request.group
+        if not self.asking.may_ask(group, request.queue) or not self.may_ask(group):
+            return
+        if group.waiting[0].key in self.unsearched and not self.asking.stands(group):
+            return
+        found = self._way_to_ask(trying)
+        if found is None:
+            return
+        way, rules = found
+        judgement = self.asking.consider(
+            *(group, way.units, rules),
+            labels=_labels_of(way),
+            flavors_of=way.offer.flavors_of,
+        )
+        if judgement is None:
+            return
+        self.refused |= asking.retold(group, self.refused, judgement)
+        if judgement.step in (Step.ASK, Step.STAND):
+            self.asked_for[group.waiting[0].key] = way.charge
+            self.ledger.charge(request.ref, way.charge)
+            if not request.holds:
+                self.ledger.running[request.ref] += 1
+
+    def _way_to_ask(self, trying: Try) -> tuple[Way, ProvisioningRules] | None:
+        """Return the first way with quota whose nodes can be bought: that of the last request.
+
+        Without one, the first way of all.
+        """
+        group, queue = trying.request.group, trying.request.queue
+        ways = []
+        for way, _ in trying.full:
+            rules = asking.rules_of(group, queue, way.offer.names)
+            if rules is not None and way not in trying.unpaid:
+                ways.append((way, rules))
+        asked = {each.digest for each in self.asking.known(group) if each.stands}
+        for way, rules in ways if asked else ():
+            if self.asking.digest_of(way.units, rules, _labels_of(way)) in asked:
+                return way, rules
+        return ways[0] if ways else None
 
     def attempt(self, trying: Try) -> None:
         """Find flavors with quota and room for a group, and charge what came of it."""
@@ -105,7 +158,7 @@ class WithinQuota(Charging):
 
         Worked out once for a group while neither queues nor nodes change.
         """
-        if self.evaluator.departures.without(group) is not group:
+        if self.evaluator.departures.without(group) is not group or self.asking.stands(group):
             return None
         return group.derive("plain", self._basis, functools.partial(self._plain, group, queue))
 
@@ -375,6 +428,14 @@ def _without_members(asked: Request) -> Request:
     ways = tuple(replace(way, units=()) for way in asked.ways)
     asked.group.forget_members()
     return replace(asked, units=(), ways=ways)
+
+
+def _labels_of(way: Way) -> Labels:
+    """Return the labels that the nodes of members must have by their flavors."""
+    chosen = (
+        (pod.uid, way.offer.choices.get(podset_of(pod))) for u in way.units for pod in u.members
+    )
+    return {uid: choice.labels for uid, choice in chosen if choice is not None and choice.labels}
 
 
 def in_order(request: Request, ways: Sequence[Way]) -> list[Way]:

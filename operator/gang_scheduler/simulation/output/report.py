@@ -12,7 +12,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.report.texts import elastic_texts, messages
-from gang_scheduler.simulation.output import queues
+from gang_scheduler.simulation.output import provisioning, queues
 from gang_scheduler.simulation.output.queued import Queued
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.cache import Cache
@@ -36,6 +36,7 @@ def document(outcome: Outcome) -> Json:
         "unschedulable": [_waiting(each) for each in outcome.refused],
         "gangs": [_gang(each, outcome, queued) for each in described(outcome.cache)],
         **(_queues(outcome) if outcome.queues else {}),
+        **provisioning.requests(outcome.cache),
     }
 
 

@@ -122,6 +122,7 @@ class GangInfo:
             bound_by_role=_by_role(living) if spec.roles else (),
             pace=self.scaling.pace,
             suspended=self.suspended,
+            object_uid=observed.object_uid,
         )
 
     def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:

@@ -9,6 +9,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.admission import DelaysReserved
 from gang_scheduler.model.causes.members import CoolingDown
 from gang_scheduler.model.causes.preemption import SavesAwaited
+from gang_scheduler.model.causes.provisioning import AskedAgain
 from gang_scheduler.model.evictions import Backfilled, RunTime
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
@@ -274,6 +275,11 @@ class GangQueue:
         self.queues.start_over()
         self._queueing_hints.queues_changed()
 
+    def provisioning_changed(self, keys: Collection[GangKey]) -> None:
+        """Try gangs again whose requests for nodes have changed, and all that wait for nodes."""
+        self._to_try.update(self.infos.keys() & set(keys))
+        self._queueing_hints.provisioning_changed()
+
     def matches_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""
         self._to_try.update(keys & self.infos.keys())
@@ -414,7 +420,7 @@ class GangQueue:
         moments = (
             *(deadline, overrun),
             self.reservations.first_wait_ends(refusal, now),
-            refusal.cause.until if isinstance(refusal.cause, CoolingDown) else None,
+            refusal.cause.until if isinstance(refusal.cause, (CoolingDown, AskedAgain)) else None,
             # Time alone ends what protects gangs: how long they must have run, or may run.
             now + LAST_RETRY_SECONDS if self.quota_waits.may_take_back(refusal) else None,
         )

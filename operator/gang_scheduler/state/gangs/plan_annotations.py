@@ -16,6 +16,7 @@ from gang_scheduler.model import gang_sources
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.provisioning import ProvisioningRequest
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.queues import names
 
@@ -64,6 +65,17 @@ def charges_of(gang: Gang, bind: Bind) -> Mapping[str, str]:
         return queue
     flavors = msgspec.json.encode(dict(bind.flavors), order="sorted").decode()
     return {**queue, annotations.FLAVORS: flavors}
+
+
+def bought_by(request: ProvisioningRequest | None) -> Mapping[str, str]:
+    """Return the annotations by which an autoscaler knows pods on nodes that it was asked for."""
+    if request is None:
+        return {}
+    return {
+        annotations.CONSUMES_REQUEST: request.name,
+        annotations.CONSUMES_REQUEST_FORMERLY: request.name,
+        annotations.CONSUMES_CLASS: request.class_name,
+    }
 
 
 def mark_of(pod: Pod) -> Mark:

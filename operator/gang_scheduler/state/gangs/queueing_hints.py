@@ -25,6 +25,7 @@ HELPED_BY_NODES: Final = frozenset(
         Reason.UNKNOWN_LAYER,
         Reason.WAITING_FOR_VICTIMS,
         Reason.WAITING_FOR_CHECKPOINT,
+        Reason.WAITING_FOR_PROVISIONING,
     }
 )
 """What may be so no more when room is freed or a node changes: labels make layers, too."""
@@ -42,6 +43,7 @@ WAITING_IN_QUEUE: Final = frozenset(
         Reason.WAITING_FOR_QUOTA,
         Reason.WAITING_FOR_TURN,
         Reason.WAITING_FOR_CHECKS,
+        Reason.WAITING_FOR_PROVISIONING,
     }
 )
 """Why a gang waits because of its queue."""
@@ -66,6 +68,7 @@ class QueueingHints:
         self._room_freed = False
         self._topologies_changed = False
         self._queues_changed = False
+        self._provisioning_changed = False
 
     def refused(self, info: GangInfo, refusal: Refused, *, late: bool) -> None:
         """Note why a try failed, and with that whether freed room makes the gang due."""
@@ -104,6 +107,10 @@ class QueueingHints:
         """Note that queues, or what they refer to, say something else now."""
         self._queues_changed = True
 
+    def provisioning_changed(self) -> None:
+        """Note that a request for nodes has come to something, or is gone."""
+        self._provisioning_changed = True
+
     def helped(self) -> set[GangKey]:
         """Return the gangs that may be helped by what has changed since the last time."""
         helped = set(self._short_of_nodes) if self._room_freed else set()
@@ -111,6 +118,9 @@ class QueueingHints:
             helped.update(self._refused_for(HELPED_BY_TREES))
         if self._queues_changed:
             helped.update(self._refused_for(HELPED_BY_QUEUES))
+        if self._provisioning_changed:
+            helped.update(self._refused_for({Reason.WAITING_FOR_PROVISIONING}))
+            self._provisioning_changed = False
         helped |= self._quota_waits.helped()
         helped |= self._reservations.helped(room_freed=self._room_freed)
         self._room_freed = self._topologies_changed = self._queues_changed = False

@@ -4,12 +4,13 @@ Plain synchronous code, a part of the cache. Lazy: the set is made when it is fi
 once for as long as no object changes.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
 from gang_scheduler.model.charged_requests import NO_RULES, RequestRules
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import (
     Fairness,
     Flavor,
@@ -58,6 +59,12 @@ class DeclaredQueues:
         self._unenforced = rules.ignored
         self._served = frozenset({Product.OURS})
         self._set: QueueSet | None = None
+        self.provisioned: Callable[[], Mapping[str, ProvisioningRules]] = dict
+        """The admission checks that are answered here, by buying nodes, and how."""
+
+    def outdated(self) -> None:
+        """Make the set anew: what queues refer to has changed."""
+        self._set = None
 
     def queue_set(self) -> QueueSet | None:
         """Return what is declared; the same object until something changes. None: no queue."""
@@ -187,8 +194,31 @@ class DeclaredQueues:
         queue = declared.queue
         if not (declared.names_namespaces or self.rules.open):
             queue = replace(queue, namespaces=None)
+        if queue.ref.kind is QueueKind.CLUSTER_QUEUE:
+            queue = _provisioned(queue, self.provisioned())
         problem = queue.problem or ours.gpus_twice(queue, self.rules.gpu_resources)
         return queue if problem is queue.problem else replace(queue, problem=problem)
+
+
+def _provisioned(queue: Queue, known: Mapping[str, ProvisioningRules]) -> Queue:
+    """Return a queue without the admission checks that are answered by buying nodes."""
+    if not known:
+        return queue
+    found: dict[str, ProvisioningRules] = {}
+    for flavor, checks in {**queue.flavor_checks, "": queue.checks}.items():
+        rules = next((known[each] for each in checks if each in known), None)
+        if rules is not None:
+            found[flavor] = rules
+    return replace(
+        queue,
+        provisioning=found,
+        checks=_others(queue.checks, known),
+        flavor_checks={name: _others(some, known) for name, some in queue.flavor_checks.items()},
+    )
+
+
+def _others(checks: Iterable[str], known: Mapping[str, ProvisioningRules]) -> tuple[str, ...]:
+    return tuple(each for each in checks if each not in known)
 
 
 def _alike(one: DeclaredQueue, other: DeclaredQueue) -> bool:

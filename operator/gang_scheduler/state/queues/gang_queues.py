@@ -40,6 +40,7 @@ class GangQueues:
 
     `touched` are gangs that may be in another queue than before, if any queue is declared. `round`
     counts how often all had to be found anew, and `regrouped` tells that groups may be others.
+    `provisions`: it matters which class of nodes gangs name.
     """
 
     def __init__(self, infos: Mapping[GangKey, GangInfo], names: QueueNames) -> None:
@@ -49,6 +50,7 @@ class GangQueues:
         self.touched: set[GangKey] = set()
         self.round = 0
         self.regrouped = False
+        self.provisions = False
         self._infos = infos
         self._kept: dict[GangKey, _Kept] = {}
 
@@ -85,10 +87,21 @@ class GangQueues:
     def with_queue(self, gang: Gang) -> Gang:
         """Return a gang with its queue, and with what keeps it from using it."""
         resolved = self.of(gang.key)
+        gang = self._bought(gang)
         if resolved is None:
             return gang
         in_queue = self._lasting(_in_queue(gang, resolved))
         return replace(in_queue, flavors=self._flavors_of(gang.key)) if gang.bound else in_queue
+
+    def _bought(self, gang: Gang) -> Gang:
+        """Return a gang with the class of nodes that it names, or a member or its Job."""
+        info = self._infos.get(gang.key)
+        if info is None or not self.provisions:
+            return gang
+        own, others = self._requests(info)
+        said = (each.provisioning_class for each in (own, *others))
+        name = next(filter(None, said), "")
+        return replace(gang, provisioning_class=name) if name else gang
 
     def _lasting(self, gang: Gang) -> Gang:
         """Return a gang with how long it runs, and with what is wrong with what its Job says."""

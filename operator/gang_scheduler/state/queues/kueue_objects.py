@@ -1,4 +1,4 @@
-"""LocalQueues, WorkloadPriorityClasses and AdmissionChecks of Kueue, each by name.
+"""LocalQueues, WorkloadPriorityClasses, AdmissionChecks and their configurations, each by name.
 
 All are dicts that change in place; a change of any is `Change.QUEUES_CHANGED`.
 """
@@ -6,7 +6,14 @@ All are dicts that change in place; a change of any is `Change.QUEUES_CHANGED`.
 from collections.abc import Callable, Collection, Hashable
 from typing import Generic, Protocol, TypeVar
 
-from gang_scheduler.decode.queues.declared import AdmissionCheck, LocalQueue, WorkloadPriorityClass
+from gang_scheduler.decode.queues.declared import (
+    AdmissionCheck,
+    LocalQueue,
+    ProvisioningRequestConfig,
+    WorkloadPriorityClass,
+)
+from gang_scheduler.decode.queues.kueue_objects import PROVISIONING
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import LocalQueueKey
 
 
@@ -64,7 +71,8 @@ class KueueObjects:
 
     `local_queues` are by namespace and name, `priority_classes` (WorkloadPriorityClasses) and
     `admission_checks` by name. Each noun says what is known: the ClusterQueue and whether the
-    LocalQueue is stopped, the value, the controller.
+    LocalQueue is stopped, the value, the controller. `provisioning_configs` say how the check that
+    names one asks for nodes.
     """
 
     def __init__(self) -> None:
@@ -73,3 +81,13 @@ class KueueObjects:
         )
         self.priority_classes = ByName[str, WorkloadPriorityClass](lambda each: each.name)
         self.admission_checks = ByName[str, AdmissionCheck](lambda each: each.name)
+        self.provisioning_configs = ByName[str, ProvisioningRequestConfig](lambda each: each.name)
+
+    def provisioning(self) -> dict[str, ProvisioningRules]:
+        """Return the checks that nodes are bought for, by name, and how they are."""
+        found = {}
+        for check in self.admission_checks.all.values():
+            config = self.provisioning_configs.get(check.config)
+            if check.controller == PROVISIONING and config is not None:
+                found[check.name] = config.rules
+        return found

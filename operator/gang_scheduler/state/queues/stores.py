@@ -72,5 +72,23 @@ class ByNameStore(Generic[K, T]):
         return self._objects.uids
 
 
+class ReferredStore(ByNameStore[K, T]):
+    """The objects of one kind that say what queues mean."""
+
+    def __init__(self, objects: ByName[K, T], queues: DeclaredQueues) -> None:
+        super().__init__(objects)
+        self._queues = queues
+
+    def upsert(self, noun: T) -> Change:
+        """Add or replace an object."""
+        self._queues.outdated()
+        return super().upsert(noun)
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object."""
+        self._queues.outdated()
+        return super().delete(uid)
+
+
 def _change(changed: bool) -> Change:  # noqa: FBT001 - the answer of a part.
     return Change.QUEUES_CHANGED if changed else Change.NOTHING

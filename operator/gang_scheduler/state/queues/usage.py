@@ -90,6 +90,8 @@ class QueueUsageStore:
         self._labels_of = labels_of
         self.rules = rules
         self._decided: dict[str, Flavors] = {}
+        self._held: dict[str, Flavors] = {}
+        self._by_hold: set[str] = set()
         self._dirty: set[str] = set()
         self._resolved: dict[GangKey, Resolved] = {}
         self._known: dict[tuple[Flavors, Requests], Amounts] = {}
@@ -121,6 +123,21 @@ class QueueUsageStore:
             del self._decided[uid]
         self.touch(uid)
 
+    def hold(self, uid: str, flavors: Flavors) -> None:
+        """Charge a pod in these flavors while it waits, as nodes are being bought for it."""
+        if self._held.get(uid) != flavors:
+            self._held[uid] = flavors
+            self.touch(uid)
+
+    def release(self, uid: str) -> None:
+        """Charge a pod no more that waits."""
+        if self._held.pop(uid, None) is not None:
+            self.touch(uid)
+
+    def is_held(self, uid: str) -> bool:
+        """Return whether a pod is charged by a hold alone, as it was last settled."""
+        return uid in self._by_hold
+
     # What follows.
 
     def settle(self, pods: Pods) -> tuple[QueueState | None, set[QueueRef]]:
@@ -136,6 +153,7 @@ class QueueUsageStore:
             self._begin(queue_set, pods)
         self._take_in_gangs()
         for uid in self._dirty:
+            self._by_hold.discard(uid)
             self._tallies.put(uid, self._entry(pods.counted(uid)))
         self._dirty.clear()
         usage, freed = self._tallies.settle()
@@ -215,13 +233,16 @@ class QueueUsageStore:
             return None
         pod, gang, node, number = counted
         nominated = pod.nominated if gang is not None and not node and pod.living else ""
-        waits = not (node or nominated)
+        held = self._held.get(pod.uid) if pod.living and gang is not None else None
+        if held is not None and not (node or nominated):
+            self._by_hold.add(pod.uid)
+        waits = not (node or nominated) and held is None
         if waits and (gang is None or not pod.living or pod.node):
             return None
         ref = self._ref(pod, gang, waits=waits)
         if ref is None or self._flavors is None:
             return None
-        decided = (pod.charged_to or ChargedTo()).flavors or self._decided.get(pod.uid, ())
+        decided = (pod.charged_to or ChargedTo()).flavors or self._decided.get(pod.uid, held or ())
         flavors = self._flavors.of(ref, () if waits else decided, node or nominated)
         amounts = self._amounts(flavors, pod)
         if number > 1:

@@ -144,10 +144,18 @@ class WorkloadPriorityClass(Wire, frozen=True):
     value: Int32 = 0
 
 
+class CheckParameters(Wire, frozen=True):
+    """`spec.parameters` of an AdmissionCheck: another object."""
+
+    kind: str = ""
+    name: str = ""
+
+
 class AdmissionCheckSpec(Wire, frozen=True):
     """`spec` of an AdmissionCheck."""
 
     controller_name: str = ""
+    parameters: CheckParameters = CheckParameters()
 
 
 class AdmissionCheck(Wire, frozen=True):

@@ -278,7 +278,8 @@ def test_vetoes_protect_the_gangs_of_a_queue() -> None:
 
 
 def test_fields_without_effect_are_noted() -> None:
-    assert ("spec.provisioningClass has no effect yet",) == read(provisioningClass="x").notes
+    note = "spec.borrowing.allowedQueues has no effect while spec.borrowing.enabled is not true"
+    assert (note,) == read(borrowing={"allowedQueues": ["b"]}).notes
 
 
 def test_what_gangs_get_to_save_their_work() -> None:

@@ -11,7 +11,7 @@ from gang_scheduler.simulation import documents
 from support.api_objects import container, node_body, pod_body, pod_group_body
 
 UID = "7b0c9a52-0b5a-4c1e-9d55-0123456789ab"
-VISION = {"namespace": "vision"}
+OPTICS = {"namespace": "optics"}
 
 
 def restricted(*bodies: Any, policy: Policy | None = None) -> list[Any]:
@@ -31,7 +31,7 @@ def test_pods_of_others_are_usage_of_their_nodes() -> None:
         nodeName="n1",
         priority=7,
         metadata={
-            **VISION,
+            **OPTICS,
             "uid": UID,
             "labels": labels,
             "creationTimestamp": "2024-05-01T12:00:00Z",
@@ -64,16 +64,16 @@ def test_pods_of_others_are_usage_of_their_nodes() -> None:
 
 
 def test_what_waits_or_describes_gangs_elsewhere_is_not_there() -> None:
-    ended = pod_body("ended", nodeName="n1", metadata=VISION, status={"phase": "Succeeded"})
-    waits = pod_body("waits", metadata=VISION)
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision"}}
+    ended = pod_body("ended", nodeName="n1", metadata=OPTICS, status={"phase": "Succeeded"})
+    waits = pod_body("waits", metadata=OPTICS)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "optics"}}
 
-    found = restricted(ended, waits, pod_group_body("g", metadata=VISION), namespace, node_body())
+    found = restricted(ended, waits, pod_group_body("g", metadata=OPTICS), namespace, node_body())
 
     assert ["SnapshotHeader", "Node"] == [each["kind"] for each in found]
 
 
-@pytest.mark.parametrize("name", ["vision", "acme-vision"])
+@pytest.mark.parametrize("name", ["optics", "acme-optics"])
 def test_no_name_of_another_namespace_is_left(name: str) -> None:
     queue = {
         "apiVersion": "py-gang-scheduler.io/v1alpha1",

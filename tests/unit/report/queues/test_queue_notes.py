@@ -8,6 +8,8 @@ from gang_scheduler.model.queues import Product
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.queues.queue_notes import QueueNotes
 
+NO_EFFECT = "spec.borrowing.{} has no effect while spec.borrowing.enabled is not true"
+
 
 class Recorded:
     """Keeps Events."""
@@ -30,7 +32,7 @@ def queue(**spec: Any) -> DeclaredQueue:
 
 def test_fields_without_effect_are_told_once_and_again_when_they_are_others() -> None:
     events = Recorded()
-    declared = {"u": queue(provisioningClass="x")}
+    declared = {"u": queue(borrowing={"allowedQueues": ["b"]})}
     notes = notes_on(declared, events)
 
     notes.tell()
@@ -42,11 +44,8 @@ def test_fields_without_effect_are_told_once_and_again_when_they_are_others() ->
 
     about = About("py-gang-scheduler.io/v1alpha1", "Queue", "", "a", "u")
     assert [
-        (about, "WithoutEffect", "spec.provisioningClass has no effect yet"),
-        (
-            *(about, "WithoutEffect"),
-            "spec.borrowing.maxBorrowRatio has no effect while spec.borrowing.enabled is not true",
-        ),
+        (about, "WithoutEffect", NO_EFFECT.format("allowedQueues")),
+        (about, "WithoutEffect", NO_EFFECT.format("maxBorrowRatio")),
     ] == events.all
 
 

@@ -66,6 +66,14 @@ from gang_scheduler.model.causes.preemption import (
     SavesAwaited,
     StepFailed,
 )
+from gang_scheduler.model.causes.provisioning import (
+    AskedAgain,
+    MostOutstanding,
+    NodesAwaited,
+    NotProvisioned,
+    RequestLeaves,
+    TooManyPodSets,
+)
 from gang_scheduler.model.causes.queues import (
     FieldRefused,
     GangsQueuesDiffer,
@@ -108,6 +116,7 @@ from gang_scheduler.model.causes.topology import (
 from gang_scheduler.model.gangs import RoleCount
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.provisioning import Came
 from gang_scheduler.report.texts.cause_texts import TEXTS, text_of
 from support.builders import gang_key
 
@@ -511,6 +520,44 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         ChecksUnanswered("team", ("x", "y")),
         "queue team has admission checks that another controller answers: x, y",
+    ),
+    (
+        NodesAwaited("pgs-1", "atomic", Came.ACCEPTED, "2 nodes come"),
+        (
+            "nodes are asked for by ProvisioningRequest pgs-1 of class atomic: accepted: 2 nodes "
+            "come"
+        ),
+    ),
+    (
+        NodesAwaited("pgs-1", "atomic"),
+        "nodes are asked for by ProvisioningRequest pgs-1 of class atomic: no answer yet",
+    ),
+    (
+        AskedAgain(1, Came.FAILED, "out of stock", 1_767_225_600),
+        ("nodes were asked for once: failed: out of stock; asked again at 2026-01-01T00:00:00Z"),
+    ),
+    (
+        RequestLeaves("pgs-1"),
+        "ProvisioningRequest pgs-1 asks for other nodes, and is deleted",
+    ),
+    (
+        MostOutstanding("team", 10),
+        "10 ProvisioningRequests of queue team stand, as many as may at once",
+    ),
+    (
+        MostOutstanding("", 10),
+        "10 ProvisioningRequests of gangs without a queue stand, as many as may at once",
+    ),
+    (
+        NotProvisioned(4, Came.EXPIRED, ""),
+        "nodes were asked for 4 times, the last time: the booking expired",
+    ),
+    (
+        TooManyPodSets(33, 32),
+        (
+            "no nodes are asked for: members ask for nodes in 33 ways, and a ProvisioningRequest "
+            "can say 32"
+        ),
     ),
     (
         InternalError.of(ZeroDivisionError("planted")),

@@ -11,6 +11,7 @@
 | preemption | preemptions that were given up                             |
 | queues     | queues that can admit no gang                              |
 | admission  | queues that do not admit a gang, or not yet                |
+| provisioning | nodes that are bought                                    |
 | admissions | suspended workloads that were not started                  |
 | errors     | errors of ours                                             |
 """

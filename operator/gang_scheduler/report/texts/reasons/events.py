@@ -95,6 +95,13 @@ ENTRIES: Final[Mapping[str, Entry]] = {
     ),
     "ReservationMade": passing("The gang is promised a start."),
     "ReservationMoved": passing("The promised start is later than before."),
+    "ProvisioningRequested": passing("Nodes are asked for, by which request and class."),
+    "Provisioned": passing("The nodes that were asked for are there."),
+    "ProvisioningFailed": Entry(
+        "A request for nodes came to nothing: what its autoscaler says.",
+        (Turn.PLATFORM,),
+        "The autoscaler says why; nodes are [asked for again](provisioning.md) for a while.",
+    ),
     "ScaledUp": passing("An elastic gang has grown."),
     "ScaledDown": passing("An elastic gang has shrunk, for the gang that is named."),
     "UnprotectedJob": Entry(

@@ -122,6 +122,12 @@ ENTRIES: Final[Mapping[Reason, Entry]] = {
         "Wait: they are evicted when they have saved it, or when their time is over. The message "
         "says when that is.",
     ),
+    Reason.WAITING_FOR_PROVISIONING: Entry(
+        "The gang lacks nothing but room, and nodes are asked for by a ProvisioningRequest.",
+        (Turn.PLATFORM,),
+        "The message has the name of the request and what its autoscaler says: [nodes that are "
+        "bought](provisioning.md).",
+    ),
     Reason.ELASTIC_LIMIT: passing(
         "An elastic gang has all the workers that it asks for, may grow again only later, or waits "
         "for as many workers as it grows by.",

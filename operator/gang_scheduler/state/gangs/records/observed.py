@@ -119,6 +119,11 @@ class Observed:
         return self._elastic
 
     @property
+    def object_uid(self) -> str:
+        """The uid of the object that describes the gang; "" if its members do."""
+        return (self.spec or NO_SPEC).uid
+
+    @property
     def min_member(self) -> int:
         """The quorum as described; 1 for a gang that nothing describes."""
         return (self.spec or NO_SPEC).min_member

@@ -12,7 +12,12 @@ import gang_scheduler
 from gang_scheduler.model.causes.queues import Inactivity
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.report import gang_events, topology_status, topology_writer
+from gang_scheduler.report import (
+    gang_events,
+    provisioning_events,
+    topology_status,
+    topology_writer,
+)
 from gang_scheduler.report.checkpoints import announcer
 from gang_scheduler.report.pod_group_status import WARNINGS
 from gang_scheduler.report.texts import elastic_texts
@@ -111,8 +116,10 @@ def test_reasons_of_events_have_entries() -> None:
     warned = {each.value for each in WARNINGS} | {Reason.INVALID_SPEC.value}
     checkpoints = {announcer.REQUESTED, *announcer.EVENTS.values()}
     scaled = {elastic_texts.SCALED_UP, elastic_texts.SCALED_DOWN}
+    bought = {each.reason for each in provisioning_events.EVENTS.values()}
     topologies = set(topology_writer.WORTH_AN_EVENT)
-    others = named | of_queues | warned | scaled | topologies | checkpoints | {"WaitingForVolumes"}
+    others = named | of_queues | warned | scaled | bought | topologies | checkpoints
+    others |= {"WaitingForVolumes"}
 
     assert written | others == events.ENTRIES.keys()
 

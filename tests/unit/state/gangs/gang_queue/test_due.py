@@ -133,6 +133,7 @@ def test_gangs_that_other_trees_may_help_are_tried_when_the_trees_change(reason:
         Reason.UNSCHEDULABLE,
         Reason.WAITING_FOR_VICTIMS,
         Reason.WAITING_FOR_CHECKPOINT,
+        Reason.WAITING_FOR_PROVISIONING,
     )
     assert (["a"] if reason in helped else []) == due(gang_queue)
 

@@ -1,0 +1,98 @@
+"""ProvisioningRequests of ours, and Kueue's ProvisioningRequestConfigs."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.queues.declared import ProvisioningRequestConfig
+from gang_scheduler.model.provisioning import Came, ProvisioningRequest
+from gang_scheduler.model.provisioning_rules import ProvisioningRules, Retry
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.wire.conditions import Condition
+from gang_scheduler.wire.provisioning import configs as config_wire
+from gang_scheduler.wire.provisioning import requests as wire
+
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+OURS: Final = "py-gang-scheduler"
+_TELLING: Final = (Came.FAILED, Came.REVOKED, Came.EXPIRED, Came.PROVISIONED, Came.ACCEPTED)
+"""The conditions: the first that is true says what came of a request."""
+
+
+NO_GANG: Final = GangKey("", "", "")
+"""Stands for the gang of a request that is not ours."""
+
+
+def request(body: Mapping[str, Any]) -> ProvisioningRequest:
+    """Return a request; one that is not ours is for no gang. Raises InvalidField."""
+    source = fields.read(body, wire.ProvisioningRequest)
+    metadata, spec = source.metadata, source.spec
+    present = metadata.annotations
+    came, message, since = _came(source.status.conditions)
+    return ProvisioningRequest(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        gang=_gang(metadata.namespace, metadata.labels, present),
+        gang_uid=present.get(annotations.PROVISIONED_GANG_UID, ""),
+        digest=present.get(annotations.PROVISIONING_DIGEST, ""),
+        attempt=_attempt(present.get(annotations.PROVISIONING_ATTEMPT, "")),
+        class_name=spec.provisioning_class_name,
+        uid=metadata.uid,
+        api_version=str(body.get("apiVersion", "")),
+        came=came,
+        message=message,
+        since=since or fields.timestamp(metadata.creation_timestamp),
+        deleting=bool(metadata.deletion_timestamp),
+        templates=tuple(each.pod_template_ref.name for each in spec.pod_sets),
+    )
+
+
+def config(body: Mapping[str, Any]) -> ProvisioningRequestConfig:
+    """Return a ProvisioningRequestConfig. Raises InvalidField."""
+    source = fields.read(body, config_wire.ProvisioningRequestConfig)
+    spec, retry = source.spec, source.spec.retry_strategy
+    return ProvisioningRequestConfig(
+        source.metadata.uid,
+        source.metadata.name,
+        ProvisioningRules(
+            class_name=spec.provisioning_class_name,
+            parameters=tuple(sorted(spec.parameters.items())),
+            managed=tuple(spec.managed_resources),
+            retry=Retry(
+                retry.backoff_limit_count, retry.backoff_base_seconds, retry.backoff_max_seconds
+            ),
+        ),
+    )
+
+
+def written(key: GangKey) -> str:
+    """Return how the annotation of a request names a gang of its namespace; `request` reads it."""
+    return f"{key.source}/{key.name}"
+
+
+def _gang(namespace: str, labels: Mapping[str, str], present: Mapping[str, str]) -> GangKey:
+    """Return the gang of a request of ours: none of another namespace, whatever is written."""
+    if labels.get(MANAGED_BY) != OURS:
+        return NO_GANG
+    source, _, name = present.get(annotations.PROVISIONED_GANG, "").partition("/")
+    return GangKey(source, namespace, name) if name else NO_GANG
+
+
+def _attempt(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) <= 4 else 1
+
+
+def _came(conditions: Iterable[Condition]) -> tuple[Came, str, int]:
+    """Return what came of a request, what is said of it, and since when it is so; 0: unknown."""
+    true = {each.type: each for each in conditions if each.status == "True"}
+    for came in _TELLING:
+        if (found := true.get(came.value)) is not None:
+            said = _expected(conditions) if came is Came.ACCEPTED else ""
+            since = fields.timestamp(found.last_transition_time or "", "status.conditions")
+            return came, said or found.message, since
+    return Came.ASKED, "", 0
+
+
+def _expected(conditions: Iterable[Condition]) -> str:
+    """Return what is said of nodes that are not there yet, such as when they will be."""
+    return next((each.message for each in conditions if each.type == Came.PROVISIONED), "")

@@ -1,0 +1,208 @@
+"""Which groups of a cycle wait for nodes that are bought."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gang_scheduler.model.causes.provisioning import TooManyPodSets
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.provisioning import Provisioning
+from gang_scheduler.model.provisioning_rules import ProvisioningRules
+from gang_scheduler.model.queues import Flavor, FlavorResource, Product, ResourceGroup, Strategy
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduler.provisioning import asking
+from support.builders import gang, group, node, pod, snapshot
+from support.plan_reading import reasons
+from support.queue_builders import our_queue, queue_ref
+from support.queue_worlds import decide, in_queue, running, world
+
+ON = Provisioning()
+A = queue_ref("a")
+BOUGHT = {"": ProvisioningRules("class")}
+
+
+def bought(found: Snapshot) -> Snapshot:
+    return replace(found, provisioning=ON)
+
+
+def named(plan: Plan) -> dict[str, bool]:
+    """Return the gangs that are asked for, and whether the request is new."""
+    return {each.gang.key.name: each.is_new for each in plan.asking}
+
+
+def naming(name: str, number: int = 2, cpu: int = 4, **fields: Any) -> Gang:
+    """Return a gang that names a class."""
+    made = gang(name, pods=number, cpu=cpu, **fields)
+    return replace(made, provisioning_class="class", object_uid=f"uid-{name}")
+
+
+def scheduled(*gangs: Gang | GangGroup, known: Provisioning = ON) -> Plan:
+    """Return the plan for a node of four CPUs, without queues."""
+    here = snapshot([node("n", cpu=4)], gangs)
+    return schedule(replace(here, provisioning=known), PROFILES["binpack"])
+
+
+def test_without_queues_a_gang_without_room_asks() -> None:
+    plan = scheduled(naming("a"))
+
+    assert ({"a": True}, {"a": "WaitingForProvisioning"}) == (named(plan), reasons(plan))
+    (found,) = plan.asking
+    assert [2] == [each.number for each in found.pod_sets]
+    assert ["uid-a-0", "uid-a-1"] == sorted(uid for uid, _ in found.members)
+
+
+def test_a_gang_with_room_asks_for_nothing() -> None:
+    plan = scheduled(naming("a", 1))
+
+    assert ({}, {}) == (named(plan), reasons(plan))
+
+
+def test_where_nothing_can_be_bought_a_gang_is_unschedulable() -> None:
+    here = snapshot([node("n", cpu=4)], [naming("a")])
+
+    assert {"a": "Unschedulable"} == reasons(schedule(here, PROFILES["binpack"]))
+
+
+def test_a_gang_that_names_no_class_is_unschedulable() -> None:
+    plan = scheduled(gang("a", pods=2, cpu=4), naming("b"))
+
+    assert ({"b": True}, "Unschedulable") == (named(plan), reasons(plan)["a"])
+
+
+def test_surplus_asks_for_nothing() -> None:
+    plan = scheduled(naming("a", 2, min_member=1))
+
+    assert ({}, {"a": "Unschedulable"}) == (named(plan), reasons(plan))
+
+
+def test_only_the_quorum_is_asked_for() -> None:
+    plan = scheduled(naming("a", 5, min_member=3))
+
+    (found,) = plan.asking
+    assert ([3], 3) == ([each.number for each in found.pod_sets], len(found.members))
+
+
+def test_gangs_that_start_together_ask_together() -> None:
+    plan = scheduled(group(naming("a"), naming("b", 3, cpu=3)))
+
+    assert {"a": True} == named(plan)
+    assert {"a": "WaitingForProvisioning", "b": "WaitingForProvisioning"} == reasons(plan)
+    (found,) = plan.asking
+    assert [2, 3] == sorted(each.number for each in found.pod_sets)
+
+
+def test_more_ways_than_a_request_can_say_are_not_asked_for() -> None:
+    members = [pod(f"a-{i}", gang="a", cpu=5 + i) for i in range(33)]
+    made = replace(gang("a", members=members), provisioning_class="class")
+
+    plan = scheduled(made)
+
+    (refused,) = plan.refused
+    assert ("Unschedulable", TooManyPodSets(33, 32)) == (refused.reason.value, refused.cause)
+
+
+def test_a_gang_that_can_evict_asks_for_nothing() -> None:
+    plan = decide(
+        bought(
+            world(
+                [our_queue("root", 8000), our_queue("a", 8000, provisioning=BOUGHT)],
+                [in_queue(A, "x", pods=4, priority=9)],
+                [node("n", cpu=4)],
+                [running(A, f"low-{i}", "n", priority=1) for i in range(4)],
+            )
+        )
+    )
+
+    assert ({}, {"x": "WaitingForVictims"}) == (named(plan), reasons(plan))
+
+
+def test_what_is_asked_for_is_charged_at_once() -> None:
+    queues = [our_queue("root", 8000), our_queue("a", 4000, provisioning=BOUGHT)]
+    gangs = [
+        in_queue(A, "x", pods=2),
+        in_queue(A, "y", pods=2, created_at=1),
+        in_queue(A, "z", pods=1, created_at=2),
+    ]
+
+    plan = decide(bought(world(queues, gangs, [node("n", cpu=0)])))
+
+    assert {"x": True, "y": True} == named(plan)
+    assert {
+        "x": "WaitingForProvisioning",
+        "y": "WaitingForProvisioning",
+        "z": "WaitingForQuota",
+    } == reasons(plan)
+
+
+def test_gangs_alike_ask_each_for_themselves() -> None:
+    queues = [our_queue("root", 80_000), our_queue("a", 80_000, provisioning=BOUGHT)]
+    gangs = [in_queue(A, f"x{i}", pods=2, created_at=i) for i in range(3)]
+
+    plan = decide(bought(world(queues, gangs, [node("n", cpu=0)])))
+
+    assert {"x0": True, "x1": True, "x2": True} == named(plan)
+
+
+def test_in_a_queue_that_keeps_its_order_others_wait_behind_a_gang_that_waits_for_nodes() -> None:
+    own = our_queue("a", 8000, provisioning=BOUGHT, strategy=Strategy.STRICT_FIFO)
+    gangs = [in_queue(A, "x", pods=5), in_queue(A, "y", created_at=1)]
+
+    plan = decide(bought(world([our_queue("root", 8000), own], gangs, [node("n", cpu=4)])))
+
+    assert {"x": "WaitingForProvisioning", "y": "WaitingForTurn"} == reasons(plan)
+
+
+def test_nodes_of_the_flavor_are_asked_for_that_the_gang_would_have() -> None:
+    spot = Flavor(Product.OURS, "spot", node_labels=(("kind", "spot"),))
+    key = FlavorResource("spot", "cpu")
+    own = our_queue(
+        "a",
+        8000,
+        key=key,
+        provisioning={"spot": ProvisioningRules("for-spot")},
+        resource_groups=(ResourceGroup(("cpu",), ("spot",)),),
+    )
+
+    plan = decide(
+        bought(
+            world(
+                [our_queue("root", 8000, key=key), own],
+                [in_queue(A, "x", pods=2)],
+                [node("n", cpu=4)],
+                flavors=[spot],
+            )
+        )
+    )
+
+    (found,) = plan.asking
+    assert found.request is not None
+    assert "for-spot" == found.request.class_name
+    assert [(("kind", "spot"),)] == [each.node_labels for each in found.pod_sets]
+    assert {(("cpu", "spot"),)} == {flavors for _, flavors in found.members}
+
+
+@pytest.mark.parametrize(
+    ("managed", "asked"), [((), [2]), (("nvidia.com/gpu",), []), (("cpu", "x"), [2])]
+)
+def test_only_members_that_ask_for_what_is_managed_are_asked_for(
+    managed: tuple[str, ...], asked: list[int]
+) -> None:
+    rules = ProvisioningRules("class", managed=managed)
+    own = our_queue("a", 8000, provisioning={"": rules})
+    gangs = [in_queue(A, "x", pods=2)]
+
+    plan = decide(bought(world([our_queue("root", 8000), own], gangs, [node("n", cpu=0)])))
+
+    assert asked == [each.number for found in plan.asking for each in found.pod_sets]
+
+
+def test_the_class_of_a_gang_counts_before_that_of_its_queue() -> None:
+    own = our_queue("a", 8000, provisioning={"": ProvisioningRules("of-queue")})
+
+    assert ProvisioningRules("class") == asking.rules_of(group(naming("a")), own)
+    assert ProvisioningRules("of-queue") == asking.rules_of(group(gang("a")), own)
+    assert asking.rules_of(group(gang("a"))) is None
