@@ -1,4 +1,7 @@
-"""Measures now and then how large a gang could start: of each shape that the settings name."""
+"""Measures now and then how large a gang could start: of each shape that the settings name.
+
+And how many nodes are kept as spare.
+"""
 
 import asyncio
 import time
@@ -8,6 +11,7 @@ from typing import Final
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.pods import PodClass, Toleration
 from gang_scheduler.model.resources import amount_of
+from gang_scheduler.scheduler import spare_nodes
 from gang_scheduler.scheduler.largest import most_members
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache
@@ -36,7 +40,7 @@ class LargestGangs:
 
     async def run(self) -> None:
         """Measure until cancelled."""
-        while self._shapes:
+        while self._shapes or self._profile.spare_nodes:
             started = time.perf_counter()
             with confined("measure", "the largest gangs"):
                 self.show()
@@ -46,6 +50,7 @@ class LargestGangs:
     def show(self) -> None:
         """Measure once. A shape that asks for a resource that no node has is not shown."""
         metrics.LARGEST_GANG.show(self._found())
+        metrics.SPARE_NODES.show(self._kept())
 
     def _found(self) -> Iterator[tuple[Values, float]]:
         room = self._cache.room(int(self._clock()))
@@ -53,6 +58,15 @@ class LargestGangs:
             if all(name in room.nodes.axis for name, _ in pod_class.requests):
                 found = most_members(pod_class, room, self._profile)
                 yield from (((layer, shape), number) for layer, number in found.items())
+
+    def _kept(self) -> Iterator[tuple[Values, float]]:
+        """Yield how many nodes are kept for each layer that the settings name."""
+        rules = self._profile.spare_nodes
+        room = self._cache.room(int(self._clock())) if rules else None
+        for layer in dict.fromkeys(each.layer for each in rules):
+            of_layer = [each for each in rules if each.layer == layer]
+            kept = spare_nodes.kept(room, of_layer) if room is not None else None
+            yield (layer,), 0 if kept is None else int(kept.sum())
 
 
 def _pod_class(shape: str) -> PodClass:

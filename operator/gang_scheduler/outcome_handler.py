@@ -123,12 +123,23 @@ class OutcomeHandler:
 
     def _evicting(self, preemption: Preemption) -> None:
         """Note the preemptor with the victims' gangs, and report it: all victims are marked."""
+        if preemption.to_start_anew:
+            self._starts_anew(preemption)
+            return
         for key in {victim.gang for victim in preemption.victims}:
             by = self._naming.preemptor(preemption, key.namespace)
             self._cache.gang_queue.preempted(key, by)
         with confined("report", _gangs(preemption)):
             self._gang_events.preempted(preemption)
             self._measures.preempted(preemption)
+
+    def _starts_anew(self, preemption: Preemption) -> None:
+        """Note that a gang is evicted whole for its own sake, and report it."""
+        (gang,) = preemption.gangs
+        self._cache.gang_queue.preempted(gang.key, str(gang.key))
+        with confined("report", str(gang.key)):
+            self._gang_events.starts_anew(preemption)
+            self._measures.lost(preemption)
 
     def _given_up(self, preemption: Preemption, why: Cause) -> None:
         """Note why the gangs still wait; they are tried again."""

@@ -12,6 +12,7 @@ from gang_scheduler.apply.checkpoints.annotating import Annotating
 from gang_scheduler.apply.checkpoints.grace import GracePeriods
 from gang_scheduler.apply.checkpoints.posting import Posting
 from gang_scheduler.apply.checkpoints.saving import Saving, Ways
+from gang_scheduler.apply.degraded_evictions import DegradedEvictions
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.drainer import Drainer
 from gang_scheduler.apply.evictor import Evictor
@@ -20,6 +21,7 @@ from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.preemption_run import StepWriter
 from gang_scheduler.apply.provisioner import Provisioner
+from gang_scheduler.apply.stuck_members import StuckMembers
 from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.apply.suspender import Suspender
 from gang_scheduler.apply.volume_binder import VolumeBinder
@@ -55,7 +57,7 @@ from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.report.usage_sweep import UsageSweep
 from gang_scheduler.report.workload_events import WorkloadEvents
-from gang_scheduler.settings import OnPartialGang, PodSource, Settings
+from gang_scheduler.settings import DegradedGangs, OnPartialGang, PodSource, Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -140,6 +142,7 @@ def build(
     queue_writer = _queue_writer(shared)
     quota_controllers = _quota_controllers(shared, reports, source)
     provisioner = _provisioner(shared, reports, source)
+    evicts = settings.degraded_gangs is DegradedGangs.EVICT
     return Parts(
         cache=shared.cache,
         source=source,
@@ -158,6 +161,7 @@ def build(
             *(admitter, suspender),
             Drainer(shared.cache, evictor, may_write=may_write),
             *_writers(shared, reports),
+            *((_degraded_evictions(shared, evictor),) if evicts else ()),
             *_own_events(shared, reports, source),
             *_queue_writers(shared, reports, queue_writer),
         ),
@@ -239,6 +243,10 @@ def _saving(shared: _Shared, writer: StepWriter) -> Saving:
         most_seconds=settings.max_checkpoint_seconds,
         may_write=shared.may_write,
     )
+
+
+def _degraded_evictions(shared: _Shared, evictor: Evictor) -> DegradedEvictions:
+    return DegradedEvictions(shared.cache, evictor, may_write=shared.may_write)
 
 
 def _eviction_texts(shared: _Shared) -> EvictionTexts:
@@ -332,6 +340,10 @@ def _writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
     """Yield all that writes and takes no part in bindings."""
     victim_seconds = shared.settings.victim_timeout_seconds
     yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
+    yield StuckMembers(
+        *(shared.api, shared.cache, shared.settings.force_delete_stuck_pods_seconds),
+        may_write=shared.may_write,
+    )
     yield _status_writer(shared, reports)
     yield reports.measures
     yield CheckpointAnnouncer(shared.cache, reports.gang_events)

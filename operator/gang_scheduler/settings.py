@@ -58,6 +58,13 @@ class OnPartialGang(enum.StrEnum):
     RELEASE = "Release"
 
 
+class DegradedGangs(enum.StrEnum):
+    """What becomes of a gang that lost members and finds no room for others in its domain."""
+
+    WAIT = "Wait"
+    EVICT = "Evict"
+
+
 class PodSource(enum.StrEnum):
     """How pods, nodes and all other kinds are watched."""
 
@@ -559,6 +566,23 @@ class Settings(Policy, BaseSettings):
         description=(
             "How much of the gracePeriod of a queue counts, by which pods may get longer to end "
             "than they ask for."
+        ),
+    )
+    degraded_gangs: DegradedGangs = Field(
+        default=DegradedGangs.WAIT,
+        description=(
+            "When the domain of a gang that runs has no room for members that replace lost ones: "
+            "Wait until it has; Evict the whole gang after its schedule timeout, so that it starts "
+            "anew anywhere."
+        ),
+    )
+    force_delete_stuck_pods_seconds: int = Field(
+        default=0,
+        ge=0,
+        description=(
+            "After how long at the earliest pods are deleted by force that are stuck on failed "
+            "nodes, of gangs that allow it with annotation "
+            "py-gang-scheduler.io/force-delete-stuck-pods; 0: never."
         ),
     )
     claim_timeout_seconds: int = Field(

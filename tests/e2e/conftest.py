@@ -22,6 +22,7 @@ NODES = 16
 SECONDS = {
     "test_partial_gangs.py": 165,
     "test_life_after_binding.py": 155,
+    "test_failed_nodes.py": 140,
     "test_groups.py": 80,
     "test_examples.py": 110,
     "test_many_preemptors.py": 75,

@@ -3,6 +3,7 @@
 import pytest
 
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, PODS
+from gang_scheduler.apply import disruption_target
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.model.refs import PodRef
@@ -37,6 +38,49 @@ async def test_deleting_a_pod_that_is_not_there_is_gone(server: Server) -> None:
         await server.api.delete_pod(PodRef(server.namespace, "w-0", "u1"))
 
     assert Kind.GONE is refused.value.kind
+
+
+# Deletion by force.
+
+
+async def test_a_pod_is_deleted_by_force(server: Server) -> None:
+    ref = await pod(server, "w-0")
+
+    await server.api.force_delete_pod(ref)
+
+    with pytest.raises(ApiError) as gone:
+        await server.api.bound_node(ref)
+    assert Kind.GONE is gone.value.kind
+
+
+async def test_another_pod_of_the_same_name_is_not_deleted_by_force(server: Server) -> None:
+    ref = await pod(server, "w-0")
+
+    with pytest.raises(ApiError) as refused:
+        await server.api.force_delete_pod(ref._replace(uid="another"))
+
+    assert 409 == refused.value.status
+    assert "" == await server.api.bound_node(ref)
+
+
+async def test_a_pod_is_said_to_have_failed(server: Server) -> None:
+    ref = await pod(server, "w-0")
+
+    await server.api.fail_pod(ref, disruption_target.stuck("n1", 0))
+
+    status = (await server.api.get(PODS, ref.namespace, ref.name))["status"]
+    (found,) = [each for each in status["conditions"] if each["type"] == "DisruptionTarget"]
+    assert ("Failed", "True", "NodeFailed") == (status["phase"], found["status"], found["reason"])
+
+
+async def test_another_pod_of_the_same_name_is_not_said_to_have_failed(server: Server) -> None:
+    ref = await pod(server, "w-0")
+
+    with pytest.raises(ApiError):
+        await server.api.fail_pod(ref._replace(uid="another"), disruption_target.stuck("n1", 0))
+
+    status = (await server.api.get(PODS, ref.namespace, ref.name)).get("status", {})
+    assert "Failed" != status.get("phase")
 
 
 # Eviction.

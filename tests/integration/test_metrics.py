@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from gang_scheduler.api.kinds import PODS
+from gang_scheduler.apply.stuck_members import StuckMembers
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.largest_gangs import LargestGangs
@@ -38,6 +39,7 @@ ELSEWHERE = {
     "pgs_evictions_repeated_total": "unit/report/measures/test_decisions.py",
     "pgs_elastic_changes_total": "unit/report/measures/test_decisions.py",
     "pgs_elastic_members": "unit/report/measures/test_seen.py",
+    "pgs_spare_nodes": "unit/test_largest_gangs.py",
     "pgs_reservation_start_seconds": "unit/report/queues/test_queue_metrics.py",
 }
 """What needs more than gangs that run, wait and preempt, and where that is."""
@@ -76,6 +78,7 @@ async def driven() -> None:
         await asyncio.sleep(5)
         process.measures.show()
         LargestGangs(process.cache, PROFILES["binpack"], ["cpu=1"]).show()
+        await StuckMembers(process.api, process.cache, seconds=0).look()
         QueueMetrics(process.cache).show(TREE)
 
 

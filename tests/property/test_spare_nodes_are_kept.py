@@ -5,12 +5,15 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gang_scheduler.model.network.layers import CLUSTER_LAYER
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
+from property.queue_worlds import a_crowd
+from property.random_cases import SEEDS
 from property.worlds import STRATEGIES, World, worlds
 from support.topology_builders import BLOCK, BLOCK_KEY, SPINE_KEY, TREE_SPEC
 
@@ -75,3 +78,24 @@ def test_what_needs_no_spare_node_is_placed_as_if_these_nodes_were_cordoned(
 def binds(plan: Plan) -> list[tuple[str, str]]:
     """Return the pods that a plan binds, with their nodes."""
     return [(bind.pod.name, bind.node) for placed in plan.placed for bind in placed.binds]
+
+
+@given(SEEDS, COUNTS)
+def test_with_queues_only_replacements_are_placed_on_spare_nodes(seed: int, count: int) -> None:
+    found = a_crowd(seed).snapshot()
+    taken = {each.pod.nominated for each in found.nominated}
+    free = [
+        node.name
+        for row, node in enumerate(found.nodes.nodes)
+        if node.ready
+        and not node.unschedulable
+        and node.name not in taken
+        and (found.free[row] == found.nodes.allocatable[row]).all()
+    ]
+    rules = (SpareNodes(CLUSTER_LAYER, count),)
+
+    plan = schedule(found, replace(PROFILES["binpack"], spare_nodes=rules))
+
+    for placed in plan.placed:
+        if not placed.gang.replacing:
+            assert {bind.node for bind in placed.binds}.isdisjoint(free[-count:])

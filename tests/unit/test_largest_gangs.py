@@ -1,12 +1,14 @@
 """How large a gang could start is shown of each shape of the settings."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
 
 from gang_scheduler import largest_gangs
 from gang_scheduler.largest_gangs import LargestGangs
+from gang_scheduler.scheduler.policies import SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import Settings
 from support import builders
@@ -33,6 +35,18 @@ def test_a_shape_of_what_no_node_has_is_not_shown() -> None:
     gauge.show()
     assert 0 == shown()["SpineLayer", "nvidia.com/gpu=8"]
     assert 4 == shown()["SpineLayer", "cpu=3"]
+
+
+def test_spare_nodes_are_counted_by_layer() -> None:
+    found = Measured()
+    found.label_blocks()
+    rules = (SpareNodes("SpineLayer"), SpareNodes("RackLayer"))
+    profile = replace(PROFILES["binpack"], spare_nodes=rules)
+
+    LargestGangs(found.cache, profile, (), lambda: found.now).show()
+
+    kept = {dict(labels)["layer"]: n for labels, n in series("pgs_spare_nodes").items()}
+    assert {"SpineLayer": 1, "RackLayer": 0} == kept
 
 
 async def test_it_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,10 @@ ELASTIC: Final = "py-gang-scheduler.io/elastic"
 # How long a gang must have run before it may be evicted, as a duration such as "10m".
 MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 
+# After how long a pod that is stuck on a failed node may be deleted by force, as a duration. On the
+# PodGroup, a Job that is a gang, or a pod; and only if the administrator allows it, too.
+FORCE_DELETE_STUCK_PODS: Final = "py-gang-scheduler.io/force-delete-stuck-pods"
+
 # For how long pods will run, as such a duration or in seconds: by that a gang that waits is
 # promised a start, and others are let pass. On a PodGroup, a Job or pods; Kueue's is a label.
 EXPECTED_DURATION: Final = "py-gang-scheduler.io/expected-duration"

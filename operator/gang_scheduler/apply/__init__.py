@@ -24,6 +24,8 @@
 | whole_workloads   | workloads that lose all of their pods, and are suspended       |
 | drainer           | evicts what runs in queues that are drained                    |
 | stuck_victims     | victims that do not terminate in time                          |
+| stuck_members     | members on failed nodes that do not go, and may be removed     |
+| degraded_evictions| gangs evicted whole that find no room for lost members         |
 | partial_gangs     | gangs bound in part past their timeout: deletes the members    |
 |                   | that are bound if the setting `onPartialGang` is Release       |
 """

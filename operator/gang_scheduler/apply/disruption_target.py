@@ -12,6 +12,9 @@ from gang_scheduler.model.refs import GangKey
 TYPE = "DisruptionTarget"
 REASON = pod_decode.MARK
 WITHDRAWN = "PreemptionWithdrawn"
+STUCK = "NodeFailed"
+DEGRADED = "DegradedDomain"
+"""The reason on members of a gang that is evicted whole, since its domain cannot hold it."""
 BEGINNING = pod_decode.OUR_MARK
 DRAINING = pod_decode.OUR_DRAIN
 
@@ -46,6 +49,14 @@ class Naming:
 
 def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Body:
     """Return the condition of a victim of this namespace. `now` is in seconds."""
+    if preemption.to_start_anew:
+        return {
+            "type": TYPE,
+            "status": "True",
+            "reason": DEGRADED,
+            "message": f"py-gang-scheduler: gang {preemption.gangs[0].key} starts anew",
+            "lastTransitionTime": rfc3339(now),
+        }
     preemptor = naming.preemptor(preemption, namespace)
     if preemption.nominations:
         trigger = naming.pod(preemption.nominations[0].pod, namespace)
@@ -58,6 +69,17 @@ def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Bo
         "status": "True",
         "reason": REASON,
         "message": message,
+        "lastTransitionTime": rfc3339(now),
+    }
+
+
+def stuck(node: str, now: int) -> Body:
+    """Return the condition of a pod that is removed since its node has failed. `now` in seconds."""
+    return {
+        "type": TYPE,
+        "status": "True",
+        "reason": STUCK,
+        "message": f"py-gang-scheduler: node {node} has failed, and the pod did not go",
         "lastTransitionTime": rfc3339(now),
     }
 

@@ -336,8 +336,9 @@ class Evictor:
             return
         victims = tuple(self._victims(current))
         if victims:
-            metrics.PREEMPTIONS.labels("carried_out").inc()
-            metrics.VICTIMS.inc(len(victims))
+            if not current.preemption.to_start_anew:
+                metrics.PREEMPTIONS.labels("carried_out").inc()
+                metrics.VICTIMS.inc(len(victims))
             self._outcomes.put(EvictionBegun(current.preemption))
         suspended: set[str] = set()
         for workload, pods in whole_workloads.among(victims, self._managed):

@@ -67,6 +67,10 @@ class KubernetesApi:
         path = _path(PODS, pod.namespace, pod.name)
         await self._connection.request("DELETE", path, msgspec.json.encode(options))
 
+    async def force_delete_pod(self, pod: PodRef) -> None:
+        """Remove the pod at once, if it still has this uid: nothing waits for its kubelet."""
+        await self.delete_pod(pod, grace_seconds=0)
+
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:
@@ -125,6 +129,13 @@ class KubernetesApi:
         """Set one condition of a pod. REFUSED if the uid is another."""
         # The uid makes the API server refuse the patch if the pod is another one by now.
         patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
+        path = _path(PODS, pod.namespace, pod.name) + "/status"
+        await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
+
+    async def fail_pod(self, pod: PodRef, condition: Body) -> None:
+        """Set the phase of a pod to Failed, and one condition. REFUSED if the uid is another."""
+        status = {"phase": "Failed", "conditions": [condition]}
+        patch = {"metadata": {"uid": pod.uid}, "status": status}
         path = _path(PODS, pod.namespace, pod.name) + "/status"
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
 

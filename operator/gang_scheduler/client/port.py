@@ -21,6 +21,12 @@ class Api(Protocol):
     async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
         """Delete the pod, if it still has this uid, with its own grace period or with this one."""
 
+    async def force_delete_pod(self, pod: PodRef) -> None:
+        """Remove the pod at once, if it still has this uid: nothing waits for its kubelet."""
+
+    async def fail_pod(self, pod: PodRef, condition: Body) -> None:
+        """Set the phase of a pod to Failed, and one condition. REFUSED if the uid is another."""
+
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:

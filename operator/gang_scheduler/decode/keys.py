@@ -38,6 +38,7 @@ ANNOTATIONS: Final = frozenset(
         annotations.PROVISIONED_GANG_UID,
         annotations.PROVISIONING_DIGEST,
         annotations.PROVISIONING_ATTEMPT,
+        annotations.FORCE_DELETE_STUCK_PODS,
         annotations.PLAN_ID,
         annotations.PLAN_SIZE,
         annotations.PLAN_LEFT_OUT,

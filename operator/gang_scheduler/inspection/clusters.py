@@ -53,4 +53,5 @@ class Cluster:
 
     def snapshot(self) -> Snapshot:
         """Return what a cycle would decide on now. Dear: call it once."""
+        self.cache.find_gone_nodes()
         return self.cache.snapshot(self.read_at)

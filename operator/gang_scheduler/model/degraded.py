@@ -1,5 +1,6 @@
 """A gang that runs and lost members with failed nodes, or cannot replace what it has lost."""
 
+import enum
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,6 +8,14 @@ from gang_scheduler.model.failed_nodes import FailedNode
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
+
+
+class Shortage(enum.StrEnum):
+    """What keeps a gang from being whole, by whose turn it is: the reasons of its condition."""
+
+    NODES_FAILED = "NodesFailed"
+    PODS_STUCK = "PodsStuck"
+    NO_ROOM = "NoRoomInDomain"
 
 
 class LostNode(NamedTuple):
@@ -34,3 +43,10 @@ class Degraded:
     stuck: tuple[Pod, ...] = ()
     waiting: int = 0
     refused: Refused | None = None
+
+    @property
+    def shortage(self) -> Shortage:
+        """What keeps the gang from being whole."""
+        if self.refused is not None:
+            return Shortage.NO_ROOM
+        return Shortage.PODS_STUCK if self.stuck else Shortage.NODES_FAILED

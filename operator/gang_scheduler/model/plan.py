@@ -258,7 +258,8 @@ class Preemption:
     each gang with victims is evicted; empty where there are no queues. `forgotten` is what must not
     be remembered any more with these evictions. `backfilled` is which gang the group is let pass,
     and until when, if that is only because it will have ended. `drained` is the queue that the
-    victims must leave, where room is made for no gang.
+    victims must leave, where room is made for no gang. `to_start_anew`: the victims are the gang's
+    own members, and nothing is made room for.
     """
 
     gangs: tuple[Gang, ...]
@@ -269,6 +270,7 @@ class Preemption:
     classes: Mapping[GangKey, EvictionClass] = field(default_factory=dict)
     forgotten: tuple[Forgotten, ...] = ()
     backfilled: Backfilled | None = None
+    to_start_anew: bool = False
     drained: QueueRef | None = None
 
 

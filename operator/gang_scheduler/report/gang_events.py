@@ -144,6 +144,14 @@ class GangEvents:
         if about is not None:
             self._events.record(replace(about, gang=key), event, note, warning=warning)
 
+    def starts_anew(self, preemption: Preemption) -> None:
+        """Report to a gang that it is evicted whole: its domain has no room for all of it."""
+        (gang,), pods = preemption.gangs, [victim.pod for victim in preemption.victims]
+        orphans = sum(not pod.owner for pod in pods)
+        who = f"{_who(gang.key, pods)}{_for_good(orphans, len(pods))}"
+        note = f"Evicted whole to start anew: its domain has no room for lost members{who}"
+        self._events.record(self._about(gang), "EvictedWhole", note, warning=True)
+
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made. A drain is tried again, and tells of no gang."""
         if not preemption.gangs:

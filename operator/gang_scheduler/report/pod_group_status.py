@@ -245,8 +245,9 @@ def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Findi
     elif bound or not _waits_for_victims(info):
         yield Finding("Preempting", status=False, reason="Scheduled" if bound else "NotPreempting")
     if info.preempted.by:
-        words = _taken(info)
-        yield Finding("Preempted", status=True, reason=disruption_target.REASON, message=words)
+        words, own = _taken(info), info.preempted.by == str(info.key)
+        why = disruption_target.DEGRADED if own else disruption_target.REASON
+        yield Finding("Preempted", status=True, reason=why, message=words)
         if view.evicted is not None:
             yield view.evicted
     elif bound:
@@ -260,6 +261,8 @@ def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Findi
 
 
 def _taken(info: GangInfo) -> str:
+    if info.preempted.by == str(info.key):
+        return "all members were evicted: their domain had no room for those that were lost"
     return f"members were evicted to make room for {info.preempted.by}"
 
 
@@ -310,11 +313,12 @@ def _evicted(info: GangInfo) -> str:
     if not info.preempted.by:
         return ""
     by, creator = info.preempted.by, info.preempted.creator
+    why = "with its whole gang" if by == str(info.key) else f"for {by}"
     again = "no controller creates them again"
     if creator:
         backoff = " after its backoff" if creator == "Job" else ""
         again = f"its {creator} creates pods again{backoff}"
-    return f": evicted for {by}; {again}"
+    return f": evicted {why}; {again}"
 
 
 def _owners(info: GangInfo) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.degraded import Degraded, LostNode
+from gang_scheduler.model.failed_nodes import FailedNode, NodeFailure
 from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
@@ -77,7 +79,12 @@ class DegradedGangs:
         """Yield the pods of all gangs on failed nodes that were deleted, and should be gone."""
         for name in sorted(self._failed_nodes.names):
             pods = map(self._pod, sorted(self._node_usage.uids_on(name)))
-            yield from (pod for pod in pods if pod is not None and _is_stuck(pod, now))
+            members = (pod for pod in pods if pod is not None and self._is_ours(pod))
+            yield from (pod for pod in members if _is_stuck(pod, now))
+
+    def _is_ours(self, pod: Pod) -> bool:
+        info = self._gang_queue.infos.get(pod.gang)
+        return info is not None and pod.uid in info.observed.members and not pod.pinned
 
     def _may_be(self, info: GangInfo) -> bool:
         """Return whether a gang may yet be degraded by what is known; if not, forget its losses."""
@@ -92,7 +99,7 @@ class DegradedGangs:
 
     def _of(self, info: GangInfo, now: int) -> Degraded | None:
         observed, attempt, failed = info.observed, info.attempt, self._failed_nodes.names
-        if not attempt.was_whole:
+        if not attempt.was_whole or _is_of_ones(info):
             return None
         done = [pod for pod in attempt.ended() if pod.phase is PodPhase.SUCCEEDED]
         bound = observed.bound()
@@ -112,7 +119,7 @@ class DegradedGangs:
             lacking=max(1, attempt.needed - len(healthy) - len(done)),
             domain=self._domain_of(info, healthy or list(bound)),
             nodes=tuple(
-                LostNode(name, self._failed_nodes.get(name))
+                LostNode(name, self._failed_nodes.get(name) or self._gone(name, now))
                 for name in sorted(lost, key=natural_key)
                 if self._is_lost(name)
             ),
@@ -128,6 +135,11 @@ class DegradedGangs:
             refused=no_room,
         )
 
+    def _gone(self, name: str, now: int) -> FailedNode | None:
+        """Return how a node has failed that no pods are left on: it is gone, or not ready yet."""
+        there = self._node_usage.has_node(name)
+        return None if there else FailedNode(name, NodeFailure.GONE, now)
+
     def _is_lost(self, name: str) -> bool:
         """Return whether a node is not healthy, or gone."""
         return self._failed_nodes.is_suspect(name) or not self._node_usage.has_node(name)
@@ -135,6 +147,12 @@ class DegradedGangs:
     def _domain_of(self, info: GangInfo, members: list[Pod]) -> Domain | None:
         nodes = [pod.node for pod in members]
         return self._topologies.home_of(nodes, self._node_usage.table(), info.observed.asks)
+
+
+def _is_of_ones(info: GangInfo) -> bool:
+    """Return whether each member is a gang of one: then none lacks the others."""
+    spec = info.observed.spec
+    return info.key.source == gang_sources.SINGLE.name or (spec is not None and spec.apart)
 
 
 def _lacks_room(refused: Refused) -> bool:

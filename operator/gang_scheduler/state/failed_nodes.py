@@ -12,8 +12,8 @@ DEFAULT_RULES = FailureRules()
 class FailedNodes:
     """All nodes that are not healthy. Costs nothing while all are.
 
-    `names` are those of the failed ones: the same object for as long as none comes or goes. Time
-    counts when `settle` is called.
+    `names` are those of the failed ones: the same object for as long as none comes or goes. A node
+    is healthy again at once; time counts when `settle` is called.
     """
 
     def __init__(self, rules: FailureRules = DEFAULT_RULES) -> None:
@@ -28,6 +28,7 @@ class FailedNodes:
         self._gone.discard(node.name)
         if not failed_nodes.is_suspect(node, self.rules):
             self._suspects.pop(node.name, None)
+            self._heal(node.name)
             return
         _, since = self._suspects.get(node.name, (node, None))
         # From False to Unknown its condition changes, and it is no more ready than before.
@@ -69,6 +70,11 @@ class FailedNodes:
         if changed:
             self.names = frozenset(found)
         return changed
+
+    def _heal(self, name: str) -> None:
+        """Count a node as healthy at once: members may be bound there from now on."""
+        if self._found.pop(name, None) is not None:
+            self.names = frozenset(self._found)
 
     def _of_gone(self, name: str, now: int) -> FailedNode:
         known = self._found.get(name)

@@ -7,6 +7,7 @@ from prometheus_client import REGISTRY
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.checkpoints import Outcome as CheckpointOutcome
+from gang_scheduler.model.degraded import Shortage
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.provisioning import Came
@@ -220,6 +221,25 @@ VICTIM_SECONDS = Histogram(
 VICTIMS_LINGERING = Gauge(
     "pgs_victims_lingering",
     "Pods that should be gone and still hold the room that gangs wait for.",
+    of_leader=True,
+)
+
+# Failed nodes.
+DEGRADED_GANGS = Gauge(
+    "pgs_degraded_gangs",
+    "Gangs that run with fewer members on healthy nodes than they need, by the reason.",
+    Label("reason", Closed(tuple(each.value for each in Shortage))),
+    of_leader=True,
+)
+PODS_STUCK = Gauge(
+    "pgs_stuck_pods",
+    "Pods of gangs that were deleted and do not go, since their nodes have failed.",
+    of_leader=True,
+)
+SPARE_NODES = Gauge(
+    "pgs_spare_nodes",
+    "Free nodes that are kept for members that replace lost ones, by layer.",
+    LAYER,
     of_leader=True,
 )
 

@@ -22,7 +22,7 @@ from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from support import applying, builders, cache_feeding
-from support.degraded_gang import LATER, DegradedGang
+from support.degraded_gang import LATER, SIZE, DegradedGang
 from support.gang_queue_builders import gang_info
 
 KEY = builders.gang_key("a")
@@ -414,3 +414,20 @@ def test_what_an_earlier_process_wrote_of_a_degraded_gang_stands_while_members_l
     found = written(made.cache.gang_queue.infos[KEY], View({"conditions": present}, now=LATER))
 
     assert present == [each for each in found["conditions"] if each["type"] == "DegradedDomain"]
+
+
+def test_a_gang_that_is_evicted_whole_for_its_own_sake_is_told_so() -> None:
+    made = DegradedGang()
+    made.cache.gang_queue.preempted(KEY, str(KEY))
+    for number in range(SIZE):
+        made.gone(number)
+    info = made.cache.gang_queue.infos[KEY]
+    info.settle(LATER)
+
+    found = written(info, View({}, now=LATER))["conditions"]
+
+    (told,) = [each for each in found if each["type"] == "Preempted"]
+    assert ("True", "DegradedDomain") == (told["status"], told["reason"])
+    assert "their domain had no room" in told["message"]
+    (scheduled,) = [each for each in found if each["type"] == "Scheduled"]
+    assert "evicted with its whole gang" in scheduled["message"]

@@ -126,6 +126,18 @@ def test_a_gang_without_any_member_left_starts_anew() -> None:
     assert made.found(LATER) is None
 
 
+def test_a_single_pod_lacks_no_others() -> None:
+    made = DegradedGang()
+    alone = pod("alone", node="n4", phase="Running")
+    made.cache.upsert_pod(alone)
+    made.decide(NOW)
+    made.fails(4)
+    made.cache.settle_failed_nodes(LATER)
+
+    assert made.cache.degraded.of(alone.gang, LATER) is None
+    assert [] == list(made.cache.degraded.all(LATER))
+
+
 def test_failed_nodes_are_in_the_snapshot() -> None:
     made = DegradedGang()
     made.fails(1)

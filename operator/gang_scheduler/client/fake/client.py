@@ -76,6 +76,13 @@ class FakeApi:
             require_uid(found, pod.uid)
             self.cluster.delete(PODS, pod.namespace, pod.name)
 
+    async def force_delete_pod(self, pod: PodRef) -> None:
+        """Remove the pod at once, if it still has this uid: nothing waits for its kubelet."""
+        async with self._call("force_delete_pod", pod.namespace, pod.name, {"uid": pod.uid}):
+            found = self.cluster.get(PODS, pod.namespace, pod.name)
+            require_uid(found, pod.uid)
+            self.cluster.delete(PODS, pod.namespace, pod.name)
+
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:
@@ -137,6 +144,15 @@ class FakeApi:
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
                 require_same(found, pod)
                 set_condition(found, condition)
+
+    async def fail_pod(self, pod: PodRef, condition: Body) -> None:
+        """Set the phase of a pod to Failed, and one condition. REFUSED if the uid is another."""
+        seen = {"uid": pod.uid, "condition": dict(condition)}
+        async with self._call("fail_pod", pod.namespace, pod.name, seen):
+            with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
+                require_same(found, pod)
+                set_condition(found, condition)
+                found["status"]["phase"] = "Failed"
 
     async def patch_status(self, gvr: GVR, namespace: str, name: str, status: Body) -> bool:
         """Merge into the status as the CRD allows; return whether it has a status subresource."""

@@ -24,7 +24,11 @@ _NAME = re.compile(r"(?P<namespace>[^/\s]+)/(?P<name>\S+)")
 
 @dataclass(frozen=True, slots=True)
 class GangOptions:
-    """The options of a gang; every option has a default. `groups` are the gangs that it names."""
+    """The options of a gang; every option has a default. `groups` are the gangs that it names.
+
+    `force_delete_seconds` is after how long its pods that are stuck may be deleted by force; None:
+    never.
+    """
 
     groups: tuple[GangName, ...] = ()
     strict: bool = True
@@ -32,6 +36,7 @@ class GangOptions:
     timeout_seconds: int | None = None
     total: int | None = None
     min_runtime_seconds: int = 0
+    force_delete_seconds: int | None = None
 
 
 def read(present: Mapping[str, str]) -> GangOptions:
@@ -50,6 +55,7 @@ def read(present: Mapping[str, str]) -> GangOptions:
             lambda: whole_number(present, annotations.GANG_TOTAL_NUMBER, none.total), none.total
         ),
         min_runtime_seconds=faults.read(lambda: min_runtime(present), none.min_runtime_seconds),
+        force_delete_seconds=faults.read(lambda: force_delete(present), None),
     )
     faults.check()
     return found
@@ -93,6 +99,11 @@ def _others(present: Mapping[str, str], said: GangOptions, options: GangOptions)
 def min_runtime(present: Mapping[str, str]) -> int:
     """Return the minimum run time that a gang asks for, in seconds. Raises InvalidField."""
     return duration(present, annotations.MIN_RUNTIME) or 0
+
+
+def force_delete(present: Mapping[str, str]) -> int | None:
+    """Return after how long stuck pods may be deleted by force, in seconds. Raises InvalidField."""
+    return duration(present, annotations.FORCE_DELETE_STUCK_PODS)
 
 
 def _groups(text: str | None) -> tuple[GangName, ...]:

@@ -179,6 +179,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         if roles and spec is not NATIVE_UNREAD.spec:
             faults.read(lambda: _quorum(spec, roles), 0)
         min_runtime = faults.read(lambda: gang_annotations.min_runtime(metadata.annotations), 0)
+        force = faults.read(lambda: gang_annotations.force_delete(metadata.annotations), None)
         lasts = faults.read(lambda: durations.expected(metadata.labels, metadata.annotations), None)
         elastic = faults.read(lambda: elastic_annotation.elastic_of(metadata.annotations), None)
         checkpoint = faults.read(lambda: policies.policy_of(metadata.annotations), None)
@@ -199,7 +200,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         apart=spec.scheduling_policy.gang is None,
         elastic=elastic,
         priority=spec.priority,
-        options=replace(DEFAULTS, min_runtime_seconds=min_runtime),
+        options=replace(DEFAULTS, min_runtime_seconds=min_runtime, force_delete_seconds=force),
         topology_request=topology_request,
         disrupted_whole=_disrupts_all(spec.disruption_mode),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),

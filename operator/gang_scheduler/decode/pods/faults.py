@@ -24,7 +24,9 @@ from gang_scheduler.wire.metadata import Metadata
 _PAIRS: Final = (annotations.GANG_MIN_AVAILABLE_LABEL, annotations.GANG_MIN_AVAILABLE)
 _TELLING: Final = (*keys.PREFIXES, keys.POD_GROUP_PREFIX, *_PAIRS, *keys.FOREIGN)
 _FINE_LABELS: Final = keys.LABELS | {annotations.GANG_NAME_LABEL}
-_FINE: Final = keys.ANNOTATIONS - {annotations.GANG_MIN_AVAILABLE, annotations.ROLES}
+_FINE: Final = keys.ANNOTATIONS - {
+    *(annotations.GANG_MIN_AVAILABLE, annotations.ROLES, annotations.FORCE_DELETE_STUCK_PODS)
+}
 _OF_GANGS: Final = frozenset({annotations.ELASTIC, annotations.MIN_RUNTIME})
 _NO: Final = frozenset({"false"})
 _YES_OR_NO: Final = frozenset({"true", "false"})
@@ -123,6 +125,7 @@ def _unreadable(metadata: Metadata, podset: PodSet | None) -> Iterator[_Fault]:
         yield _Fault(podset.problem)
     for read in (
         lambda: durations.expected(metadata.labels, metadata.annotations),
+        lambda: durations.duration(metadata.annotations, annotations.FORCE_DELETE_STUCK_PODS),
         lambda: policies.policy_of(metadata.annotations),
     ):
         try:

@@ -9,6 +9,7 @@ from typing import Final
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import durations, fields
+from gang_scheduler.decode.gangs import gang_annotations
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import (
     GangSpec,
@@ -88,8 +89,19 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     spec = with_topology_request(spec, of_template)
     spec = with_checkpoint(spec, source.metadata.annotations)
     spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
+    spec = _with_force_delete(spec, source.metadata)
     # What is left of a Job may be less than its minimum.
     return (replace(spec, min_member=max(1, min(spec.min_member, left))),)
+
+
+def _with_force_delete(spec: GangSpec, job: Metadata) -> GangSpec:
+    """Return the spec with what the Job itself says of stuck pods; its template says it on pods."""
+    try:
+        seconds = gang_annotations.force_delete(job.annotations)
+    except InvalidField as error:
+        problem = Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
+        return replace(spec, problem=spec.problem or problem)
+    return replace(spec, options=replace(spec.options, force_delete_seconds=seconds))
 
 
 def _pods_of(source: Job) -> JobPods | None:

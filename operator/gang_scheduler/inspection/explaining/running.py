@@ -10,7 +10,7 @@ from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.texts import elastic_texts
+from gang_scheduler.report.texts import degraded_texts, elastic_texts
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -35,8 +35,9 @@ def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Json 
         "ranks": _ranks(info, members),
         "evictable": _evictable(info, cluster, bound_pods),
     }
-    elastic = elastic_texts.status_of(info)
-    return made | ({"elastic": elastic} if elastic is not None else {})
+    elastic, degraded = elastic_texts.status_of(info), cache.degraded.of(info.key, cluster.read_at)
+    made |= {"elastic": elastic} if elastic is not None else {}
+    return made | ({"degraded": degraded_texts.words(degraded)} if degraded is not None else {})
 
 
 def _spans(members: list[Pod], cluster: Cluster) -> list[Json]:

@@ -31,6 +31,8 @@ def running(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     made.append(Line(_by_node(found["ranks"])))
     if "elastic" in found:
         made.append(Line(_elastic(found["elastic"])))
+    if "degraded" in found:
+        made.append(Line(found["degraded"]))
     return made
 
 

@@ -134,6 +134,12 @@ class Decisions:
             if by is not None and self._cache.evictions.of(key).count > 1:
                 metrics.EVICTIONS_REPEATED.labels(queue).inc()
 
+    def lost(self, preemption: Preemption) -> None:
+        """Count what work is lost with the members of a gang that is evicted whole."""
+        for gang in preemption.gangs:
+            pods = [victim.pod for victim in preemption.victims if victim.gang == gang.key]
+            self._lose(gang.key, self._queue_of(gang.key), pods)
+
     def _lose(self, key: GangKey, queue: str, pods: list[Pod]) -> None:
         """Count what is lost since the work was saved last, or since the pods began to run."""
         now, info = self._clock(), self._cache.gang_queue.infos.get(key)

@@ -64,6 +64,11 @@ class Measures:
         self.gangs.evicted({victim.gang for victim in preemption.victims})
         self._decisions.preempted(preemption)
 
+    def lost(self, preemption: Preemption) -> None:
+        """Count the members of a gang that is evicted whole for its own sake."""
+        self.gangs.evicted({victim.gang for victim in preemption.victims})
+        self._decisions.lost(preemption)
+
 
 def _one(steps: Iterator[None]) -> float | None:
     """Take one step; return how much CPU time it took, in seconds, None if there was none left."""

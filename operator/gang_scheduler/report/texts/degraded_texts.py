@@ -12,9 +12,6 @@ from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.report.texts.plurals import counted
 
 TYPE: Final = "DegradedDomain"
-NO_ROOM: Final = "NoRoomInDomain"
-PODS_STUCK: Final = "PodsStuck"
-NODES_FAILED: Final = "NodesFailed"
 WHOLE: Final = "Whole"
 NAMES_SHOWN: Final = 10
 
@@ -23,15 +20,7 @@ def finding(degraded: Degraded | None) -> Finding:
     """Return the condition of a gang; its reason is what keeps the gang from being whole."""
     if degraded is None:
         return Finding(TYPE, status=False, reason=WHOLE)
-    if degraded.refused is not None:
-        return Finding(TYPE, status=True, reason=NO_ROOM, message=words(degraded))
-    is_stuck = bool(degraded.stuck)
-    return Finding(
-        TYPE,
-        status=True,
-        reason=PODS_STUCK if is_stuck else NODES_FAILED,
-        message=words(degraded),
-    )
+    return Finding(TYPE, status=True, reason=degraded.shortage, message=words(degraded))
 
 
 def words(degraded: Degraded) -> str:

@@ -163,6 +163,25 @@ def test_a_pod_group_can_ask_for_a_minimum_run_time(api_version: str) -> None:
     assert 90 == read(body).options.min_runtime_seconds
 
 
+@pytest.mark.parametrize("api_version", ["scheduling.sigs.k8s.io/v1alpha1", "scheduling.k8s.io/v1"])
+@pytest.mark.parametrize(("text", "seconds"), [("10m", 600), ("soon", None)])
+def test_a_pod_group_can_let_stuck_pods_be_removed(
+    api_version: str, text: str, seconds: int | None
+) -> None:
+    wanted = {"annotations": {"py-gang-scheduler.io/force-delete-stuck-pods": text}}
+    body = pod_group_body(api_version=api_version, metadata=wanted)
+    read = {"scheduling.k8s.io": gang_specs.native_pod_group}.get(
+        api_version.partition("/")[0], gang_specs.pod_group
+    )
+
+    found = read(body)
+
+    assert (seconds, seconds is None) == (
+        found.options.force_delete_seconds,
+        found.problem is not None,
+    )
+
+
 def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
     body = pod_group_body(
         api_version="scheduling.k8s.io/v1",

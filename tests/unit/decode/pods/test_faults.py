@@ -1,4 +1,7 @@
-"""What is wrong with what a pod says of its role. Other faults are tested with what they are of."""
+"""What is wrong with what a pod says of its role, and of what becomes of it if it is stuck.
+
+Other faults are tested with what they are of.
+"""
 
 import pytest
 
@@ -45,3 +48,10 @@ def test_a_role_outside_a_gang_is_in_vain() -> None:
     said = f"metadata.labels[{annotations.ROLE}] is the role of a member of a gang, and this pod is"
 
     assert said in problem(labels={annotations.ROLE: "master"})
+
+
+@pytest.mark.parametrize(("text", "wrong"), [("10m", False), ("soon", True), ("0", True)])
+def test_after_how_long_a_stuck_pod_may_be_removed_is_a_duration(text: str, *, wrong: bool) -> None:
+    found = problem(annotations={annotations.FORCE_DELETE_STUCK_PODS: text})
+
+    assert wrong is (annotations.FORCE_DELETE_STUCK_PODS in found)

@@ -86,6 +86,11 @@ REASONS: Final[Mapping[str, Entry]] = {
     ),
     "InTime": passing("The gang started, or its schedule timeout has not passed."),
     "NotPartial": passing("All of the quorum has nodes, or none of it."),
+    "DegradedDomain": Entry(
+        "The gang is evicted whole: its domain had no room for members that replace lost ones.",
+        (Turn.SUBMITTER,),
+        "Its controller creates it again, and it starts where there is room.",
+    ),
     "NodesFailed": Entry(
         "Members were lost with nodes; others wait in their place, or were not created yet.",
         (Turn.SUBMITTER,),

@@ -37,6 +37,12 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         "As [the condition](failed-nodes.md#what-the-gang-is-told).",
         (Turn.PLATFORM, Turn.SUBMITTER),
     ),
+    "EvictedWhole": Entry(
+        "The domain of the gang had no room for members that replace lost ones until its schedule "
+        "timeout, and all its members are evicted. Pods without an owner are not created again.",
+        _SUBMITTER,
+        "See [`degradedGangs`](failed-nodes.md#when-the-domain-has-no-room).",
+    ),
     "DomainHealed": passing("The gang is whole on healthy nodes again."),
     "StuckPods": Entry(
         "Members on failed nodes were deleted and do not go.",

@@ -9,7 +9,9 @@ from types import ModuleType
 import pytest
 
 import gang_scheduler
+from gang_scheduler.apply import disruption_target
 from gang_scheduler.model.causes.queues import Inactivity
+from gang_scheduler.model.degraded import Shortage
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import (
@@ -85,7 +87,8 @@ def test_conditions_of_pod_groups_and_their_reasons_have_entries() -> None:
     types, reasons = found()
 
     assert types | {each.value for each in WARNINGS} == conditions.TYPES.keys()
-    written = reasons - WAITS | RIGHTS | {"Resolved"}
+    lacks = {each.value for each in Shortage} | {disruption_target.DEGRADED}
+    written = reasons - WAITS | RIGHTS | lacks | {"Resolved"}
     assert written == conditions.REASONS.keys()
 
 

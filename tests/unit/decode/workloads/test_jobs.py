@@ -1,0 +1,30 @@
+"""What a Job says of its gang beside its pod template."""
+
+import pytest
+
+from gang_scheduler.decode.workloads import jobs
+from support.in_memory_cluster import Body, job_body
+
+KEY = "py-gang-scheduler.io/force-delete-stuck-pods"
+
+
+def saying(text: str) -> Body:
+    body = job_body(parallelism=2, completions=2)
+    return {**body, "metadata": {**body["metadata"], "annotations": {KEY: text}}}
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("10m", 600), ("soon", None)])
+def test_a_job_can_let_its_stuck_pods_be_removed(text: str, seconds: int | None) -> None:
+    (found,) = jobs.read(saying(text)).gang_specs
+
+    assert (seconds, seconds is None) == (
+        found.options.force_delete_seconds,
+        found.problem is not None,
+    )
+
+
+def test_a_job_that_says_nothing_lets_none_be_removed() -> None:
+    (found,) = jobs.read(job_body(parallelism=2, completions=2)).gang_specs
+
+    assert found.options.force_delete_seconds is None
+    assert found.problem is None
