@@ -13,7 +13,8 @@ from gang_scheduler.inspection import files
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.listing import decisions, queue_lines, rows
-from gang_scheduler.inspection.listing.rows import WAITING, Row
+from gang_scheduler.inspection.listing.rows import Row
+from gang_scheduler.inspection.listing.vocabulary import WAITING
 from gang_scheduler.settings import Policy
 from support.listed_clusters import Body, gang, node, queue, written
 

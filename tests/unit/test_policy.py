@@ -68,7 +68,7 @@ def made_of(given: Policy) -> tuple[Any, ...]:
 
 
 def flags(command: str) -> dict[str | None, list[str]]:
-    params = main.commands[command].params
+    params = main.loaded(command).params
     return {
         each.name: [*each.opts, *each.secondary_opts]
         for each in params

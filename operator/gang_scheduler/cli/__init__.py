@@ -11,36 +11,40 @@
 | snapshot     | `snapshot`: a cluster in a file, for bug reports           |
 | completion   | what shells offer                                          |
 | kubectl_gang | the same commands as a plugin of kubectl                   |
+| answers      | what each command does once its line is parsed             |
+| helping      | help texts, and commands that are loaded when needed       |
+| asking       | common options of commands that read                       |
 | options      | settings as options                                        |
-| sources      | common options of commands that read, and what they read   |
+| sources      | the cluster that common options mean                       |
 | printing     | how answers are printed                                    |
 | exits        | exit statuses                                              |
 """
 
+from typing import Final
+
 import click
 
 import gang_scheduler
-from gang_scheduler.cli.cluster import cluster_command
-from gang_scheduler.cli.completion import completion_command
-from gang_scheduler.cli.explain import explain_command
-from gang_scheduler.cli.list import list_command
-from gang_scheduler.cli.queues import queues_command
-from gang_scheduler.cli.run import run_command
-from gang_scheduler.cli.simulate import simulate_command
-from gang_scheduler.cli.snapshot import snapshot_command
+from gang_scheduler.cli.helping import Lazy, LazyGroup
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def _lazy(name: str, short_help: str) -> Lazy:
+    return Lazy(f"{__name__}.{name}", f"{name}_command", short_help)
+
+
+COMMANDS: Final = {
+    "cluster": _lazy("cluster", "Show the nodes of each domain, and how large a gang would start."),
+    "completion": _lazy("completion", "Print the completion script of a shell."),
+    "explain": _lazy("explain", "Say why a gang waits, when it starts, and what would help."),
+    "list": _lazy("list", "List all gangs: those that wait first, in the order of turns."),
+    "queues": _lazy("queues", "Show the tree of queues, and what waits in one of them."),
+    "run": _lazy("run", "Run the operator."),
+    "simulate": _lazy("simulate", "Schedule manifests without a cluster."),
+    "snapshot": _lazy("snapshot", "Write a cluster into a file, for a bug report."),
+}
+
+
+@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(gang_scheduler.__version__, prog_name="py-gang-scheduler")
 def main() -> None:
     """Schedule gangs of pods on Kubernetes: all of them start, close together, or none does."""
-
-
-main.add_command(cluster_command)
-main.add_command(completion_command)
-main.add_command(list_command)
-main.add_command(queues_command)
-main.add_command(run_command)
-main.add_command(simulate_command)
-main.add_command(snapshot_command)
-main.add_command(explain_command)

@@ -1,12 +1,13 @@
 """What shells offer: commands, options, and names from the cluster while that takes a moment."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-import anyio
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
+
+from gang_scheduler.cli.exits import Exit
+from gang_scheduler.cli.helping import HelpfulCommand
 
 if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
@@ -21,7 +22,12 @@ SHELLS: Final = ("bash", "zsh", "fish")
 Ask = Callable[["Server", str], Awaitable[Iterable[str]]]
 
 
-@click.command("completion")
+@click.command(
+    "completion",
+    cls=HelpfulCommand,
+    example="completion bash > /etc/bash_completion.d/py-gang-scheduler",
+    statuses=(Exit.DONE, Exit.BAD_INPUT),
+)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> None:
@@ -58,6 +64,8 @@ def _offered(context: click.Context, incomplete: str, ask: Ask) -> list[Completi
     given = context.params
     if given.get("filenames"):
         return []
+    import asyncio  # noqa: PLC0415 - commands and options are offered without it.
+
     try:
         asking = _asked(
             *(ask, given.get("kubeconfig") or "", given.get("context") or ""),
@@ -71,6 +79,8 @@ def _offered(context: click.Context, incomplete: str, ask: Ask) -> list[Completi
 
 async def _asked(ask: Ask, kubeconfig: str, context: str, namespace: str) -> set[str]:
     # Here, since no other command line needs it; and before the time begins.
+    import anyio  # noqa: PLC0415
+
     from gang_scheduler.inspection import servers  # noqa: PLC0415
 
     with anyio.fail_after(MOST_SECONDS):

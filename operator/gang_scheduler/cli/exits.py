@@ -2,14 +2,14 @@
 
 import enum
 import sys
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Final, NoReturn
 
 import click
 
 
 class Exit(enum.IntEnum):
-    """Exit statuses, the same of all commands. 130 is the one of ctrl-C."""
+    """Exit statuses, the same of all commands."""
 
     DONE = 0
     NOT_TRUE = 1
@@ -18,6 +18,18 @@ class Exit(enum.IntEnum):
     NOT_FOUND = 3
     NOT_ALLOWED = 4
     UNREACHABLE = 5
+    INTERRUPTED = 130
+
+
+MEANINGS: Final[Mapping[Exit, str]] = {
+    Exit.DONE: "done, whatever was found",
+    Exit.NOT_TRUE: "what was asked for did not come true",
+    Exit.BAD_INPUT: "bad input: an option, a file, the kubeconfig",
+    Exit.NOT_FOUND: "there is no such object",
+    Exit.NOT_ALLOWED: "not allowed: verb, resource and namespace are named",
+    Exit.UNREACHABLE: "the API server cannot be reached",
+    Exit.INTERRUPTED: "ctrl-C",
+}
 
 
 def refuse(lines: Iterable[str], status: Exit = Exit.BAD_INPUT) -> NoReturn:

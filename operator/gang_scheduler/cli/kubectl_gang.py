@@ -5,20 +5,20 @@ import sys
 import click
 
 import gang_scheduler
-from gang_scheduler.cli import completion, main
+from gang_scheduler.cli import COMMANDS, completion
+from gang_scheduler.cli.helping import LazyGroup
 
 NAME = "kubectl gang"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    lazy={name: each for name, each in COMMANDS.items() if name not in ("run", "completion")},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(gang_scheduler.__version__, prog_name=NAME)
 def group() -> None:
     """Gangs of pods on Kubernetes: what waits and why, what is where, and what would happen."""
-
-
-for _name, _command in main.commands.items():
-    if _name not in ("run", "completion"):
-        group.add_command(_command)
 
 
 def plugin() -> None:

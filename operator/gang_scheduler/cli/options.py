@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError
 
 from gang_scheduler.cli.exits import refuse
+from gang_scheduler.cli.helping import OfSettings
 from gang_scheduler.settings import Settings
 from gang_scheduler.state.queues.names import EVERYWHERE
 
@@ -46,7 +47,8 @@ def _option(name: str, field: FieldInfo, describe: Describe) -> Callable[[Comman
     if name in _ALL_WITHOUT_VALUE:
         given |= {"is_flag": False, "flag_value": EVERYWHERE}
     flags = tuple(dict.fromkeys(flags))
-    return click.option(*flags, name, help=describe(name, field), metavar=_metavar(field), **given)
+    told = describe(name, field)
+    return click.option(*flags, name, cls=OfSettings, help=told, metavar=_metavar(field), **given)
 
 
 def settings_of(model: type[M], flags: Mapping[str, Any]) -> M:

@@ -10,21 +10,32 @@ import click
 import yaml
 
 from gang_scheduler.cli import sources
-from gang_scheduler.cli.sources import Asked
+from gang_scheduler.cli.asking import Asked
 from gang_scheduler.inspection.listing import plain_table
 from gang_scheduler.inspection.listing.plain_table import Page, Paint
 
 WATCH_SECONDS: Final = 2.0
+CHANGED: Final = "* "
+UNCHANGED: Final = "  "
+"""Before the lines of what is printed anew."""
 LARGEST_PART: Final = 0.25
 """No more than this part of the time is spent on reading the cluster again and again."""
 
 
-def page(asked: Asked, paint: Paint | None = None, *, wide: bool = False) -> Page:
+def width(*, watched: bool = False) -> int:
+    """Return how wide a text may be; one that is watched beside the marks of its lines."""
+    whole = plain_table.page_width(terminal=sys.stdout.isatty())
+    return whole - len(CHANGED) if watched else whole
+
+
+def page(
+    asked: Asked, paint: Paint | None = None, *, wide: bool = False, watched: bool = False
+) -> Page:
     """Return how a table is to look."""
-    width = 0 if wide else plain_table.page_width(terminal=sys.stdout.isatty())
+    columns = 0 if wide else width(watched=watched)
     if paint is None or not asked.colored:
-        return Page(width, headers=not asked.no_headers)
-    return Page(width, headers=not asked.no_headers, paint=paint)
+        return Page(columns, headers=not asked.no_headers)
+    return Page(columns, headers=not asked.no_headers, paint=paint)
 
 
 def show(asked: Asked, text: str) -> None:
@@ -33,24 +44,41 @@ def show(asked: Asked, text: str) -> None:
 
 
 class Printed(NamedTuple):
-    """A text, and what it says beside the time at which that was read."""
+    """A text, and what it says beside the time at which that was read.
+
+    `lines` are what each of its lines says beside times; "" for one that is never marked.
+    """
 
     text: str
     said: object
+    lines: tuple[str, ...] = ()
+
+
+def marked(now: Printed, before: Printed | None) -> str:
+    """Return a text in which the lines are marked that the one before did not have.
+
+    Nothing is marked in the first one, nor in documents.
+    """
+    if not now.lines:
+        return now.text
+    known = {*before.lines} if before is not None else {*now.lines}
+    marks = (CHANGED if each and each not in known else UNCHANGED for each in now.lines)
+    lines = zip(marks, now.text.splitlines(), strict=True)
+    return "".join(f"{mark}{line}".rstrip() + "\n" for mark, line in lines)
 
 
 def repeat(asked: Asked, printed: Callable[[], Printed]) -> None:
     """Print anew whenever something has changed, until ctrl-C ends the process."""
-    before: object = None
+    before: Printed | None = None
     with sources.interruptible():
         while True:
             began = time.monotonic()
             now = printed()
-            if now.said != before:
+            if before is None or now.said != before.said:
                 if asked.colored:
                     click.clear()
-                show(asked, f"{now.text}\n")
-                before = now.said
+                show(asked, f"{marked(now, before)}\n")
+                before = now
             time.sleep(max(WATCH_SECONDS, (time.monotonic() - began) / LARGEST_PART))
 
 

@@ -1,78 +1,22 @@
 """`queues`: the tree of queues with what each uses, and the gangs that wait in one of them."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
 import click
 
-from gang_scheduler.api.kinds import QUEUES
-from gang_scheduler.cli import completion, printing, sources
-from gang_scheduler.cli.exits import Exit, refuse
-from gang_scheduler.cli.sources import Asked
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.listing import (
-    decisions,
-    gang_table,
-    queue_lines,
-    queue_tree,
-    rows,
-)
-from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.queue_lines import QueueLine
+from gang_scheduler.cli import completion
+from gang_scheduler.cli.asking import Asked, common_options
+from gang_scheduler.cli.helping import HelpfulCommand
 
 
-class _View(NamedTuple):
-    """What is shown, and of what."""
-
-    cluster: Cluster
-    decided: Decisions
-    found: Sequence[QueueLine]
-    namespace: str
-
-
-@click.command("queues")
+@click.command("queues", cls=HelpfulCommand, example="queues team-a")
 @click.argument("name", required=False, shell_complete=completion.queues)
-@sources.common_options("table", "wide", "json", "yaml", "name")
+@common_options("table", "wide", "json", "yaml", "name")
 def queues_command(*, asked: Asked, name: str | None) -> None:
-    """Show the tree of queues; of the queue NAME also the gangs that wait in it, in order."""
-    cluster, namespace = sources.read(asked)
-    if cluster.source is Source.WRITTEN and QUEUES.name in cluster.unread:
-        resource = f'resource "{QUEUES.plural}" in API group "{QUEUES.group}"'
-        problem = f"cannot list {resource} at the cluster scope"
-        refuse([f"Error from server (Forbidden): {problem}"], Exit.NOT_ALLOWED)
-    decided = decisions.decide(cluster)
-    found = queue_lines.lines(cluster, decided)
-    if name is not None:
-        names = [each.name for each in found]
-        found = queue_lines.below(found, name)
-        if not found:
-            sources.refuse_name("queue", name, names)
-    shown = _View(cluster, decided, found, namespace if asked.namespace else "")
-    printing.show(asked, _text(asked, shown, with_gangs=name is not None))
+    """Show the tree of queues; of the queue NAME also the gangs that wait in it, in order.
 
+    The bars have ten marks: # is used and . lent of what a queue was promised, - is free of it, and
+    = is borrowed from others. PENDING counts the gangs that wait in a queue and below it, as many
+    as list shows as Waiting.
+    """
+    from gang_scheduler.cli.answers import queues  # noqa: PLC0415 - not for help.
 
-def _text(asked: Asked, shown: _View, *, with_gangs: bool) -> str:
-    if asked.output in ("json", "yaml"):
-        return printing.documented(queue_tree.document(shown.found, shown.cluster), asked.output)
-    if asked.output == "name":
-        return "".join(f"{each.name}\n" for each in shown.found)
-    page = printing.page(asked, queue_tree.painted, wide=asked.output == "wide")
-    lines = [*queue_tree.table(shown.found, page), *queue_tree.LEGEND]
-    if not shown.found:
-        lines = ["no queues"]
-    if with_gangs:
-        lines += _waiting(asked, shown)
-    return "".join(f"{line}\n" for line in (*lines, origins.line(shown.cluster)))
-
-
-def _waiting(asked: Asked, shown: _View) -> Iterator[str]:
-    """Yield the gangs that wait in the queues, in the order of turns."""
-    names = {each.name for each in shown.found}
-    every = rows.rows(shown.cluster, shown.decided, shown.namespace)
-    waiting = [row for row in every if row.state == rows.WAITING and row.queue in names]
-    if waiting:
-        wide = asked.output == "wide"
-        yield ""
-        page = printing.page(asked, gang_table.painted, wide=wide)
-        yield from gang_table.table(waiting, shown.cluster, page, wide=wide)
+    queues.answer(asked, name)

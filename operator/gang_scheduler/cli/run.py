@@ -4,12 +4,18 @@ from typing import Any
 
 import click
 
-from gang_scheduler.cli.exits import refuse
+from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.helping import HelpfulCommand
 from gang_scheduler.cli.options import flag, settings_of, settings_options, unknown, with_variable
 from gang_scheduler.settings import Settings, unknown_variables
 
 
-@click.command("run")
+@click.command(
+    "run",
+    cls=HelpfulCommand,
+    example="run --kubeconfig ~/.kube/config --no-leader-elect",
+    statuses=(Exit.DONE, Exit.BAD_INPUT),
+)
 @settings_options(Settings, with_variable)
 def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     """Run the operator. A flag wins over the environment, and that over the default."""

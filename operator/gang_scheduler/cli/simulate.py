@@ -1,29 +1,26 @@
 """`simulate`: the decisions on manifests, without a cluster."""
 
-import json
-import sys
-from collections.abc import Iterable
 from typing import Any
 
 import click
-import yaml
 
-from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.exits import MEANINGS, Exit
+from gang_scheduler.cli.helping import HelpfulCommand
 from gang_scheduler.cli.options import settings_of, settings_options, without_variable
-from gang_scheduler.policy import membership
 from gang_scheduler.settings import Policy
-from gang_scheduler.simulation import defaults, documents, objects, remarks
-from gang_scheduler.simulation.documents import Item
-from gang_scheduler.simulation.objects import Objects, UnreadableInput
-from gang_scheduler.simulation.output import report, tables
-from gang_scheduler.simulation.run import MOST_CYCLES, Options, Outcome, simulate
-from gang_scheduler.simulation.snapshot_files import header_among, policy_of
-
-OUTPUTS = ("table", "wide", "json", "yaml")
 
 
-@click.command("simulate")
+@click.command(
+    "simulate",
+    cls=HelpfulCommand,
+    example="simulate -f nodes.yaml -f job.yaml",
+    statuses={
+        Exit.DONE: MEANINGS[Exit.DONE],
+        Exit.NOT_TRUE: "with --fail-on-unschedulable: something is",
+        Exit.BAD_INPUT: MEANINGS[Exit.BAD_INPUT],
+        Exit.NOT_FOUND: "with --until-settled: not settled after 1000 cycles",
+    },
+)
 @click.option(
     "-f",
     "--filename",
@@ -42,7 +39,7 @@ OUTPUTS = ("table", "wide", "json", "yaml")
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(OUTPUTS),
+    type=click.Choice(("table", "wide", "json", "yaml")),
     default="table",
     show_default=True,
     help="table sums up what is long, wide does not.",
@@ -98,62 +95,17 @@ def simulate_command(
 
     The settings are those of `run` that decisions depend on; the environment is not read. Those
     that are not given are as in the snapshot, if one is read.
-
-    Exits with 0 whatever the outcome, with 2 when the input cannot be read, and with 3 when it is
-    not settled after 1000 cycles.
     """
-    if recreate_victims and not until_settled:
-        refuse(["--recreate-victims: victims come back between cycles: add --until-settled"])
-    read = list(documents.read(filenames, recursive=recursive))
-    policy = _policy(read, settings_of(Policy, flags))
-    found = _objects(read, policy, at, assume_ours=assume_scheduler_name)
-    for note in remarks.of(found, policy.scheduler_names):
-        click.echo(note, err=True)
-    outcome = simulate(found, Options(policy, until_settled, recreate_victims))
-    for note in remarks.of_topologies(found, outcome):
-        click.echo(note, err=True)
-    click.echo(_rendered(outcome, output), nl=False)
-    if not outcome.settled:
-        click.echo(f"--until-settled: not settled after {MOST_CYCLES} cycles", err=True)
-        sys.exit(3)
-    if fail_on_unschedulable and (outcome.refused or found.not_expanded):
-        sys.exit(Exit.NOT_TRUE)
+    from gang_scheduler.cli.answers import simulate  # noqa: PLC0415 - not for help.
 
-
-def _policy(read: Iterable[Item], given: Policy) -> Policy:
-    """Return the settings: of a snapshot its own, but for those that are given."""
-    try:
-        policy, notes = policy_of(header_among(read), given)
-    except InvalidField as error:
-        refuse([str(error)])
-    for note in notes:
-        click.echo(note, err=True)
-    return policy
-
-
-def _objects(
-    read: Iterable[Item], policy: Policy, at: str | None, *, assume_ours: bool | None
-) -> Objects:
-    try:
-        now = None if at is None else defaults.moment("--at:", at)
-        return objects.load(
-            read,
-            policy.scheduler_names[0],
-            assume_ours=assume_ours,
-            at=now,
-            membership=membership(policy),
-        )
-    except InvalidField as error:
-        refuse([str(error)])
-    except UnreadableInput as error:
-        refuse(error.lines)
-
-
-def _rendered(outcome: Outcome, output: str) -> str:
-    document = report.document(outcome)
-    if output == "json":
-        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    if output == "yaml":
-        return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    terminal = sys.stdout.isatty()
-    return tables.render(document, outcome, terminal=terminal, wide=output == "wide")
+    wanted = simulate.Wanted(
+        filenames=filenames,
+        recursive=recursive,
+        output=output,
+        at=at,
+        until_settled=until_settled,
+        recreate_victims=recreate_victims,
+        fail_on_unschedulable=fail_on_unschedulable,
+        assume_scheduler_name=assume_scheduler_name,
+    )
+    simulate.answer(wanted, settings_of(Policy, flags))

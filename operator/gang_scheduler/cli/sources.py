@@ -1,4 +1,4 @@
-"""What commands that only read have in common: their options, and the cluster that these mean.
+"""The cluster that common options mean, and how commands end that cannot read it.
 
 Errors are worded as kubectl's, and end the process with the status that `exits` has for them.
 """
@@ -6,18 +6,16 @@ Errors are worded as kubectl's, and end the process with the status that `exits`
 import asyncio
 import difflib
 import functools
-import os
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
 
 import click
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli import completion
+from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.decode import durations
 from gang_scheduler.inspection import files
@@ -30,31 +28,7 @@ if TYPE_CHECKING:
     from gang_scheduler.client.errors import ApiError
     from gang_scheduler.inspection.servers import Server
 
-Command = Callable[..., None]
 T = TypeVar("T")
-INTERRUPTED = 130
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The common options of one call, as they were given."""
-
-    namespace: str = ""
-    all_namespaces: bool = False
-    context: str = ""
-    kubeconfig: str = ""
-    request_timeout: str = "0"
-    filenames: tuple[str, ...] = ()
-    output: str = "table"
-    color: str = "auto"
-    no_headers: bool = False
-
-    @property
-    def colored(self) -> bool:
-        """Whether to repeat in colour what words say."""
-        if self.color == "auto":
-            return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        return self.color == "always"
 
 
 class Reading(NamedTuple):
@@ -62,69 +36,6 @@ class Reading(NamedTuple):
 
     cluster: Cluster
     namespace: str
-
-
-def common_options(*outputs: str) -> Callable[[Command], Command]:
-    """Return what adds the common options to a command, and hands them to it as `asked`."""
-
-    def add(command: Command) -> Command:
-        @functools.wraps(command)
-        def called(**given: Any) -> None:  # noqa: ANN401 - one for each option.
-            asked = Asked(**{each.name: given.pop(each.name) for each in fields(Asked)})
-            command(asked=asked, **given)
-
-        made: Command = called
-        for option in reversed(_options(outputs)):
-            made = option(made)
-        return made
-
-    return add
-
-
-def _options(outputs: tuple[str, ...]) -> tuple[Callable[[Command], Command], ...]:
-    return (
-        click.option(
-            *("-n", "--namespace"),
-            default="",
-            help="Namespace; else the context's.",
-            shell_complete=completion.namespaces,
-        ),
-        click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces."),
-        click.option("--context", default="", help="Context of the kubeconfig to use."),
-        click.option(
-            "--kubeconfig",
-            default="",
-            type=click.Path(),
-            help="Path of the kubeconfig to use.",
-        ),
-        click.option(
-            "--request-timeout",
-            default="0",
-            help="How long a request may take, such as 10s or 1m; 0: as long as a minute.",
-        ),
-        click.option(
-            *("-f", "--filename", "filenames"),
-            multiple=True,
-            type=click.Path(allow_dash=True),
-            metavar="FILE|DIR|-",
-            help="Read manifests or a snapshot instead of a cluster. Repeatable.",
-        ),
-        click.option(
-            *("-o", "--output"),
-            type=click.Choice(outputs),
-            default=outputs[0],
-            show_default=True,
-            help="How to print it.",
-        ),
-        click.option(
-            "--color",
-            type=click.Choice(("auto", "always", "never")),
-            default="auto",
-            show_default=True,
-            help="Whether to colour words; NO_COLOR turns auto off.",
-        ),
-        click.option("--no-headers", is_flag=True, help="Print no headers."),
-    )
 
 
 def read(asked: Asked) -> Reading:
@@ -187,7 +98,7 @@ def interruptible() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        sys.exit(Exit.INTERRUPTED)
 
 
 async def of_server(asked: Asked, server: "Server") -> Reading:

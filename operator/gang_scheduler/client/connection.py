@@ -34,6 +34,8 @@ from gang_scheduler.settings import HttpClientName
 from gang_scheduler.telemetry import logs
 
 REQUEST_SECONDS = 30
+PAGE_SECONDS = 60.0
+"""How long a page of a list may take that is asked for once: nothing is repeated in vain."""
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 DEFAULT_NAMESPACE = "default"
 TOKEN_SECONDS = 60

@@ -153,7 +153,7 @@ class KindHandler(Generic[T]):
             self._sink.delete(found.uid)
 
     def _leave_out(self, obj: Object, found: Identity, why: InvalidField) -> None:
-        metrics.OBJECTS_BROKEN.labels(self._kind).inc()
+        metrics.OBJECTS_BROKEN.labels(self.name).inc()
         holds = None
         if found.uid:
             self._broken.add(found.uid)
@@ -174,7 +174,7 @@ class KindHandler(Generic[T]):
         return holds
 
     def _count(self, uid: str) -> None:
-        metrics.OBJECTS_SEEN.labels(self._kind).inc()
+        metrics.OBJECTS_SEEN.labels(self.name).inc()
         self._broken.discard(uid)
 
 

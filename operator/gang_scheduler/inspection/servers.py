@@ -2,14 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from gang_scheduler.client import connection
-from gang_scheduler.client.connection import Connection
-from gang_scheduler.state import kinds
-from gang_scheduler.watch import live
+from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 
-SPARE_CONNECTIONS = 8
+MOST_AT_ONCE: Final = 64
+"""Every kind is listed at once, and the next page of each is on its way."""
 
 
 class Server(NamedTuple):
@@ -20,7 +19,7 @@ class Server(NamedTuple):
 
     connection: Connection
     namespace: str
-    request_seconds: float = live.PAGE_SECONDS
+    request_seconds: float = PAGE_SECONDS
 
 
 @asynccontextmanager
@@ -32,7 +31,5 @@ async def connected(
     Raises UnusableConfigurationError. No request is sent here.
     """
     configuration, namespace = await connection.load_as_user(kubeconfig, context)
-    # Every kind is listed at once, and the next page of each is on its way.
-    limit = len(kinds.KINDS) + SPARE_CONNECTIONS
-    async with Connection(configuration, limit) as opened:
-        yield Server(opened, namespace, request_seconds or live.PAGE_SECONDS)
+    async with Connection(configuration, MOST_AT_ONCE) as opened:
+        yield Server(opened, namespace, request_seconds or PAGE_SECONDS)

@@ -46,6 +46,7 @@ REASON = Label("reason", Closed(tuple(each.value for each in Reason)))
 RESOURCES: Final = Limited(16)
 LAYER = Label("layer", Limited(32))
 KIND = Label("kind", Limited(128))
+"""A kind by the name of its CRD, as in `podgroups.scheduling.sigs.k8s.io`; `pods`, `nodes`."""
 OUTCOME = Label("outcome", Limited(16))
 API_RESOURCE = Label("resource", Limited(64))
 VERB = Label("verb", _one_of("get", "list", "watch", "create", "update", "patch", "delete"))
@@ -167,7 +168,7 @@ QUEUE_NOMINAL, QUEUE_USED, QUEUE_BORROWED, QUEUE_LENT = (
 )
 QUEUE_OLDEST_WAIT = Gauge(
     "pgs_queue_oldest_wait_seconds",
-    "Age of the oldest gang that waits in a queue.",
+    "Age of the oldest gang that waits in a queue for quota or room.",
     QUEUE,
     of_leader=True,
 )

@@ -12,7 +12,7 @@ import anyio
 import msgspec
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.watch import list_watch
@@ -25,8 +25,6 @@ FORBIDDEN: Final = 403
 EXPIRED: Final = 410
 """A list took so long that its next page is not kept any more."""
 TRIES: Final = 3
-PAGE_SECONDS: Final = 60.0
-"""How long a page may take: nothing is repeated in vain, as a watch would."""
 
 
 class Handlers(Protocol):

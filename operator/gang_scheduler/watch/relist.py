@@ -49,4 +49,4 @@ class Relist:
         gone = known.difference(known_objects.uids)
         for uid in gone:
             handler.missing(uid)
-        metrics.SWEPT.labels(handler.plural).inc(len(gone))
+        metrics.SWEPT.labels(handler.name).inc(len(gone))

@@ -138,7 +138,7 @@ class Sweep:
         for uid in gone:
             handler.missing(uid)
         if gone:
-            metrics.SWEPT.labels(handler.plural).inc(len(gone))
+            metrics.SWEPT.labels(handler.name).inc(len(gone))
             log.info("swept", kind=handler.plural, gone=len(gone))
 
     async def _fill(self, required: Mapping[Handler, Mapping[str, PodRef]]) -> dict[Handler, int]:

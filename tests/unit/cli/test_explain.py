@@ -98,9 +98,11 @@ def test_watch_prints_anew_only_when_something_has_changed(
 
     assert 130 == outcome.exit_code
     assert 2 == outcome.stdout.count("default/llama   PodGroup")
-    assert (
-        "There is room for it now, on more, n-0, n-1: the next cycle starts it." in outcome.stdout
-    )
+    first, second = outcome.stdout.split("computed from 2 nodes")
+    starts = "There is room for it now, on more, n-0, n-1: the next cycle starts it."
+    assert f"* {starts}" in second.splitlines()
+    assert "  default/llama   PodGroup   priority 0   3 of 3 members" in second.splitlines()
+    assert not [line for line in first.splitlines() if line.startswith("*")]
 
 
 def test_a_gang_in_another_namespace_is_what_may_be_meant() -> None:

@@ -9,7 +9,17 @@ from click.testing import CliRunner
 
 from gang_scheduler.cli import main
 from support import suspended_jobs
-from support.listed_clusters import Body, asked, document, gang, hold, node, pod, queue
+from support.listed_clusters import (
+    Body,
+    asked,
+    document,
+    gang,
+    hold,
+    node,
+    pod,
+    queue,
+    written,
+)
 
 NODES = [node("node-0"), node("node-1"), node("node-2")]
 RUNS = gang("runs", 2, nodes=["node-0", "node-1"], created="2026-01-01T10:00:00Z")
@@ -252,3 +262,24 @@ def test_what_waits_suspended_has_a_line_as_if_it_had_its_pods(tmp_path: Path) -
         *(f"{found['namespace']}/{found['name']}", found["kind"], found["state"]),
         *(found["members"], found["gpus"]),
     )
+
+
+def test_a_watch_marks_the_lines_that_have_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    more = [node("node-3"), node("node-4")]
+    rounds = iter([[*CLUSTER, *more], [*CLUSTER, *more], None])
+
+    def slept(_: float) -> None:
+        bodies = next(rounds)
+        if bodies is None:
+            raise KeyboardInterrupt
+        written(tmp_path, bodies)
+
+    monkeypatch.setattr("time.sleep", slept)
+    lines = asked("list", tmp_path, CLUSTER, "--watch").stdout.splitlines()
+
+    marked = [line for line in lines if line.startswith("* ")]
+    assert ["team/waits", "other/later"] == [line.split()[1] for line in marked]
+    assert "Starting" in marked[0]
+    assert 2 == sum(line.startswith("  team/runs ") for line in lines)

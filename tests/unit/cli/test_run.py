@@ -171,7 +171,7 @@ def ran(*flags: str) -> tuple[int, list[str]]:
 
 
 def test_help_shows_every_setting_with_its_variable_and_default() -> None:
-    command = main.commands["run"]
+    command = main.loaded("run")
     options = {each.name: each for each in command.params if isinstance(each, click.Option)}
 
     missing = [

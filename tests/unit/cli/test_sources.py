@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 
 from gang_scheduler.api.kinds import NODES, PODS
 from gang_scheduler.cli import sources
-from gang_scheduler.cli.sources import Asked
+from gang_scheduler.cli.asking import Asked, common_options
 from support.listing_server import KUBECONFIG, served
 
 
 @click.command()
-@sources.common_options("table", "json")
+@common_options("table", "json")
 def command(asked: Asked) -> None:
     """Say what was read."""
     cluster, namespace = sources.read(asked)

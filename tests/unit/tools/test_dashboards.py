@@ -124,6 +124,6 @@ def test_commands_in_runbooks_are_understood() -> None:
 
     assert commands
     for name, *arguments in commands:
-        command = kubectl_gang.group.commands[name]
+        command = kubectl_gang.group.loaded(name)
         # Raises where an option is not there, or an argument is one too many.
         command.make_context(name, arguments)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.explaining.wording import between, clock, duration, listed, ordinal
+from gang_scheduler.inspection.explaining.wording import between, duration, listed, ordinal
+from gang_scheduler.inspection.listing import ages
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.report.texts.plurals import counted
 
@@ -89,7 +90,7 @@ def _start(found: Json, now: int, *, first: bool) -> str:
             return f"reserved, once {after} has ended; that has no declared end"
         return f"unknown: {after} has no declared end"
     at = seconds_of(found["at"])
-    when = f"about {clock(at, now)} UTC (in {duration(at - now)})"
+    when = f"about {ages.moment(at, now)} UTC (in {duration(at - now)})"
     if found["basis"] == "Reserved":
         return f"{when}: reserved, once {after} has ended"
     ends = f"{after} ends then, as declared"
@@ -278,7 +279,7 @@ def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     now = seconds_of(document["readAt"])
     found = document.get("history", [])
     return [
-        Line(f"{clock(seconds_of(each['at']), now)}  {each['what']}", under=True, hanging=9)
+        Line(f"{ages.moment(seconds_of(each['at']), now)}  {each['what']}", under=True, hanging=9)
         for each in found
     ]
 

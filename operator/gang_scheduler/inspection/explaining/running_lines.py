@@ -10,7 +10,8 @@ from gang_scheduler.inspection.explaining.lines import (
     seconds_of,
     short,
 )
-from gang_scheduler.inspection.explaining.wording import clock, duration, listed
+from gang_scheduler.inspection.explaining.wording import duration, listed
+from gang_scheduler.inspection.listing import ages
 from gang_scheduler.report.texts.plurals import counted
 
 
@@ -27,7 +28,9 @@ def running(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
         since = seconds_of(found["since"])
         waited = found["waitedSeconds"]
         after = f", after {duration(waited)}" if waited is not None else ""
-        made.append(Line(f"since {clock(since, now)} UTC, for {duration(now - since)}{after}"))
+        made.append(
+            Line(f"since {ages.moment(since, now)} UTC, for {duration(now - since)}{after}")
+        )
     made.append(Line(_by_node(found["ranks"])))
     if "elastic" in found:
         made.append(Line(_elastic(found["elastic"])))

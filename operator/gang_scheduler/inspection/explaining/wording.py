@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.refs import GangKey
@@ -45,14 +44,6 @@ def duration(seconds: float) -> str:
     if whole < 2 * DAY:
         return f"{whole // HOUR} h"
     return f"{whole // DAY} days"
-
-
-def clock(seconds: int, now: int) -> str:
-    """Return a time of this day; with its date, a time of another one."""
-    moment, today = (datetime.fromtimestamp(each, UTC) for each in (seconds, now))
-    if moment.date() == today.date():
-        return f"{moment:%H:%M}"
-    return f"{moment:%Y-%m-%d %H:%M}"
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:

@@ -6,6 +6,7 @@
 | rows        | a line a gang                                                  |
 | waits       | why gangs wait, in one sentence                                |
 | briefs      | why gangs wait, in a few words                                 |
+| vocabulary  | the words that lists are asked with                            |
 | selection   | which lines are asked for, and in which order                  |
 | counts      | how many gangs wait                                            |
 | labels      | label selectors as kubectl writes them                         |

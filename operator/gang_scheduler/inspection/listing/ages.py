@@ -21,10 +21,14 @@ def age(seconds: float) -> str:
 
 
 def moment(seconds: int, now: int) -> str:
-    """Return when something is, in UTC: the time of day, with the date if that is another one."""
-    at = datetime.fromtimestamp(seconds, UTC)
-    today = datetime.fromtimestamp(now, UTC).date()
-    return at.strftime("%H:%M" if at.date() == today else "%m-%d %H:%M")
+    """Return when something is, in UTC: the time of day, with the date if that is another one.
+
+    Without the year where that is this one.
+    """
+    at, today = (datetime.fromtimestamp(each, UTC) for each in (seconds, now))
+    if at.date() == today.date():
+        return f"{at:%H:%M}"
+    return f"{at:%m-%d %H:%M}" if at.year == today.year else f"{at:%Y-%m-%d %H:%M}"
 
 
 def _two(large: int, of_large: str, small: int, of_small: str) -> str:

@@ -10,7 +10,8 @@ from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.listing import ages, plain_table, shares
 from gang_scheduler.inspection.listing.plain_table import Page
-from gang_scheduler.inspection.listing.rows import WAITING, Row
+from gang_scheduler.inspection.listing.rows import Row
+from gang_scheduler.inspection.listing.vocabulary import WAITING
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.report.texts import node_ranges
 

@@ -11,6 +11,14 @@ from gang_scheduler.decode.workloads import table
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.listing import shares, waits
 from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.vocabulary import (
+    FAILED,
+    FINISHED,
+    RUNNING,
+    STARTING,
+    STATES,
+    WAITING,
+)
 from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Queue, QueueRef
@@ -24,15 +32,12 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.waiting import POD_GROUP, in_line, is_ours
 
-WAITING: Final = "Waiting"
 _STATES: Final[Mapping[Phase, str]] = {
-    Phase.SCHEDULED: "Starting",
-    Phase.RUNNING: "Running",
-    Phase.FINISHED: "Finished",
-    Phase.FAILED: "Failed",
+    Phase.SCHEDULED: STARTING,
+    Phase.RUNNING: RUNNING,
+    Phase.FINISHED: FINISHED,
+    Phase.FAILED: FAILED,
 }
-STATES: Final = (WAITING, *_STATES.values())
-"""In the order in which they are listed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

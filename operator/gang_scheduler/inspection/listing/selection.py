@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gang_scheduler.inspection.listing.labels import Matches
-from gang_scheduler.inspection.listing.rows import WAITING, Row
+from gang_scheduler.inspection.listing.rows import Row
+from gang_scheduler.inspection.listing.vocabulary import USER, WAITING
 
-USER: Final = "py-gang-scheduler.io/user"
-"""The label of pods that names the user."""
 _NEVER: Final = 2**62
 
 

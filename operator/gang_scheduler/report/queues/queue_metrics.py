@@ -12,6 +12,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.report.measures.seen import class_of, created_at
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.waiting import in_line
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.family import Gauge
 from gang_scheduler.telemetry.labels import OTHER
@@ -76,7 +77,8 @@ class QueueMetrics:
         infos = [info for info in known if info is not None]
         for priority, number in Counter(map(class_of, infos)).items():
             found[metrics.QUEUE_LENGTH].append(((name, priority), number))
-        oldest = min(map(created_at, infos), default=None)
+        # Those that nothing would help may wait for ever: the queue does not starve of it.
+        oldest = min(map(created_at, filter(in_line, infos)), default=None)
         wait = 0 if oldest is None else max(0, self._clock() - oldest)
         found[metrics.QUEUE_OLDEST_WAIT].append(((name,), wait))
 

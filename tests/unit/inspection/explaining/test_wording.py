@@ -24,11 +24,6 @@ def test_durations_have_one_unit(seconds: int, text: str) -> None:
     assert text == wording.duration(seconds)
 
 
-def test_times_of_other_days_have_their_date() -> None:
-    assert "00:01" == wording.clock(60, 3600)
-    assert "1970-01-01 00:01" == wording.clock(60, DAY)
-
-
 @pytest.mark.parametrize(
     ("number", "text"),
     [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (21, "21st")],

@@ -23,3 +23,4 @@ def test_ages_have_at_most_two_units(seconds: float, text: str) -> None:
 def test_a_moment_of_another_day_has_its_date() -> None:
     assert "01:00" == ages.moment(3600, 0)
     assert "01-02 01:00" == ages.moment(86400 + 3600, 0)
+    assert "1971-01-01 00:00" == ages.moment(365 * 86400, 0)

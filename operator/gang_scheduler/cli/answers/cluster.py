@@ -1,0 +1,60 @@
+"""`cluster`: the nodes of each domain of the network, and what is on one node."""
+
+from collections.abc import Sequence
+
+from gang_scheduler.api.kinds import NODES
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cli import printing, sources
+from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.inspection.listing import domains, node_states, node_view, shapes
+from gang_scheduler.inspection.listing.shapes import Shape
+
+
+def answer(asked: Asked, node: str | None, depth: int | None, given: Sequence[str]) -> None:
+    """Print the domains down to a depth, for shapes that are given; or what is on a node."""
+    chosen = [_shape(text) for text in given]
+    cluster, _ = sources.read(asked)
+    if cluster.source is Source.WRITTEN:
+        resource = f'resource "{NODES.plural}" in API group ""'
+        problem = f"cannot list {resource} at the cluster scope"
+        refuse([f"Error from server (Forbidden): {problem}"], Exit.NOT_ALLOWED)
+    text = _tree(asked, cluster, depth, chosen) if node is None else _node(asked, cluster, node)
+    printing.show(asked, text)
+
+
+def _shape(text: str) -> Shape:
+    try:
+        return shapes.parsed(text)
+    except (ValueError, InvalidField) as error:
+        refuse([f"--shape: {error}"])
+
+
+def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Shape]) -> str:
+    most = shapes.commonest(cluster)
+    shown = chosen or ([most] if most is not None else [])
+    views = domains.trees(cluster, cluster.snapshot(), shown, depth)
+    if asked.output in ("json", "yaml"):
+        return printing.documented(domains.document(views, cluster), asked.output)
+    if asked.output == "name":
+        lines = [str(line.domain) for view in views for line in view.lines]
+        return "".join(f"{line}\n" for line in lines)
+    page = printing.page(asked, wide=asked.output == "wide")
+    lines = [line for view in views for line in domains.table(view, page)]
+    lines += node_states.lines(cluster.cache.node_usage.table())
+    return "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))
+
+
+def _node(asked: Asked, cluster: Cluster, name: str) -> str:
+    found = node_view.view(cluster, name)
+    if found is None:
+        sources.refuse_name(NODES.plural, name, cluster.cache.node_usage.table().rows)
+    if asked.output in ("json", "yaml"):
+        return printing.documented(node_view.document(found, cluster), asked.output)
+    if asked.output == "name":
+        return "".join(f"{pod.key}\n" for pod in found.pods)
+    page = printing.page(asked, wide=asked.output == "wide")
+    lines = [*node_view.table(found, cluster, page), origins.line(cluster)]
+    return "".join(f"{line}\n" for line in lines)

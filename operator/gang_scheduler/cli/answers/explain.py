@@ -1,0 +1,112 @@
+"""`explain`: why a gang waits, and what would help."""
+
+import functools
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cli import printing, sources
+from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.printing import Printed
+from gang_scheduler.cli.sources import Reading
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.explaining import history, names, text
+from gang_scheduler.inspection.explaining.answers import Answer, answer_for
+from gang_scheduler.inspection.explaining.gangs import Question
+from gang_scheduler.inspection.explaining.history import Happened
+from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.simulation import defaults
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.servers import Server
+
+PASSING: Final = ("readAt", "waitsSeconds")
+"""What changes with the time alone."""
+_DURATION: Final = re.compile(r"[0-9]+ (s|min|h|days)\b")
+_Found = tuple[Reading, tuple[Happened, ...]]
+
+
+class Wanted(NamedTuple):
+    """What is asked about a NAME; `since` and `at` are times as they were given."""
+
+    name: str
+    all_domains: bool = False
+    since: str | None = None
+    at: str | None = None
+
+
+def answer(asked: Asked, wanted: Wanted, *, watch: bool) -> None:
+    """Print what is known of a NAME; ends the process if there is none, or several."""
+    name = wanted.name
+    asked = replace(asked, namespace=names.wanted(name, asked.namespace).namespace)
+    moments = _moment("--at:", wanted.at), _moment("--since:", wanted.since)
+    view = View(printing.width(watched=watch), wanted.all_domains, wide=asked.output == "wide")
+    explained = functools.partial(_explained, asked, name, moments, view)
+    if watch:
+        printing.repeat(asked, explained)
+    else:
+        printing.show(asked, explained().text)
+
+
+def _explained(
+    asked: Asked, name: str, moments: tuple[int | None, int | None], view: View
+) -> Printed:
+    """Return what is printed, of a cluster that is read for it."""
+    at, since = moments
+    reading, events = _read(asked, name, at)
+    question = Question(reading.cluster, events, since or 0)
+    document = _document(name, answer_for(name, reading.namespace, question))
+    said = {key: each for key, each in document.items() if key not in PASSING}
+    if asked.output in ("json", "yaml"):
+        return Printed(printing.documented(document, asked.output), said)
+    shown = text.render(document, view, origins.line(reading.cluster))
+    lines = tuple(_DURATION.sub("", line).strip() for line in shown.splitlines())
+    return Printed(shown, said, (*lines[:-1], ""))
+
+
+def _read(asked: Asked, name: str, at: int | None) -> _Found:
+    """Return the cluster that is meant, and what Events say of what has that name."""
+    if asked.filenames:
+        found: _Found = (sources.of_files(asked, at), ())
+    elif at is not None:
+        refuse(["--at: a cluster is explained as it is now; with -f, files as of a time"])
+    else:
+        found = sources.answer(asked, functools.partial(_live, asked, name))
+    sources.tell(found[0])
+    return found
+
+
+async def _live(asked: Asked, name: str, server: "Server") -> _Found:
+    # Here, since files need no Kubernetes client.
+    from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
+    from gang_scheduler.inspection.history import events_of  # noqa: PLC0415
+
+    reading = await sources.of_server(asked, server)
+    cache = reading.cluster.cache
+    found = names.find(cache, names.wanted(name, reading.namespace))
+    about = names.objects_of(cache, found[0]) if len(found) == 1 else None
+    if about is None:
+        return reading, ()
+    try:
+        return reading, history.of_events(await events_of(server, *about))
+    except ApiError:
+        return reading, ()  # Without the right to read Events there are none.
+
+
+def _moment(field: str, given: str | None) -> int | None:
+    try:
+        return None if given is None else defaults.moment(field, given)
+    except InvalidField as error:
+        refuse([str(error)])
+
+
+def _document(name: str, found: Answer) -> dict[str, Any]:
+    """Return the document; ends the process if NAME stands for several things, or for none."""
+    if found.several:
+        refuse([f"{name} is the name of several:", *found.several])
+    if found.document is None:
+        meant = f"; did you mean {' or '.join(found.near)}?" if found.near else ""
+        refuse([f"{name}: no PodGroup, workload, gang or pod has this name{meant}"], Exit.NOT_FOUND)
+    return found.document

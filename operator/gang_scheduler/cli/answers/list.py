@@ -1,0 +1,104 @@
+"""`list`: all gangs, in the order of turns, with what each waits for."""
+
+import functools
+import getpass
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from gang_scheduler.cli import printing, sources
+from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli.exits import refuse
+from gang_scheduler.cli.printing import Printed
+from gang_scheduler.cli.sources import Reading
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.inspection.listing import decisions, gang_table, labels, rows, selection
+from gang_scheduler.inspection.listing.rows import Row
+from gang_scheduler.inspection.listing.selection import Selection
+from gang_scheduler.inspection.listing.vocabulary import RUNNING, STARTING, WAITING
+
+_AGE: Final = re.compile(r"(?<= )[0-9]+[smhd]([0-9]+[mh])?(?= )")
+"""An age in its column."""
+
+
+def chosen(
+    states: Sequence[str],
+    queues: Sequence[str],
+    reasons: Sequence[str],
+    selector: str,
+    *,
+    mine: bool,
+    start: bool,
+    order: str,
+) -> Selection:
+    """Return which gangs are asked for; ends the process where a selector is none."""
+    try:
+        matches = labels.parsed(selector)
+    except ValueError as error:
+        refuse([f"--selector: {error}"])
+    return Selection(
+        states=selection.words(states),
+        queues=selection.words(queues),
+        reasons=selection.words(reasons),
+        matches=matches,
+        user=getpass.getuser() if mine else "",
+        only_waiting=start,
+        order=order or ("start" if start else ""),
+    )
+
+
+def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:
+    """Print the gangs that are asked for."""
+    if watch:
+        printing.repeat(asked, functools.partial(_printed, asked, chosen))
+    else:
+        printing.show(asked, _text(asked, chosen, sources.read(asked)))
+
+
+def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = False) -> str:
+    cluster, namespace = reading
+    found = rows.rows(cluster, decisions.decide(cluster), namespace)
+    shown = selection.selected(found, chosen)
+    if asked.output in ("json", "yaml"):
+        return printing.documented(gang_table.document(shown, cluster), asked.output)
+    if asked.output == "name":
+        return "".join(f"{row.name}\n" for row in shown)
+    wide, starts = asked.output == "wide", chosen.order == "start"
+    page = printing.page(asked, gang_table.painted, wide=wide, watched=watched)
+    header = [_header(found, cluster)] if watched else []
+    lines = [*header, *gang_table.table(shown, cluster, page, wide=wide, starts=starts)]
+    if not shown:
+        lines = [
+            *header,
+            f"no gangs in {f'namespace {namespace}' if namespace else 'all namespaces'}",
+        ]
+    return "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))
+
+
+def _header(found: Sequence[Row], cluster: Cluster) -> str:
+    """Return how many gangs run and wait, and how many GPUs are idle."""
+    running = sum(1 for row in found if row.state in (RUNNING, STARTING))
+    waiting = sum(1 for row in found if row.state == WAITING)
+    usage = cluster.cache.node_usage
+    nodes, free = usage.table(), usage.free()
+    columns = [nodes.axis[name] for name in cluster.policy.gpu_resources if name in nodes.axis]
+    usable = nodes.ready & ~nodes.unschedulable
+    idle, all_of_them = free[usable][:, columns].sum(), nodes.allocatable[:, columns].sum()
+    return f"{running} running, {waiting} waiting, {idle} of {all_of_them} GPUs idle"
+
+
+def _printed(asked: Asked, chosen: Selection) -> Printed:
+    """Return the list of a cluster that is read for it, with a header."""
+    text = _text(asked, chosen, sources.read(asked), watched=True)
+    if asked.output not in ("table", "wide"):
+        return Printed(text, text)
+    lines = tuple(map(_without_times, text.splitlines()))
+    # The last line says when it was read, and the first ones are headings.
+    heads = 1 if asked.no_headers else 2
+    return Printed(text, lines[:-1], (*("" for _ in lines[:heads]), *lines[heads:-1], ""))
+
+
+def _without_times(line: str) -> str:
+    """Return what a line says beside how long something lasts, and how wide its columns are."""
+    return " ".join(_AGE.sub("", line).split())

@@ -1,0 +1,74 @@
+"""`queues`: the tree of queues with what each uses, and the gangs that wait in one of them."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gang_scheduler.api.kinds import QUEUES
+from gang_scheduler.cli import printing, sources
+from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.inspection.listing import (
+    decisions,
+    gang_table,
+    queue_lines,
+    queue_tree,
+    rows,
+)
+from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.queue_lines import QueueLine
+from gang_scheduler.inspection.listing.vocabulary import WAITING
+
+
+class _View(NamedTuple):
+    """What is shown, and of what."""
+
+    cluster: Cluster
+    decided: Decisions
+    found: Sequence[QueueLine]
+    namespace: str
+
+
+def answer(asked: Asked, name: str | None) -> None:
+    """Print the tree of queues, or what waits in one; ends the process if there is no such one."""
+    cluster, namespace = sources.read(asked)
+    if cluster.source is Source.WRITTEN and QUEUES.name in cluster.unread:
+        resource = f'resource "{QUEUES.plural}" in API group "{QUEUES.group}"'
+        problem = f"cannot list {resource} at the cluster scope"
+        refuse([f"Error from server (Forbidden): {problem}"], Exit.NOT_ALLOWED)
+    decided = decisions.decide(cluster)
+    found = queue_lines.lines(cluster, decided)
+    if name is not None:
+        names = [each.name for each in found]
+        found = queue_lines.below(found, name)
+        if not found:
+            sources.refuse_name("queue", name, names)
+    shown = _View(cluster, decided, found, namespace if asked.namespace else "")
+    printing.show(asked, _text(asked, shown, with_gangs=name is not None))
+
+
+def _text(asked: Asked, shown: _View, *, with_gangs: bool) -> str:
+    if asked.output in ("json", "yaml"):
+        return printing.documented(queue_tree.document(shown.found, shown.cluster), asked.output)
+    if asked.output == "name":
+        return "".join(f"{each.name}\n" for each in shown.found)
+    page = printing.page(asked, queue_tree.painted, wide=asked.output == "wide")
+    lines = [*queue_tree.table(shown.found, page), *queue_tree.LEGEND]
+    if not shown.found:
+        lines = ["no queues"]
+    if with_gangs:
+        lines += _waiting(asked, shown)
+    return "".join(f"{line}\n" for line in (*lines, origins.line(shown.cluster)))
+
+
+def _waiting(asked: Asked, shown: _View) -> Iterator[str]:
+    """Yield the gangs that wait in the queues, in the order of turns."""
+    names = {each.name for each in shown.found}
+    every = rows.rows(shown.cluster, shown.decided, shown.namespace)
+    waiting = [row for row in every if row.state == WAITING and row.queue in names]
+    if waiting:
+        wide = asked.output == "wide"
+        yield ""
+        page = printing.page(asked, gang_table.painted, wide=wide)
+        yield from gang_table.table(waiting, shown.cluster, page, wide=wide)

@@ -1,0 +1,95 @@
+"""`simulate`: the decisions on manifests, without a cluster."""
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import click
+import yaml
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.policy import membership
+from gang_scheduler.settings import Policy
+from gang_scheduler.simulation import defaults, documents, objects, remarks
+from gang_scheduler.simulation.documents import Item
+from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.output import report, tables
+from gang_scheduler.simulation.run import MOST_CYCLES, Options, Outcome, simulate
+from gang_scheduler.simulation.snapshot_files import header_among, policy_of
+
+NOT_SETTLED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is simulated, and how it is printed."""
+
+    filenames: tuple[str, ...]
+    recursive: bool
+    output: str
+    at: str | None
+    until_settled: bool
+    recreate_victims: bool
+    fail_on_unschedulable: bool
+    assume_scheduler_name: bool | None
+
+
+def answer(wanted: Wanted, given: Policy) -> None:
+    """Print the decisions on manifests; ends the process where they cannot be read."""
+    if wanted.recreate_victims and not wanted.until_settled:
+        refuse(["--recreate-victims: victims come back between cycles: add --until-settled"])
+    read = list(documents.read(wanted.filenames, recursive=wanted.recursive))
+    policy = _policy(read, given)
+    found = _objects(read, policy, wanted.at, assume_ours=wanted.assume_scheduler_name)
+    for note in remarks.of(found, policy.scheduler_names):
+        click.echo(note, err=True)
+    outcome = simulate(found, Options(policy, wanted.until_settled, wanted.recreate_victims))
+    for note in remarks.of_topologies(found, outcome):
+        click.echo(note, err=True)
+    click.echo(_rendered(outcome, wanted.output), nl=False)
+    if not outcome.settled:
+        click.echo(f"--until-settled: not settled after {MOST_CYCLES} cycles", err=True)
+        sys.exit(NOT_SETTLED)
+    if wanted.fail_on_unschedulable and (outcome.refused or found.not_expanded):
+        sys.exit(Exit.NOT_TRUE)
+
+
+def _policy(read: Iterable[Item], given: Policy) -> Policy:
+    """Return the settings: of a snapshot its own, but for those that are given."""
+    try:
+        policy, notes = policy_of(header_among(read), given)
+    except InvalidField as error:
+        refuse([str(error)])
+    for note in notes:
+        click.echo(note, err=True)
+    return policy
+
+
+def _objects(
+    read: Iterable[Item], policy: Policy, at: str | None, *, assume_ours: bool | None
+) -> Objects:
+    try:
+        now = None if at is None else defaults.moment("--at:", at)
+        return objects.load(
+            read,
+            policy.scheduler_names[0],
+            assume_ours=assume_ours,
+            at=now,
+            membership=membership(policy),
+        )
+    except InvalidField as error:
+        refuse([str(error)])
+    except UnreadableInput as error:
+        refuse(error.lines)
+
+
+def _rendered(outcome: Outcome, output: str) -> str:
+    document = report.document(outcome)
+    if output == "json":
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    if output == "yaml":
+        return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    terminal = sys.stdout.isatty()
+    return tables.render(document, outcome, terminal=terminal, wide=output == "wide")

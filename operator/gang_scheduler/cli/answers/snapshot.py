@@ -1,0 +1,100 @@
+"""`snapshot`: a cluster in a file, for bug reports."""
+
+import json
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from gang_scheduler import gc_tuning
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cli import sources
+from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.inspection.snapshots import files, pseudonyms, taking, tenants, verifying
+from gang_scheduler.inspection.snapshots.files import Snapshot
+from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
+from gang_scheduler.settings import Policy
+from gang_scheduler.simulation import defaults
+from gang_scheduler.simulation.objects import UnreadableInput
+
+STDOUT = "-"
+NAMES = ".names.json"
+"""What is added to the name of a file for that of what its pseudonyms stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where a snapshot goes, what of the cluster is in it, and as of when."""
+
+    output: str | None = None
+    namespace: str = ""
+    at: str | None = None
+    anonymize: bool = False
+    verify: bool = True
+
+
+def take(asked: Asked, wanted: Wanted) -> None:
+    """Write a snapshot; ends the process where it is not decided as the cluster is."""
+    # Nearly all that is made stays until the end: to look for garbage takes as long as the rest.
+    gc_tuning.collect_rarely()
+    taken = (
+        _of_files(asked, wanted.at) if asked.filenames else sources.answer(asked, taking.of_server)
+    )
+    for note in taken.cluster.notes:
+        click.echo(note, err=True)
+    if wanted.namespace:
+        taken = _of_namespace(taken, wanted.namespace)
+    name = wanted.output or f"snapshot-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.jsonl.gz"
+    if wanted.anonymize and name == STDOUT:
+        refuse(["--anonymize: what the names are goes beside a file: name one with -o"])
+    names = pseudonyms.of(taken) if wanted.anonymize else None
+    written = pseudonyms.anonymized(taken, names) if names is not None else taken
+    content = b"".join(written.content())
+    if wanted.verify:
+        _verify(taken, name, content, names)
+    if name == STDOUT:
+        sys.stdout.buffer.write(content)
+    else:
+        if names is not None:
+            _write(f"{name}{NAMES}", json.dumps({"words": names.words}, indent=2).encode())
+        _write(name, files.packed([content]) if name.endswith(files.PACKED) else content)
+        objects = sum(taken.header.counts.values())
+        click.echo(f"{name}: {objects} objects", err=True)
+
+
+def _of_files(asked: Asked, at: str | None) -> Snapshot:
+    try:
+        moment = None if at is None else defaults.moment("--at:", at)
+        return taking.of_files(asked.filenames, Policy(), moment)
+    except InvalidField as error:
+        refuse([str(error)])
+    except UnreadableInput as error:
+        refuse(error.lines)
+
+
+def _of_namespace(taken: Snapshot, namespace: str) -> Snapshot:
+    """Return what a namespace may know; ends the process if there is none of the name."""
+    if not any(namespace in (each.namespace, each.name) for each in taken.lines):
+        sources.refuse_name("namespaces", namespace)
+    return tenants.restricted(taken, namespace)
+
+
+def _verify(taken: Snapshot, name: str, content: bytes, names: Pseudonyms | None) -> None:
+    """End the process if what is to be written is not decided as the cluster is."""
+    rename = names.text if names is not None else str
+    try:
+        lines = list(verifying.differences(name, content, taken.cluster, rename))
+    except UnreadableInput as error:
+        refuse(error.lines, Exit.NOT_TRUE)
+    if lines:
+        refuse([*lines, "nothing was written; --no-verify writes it all the same"], Exit.NOT_TRUE)
+
+
+def _write(name: str, content: bytes) -> None:
+    try:
+        files.write(content, Path(name))
+    except OSError as error:
+        refuse([f"{name}: cannot be written: {error.strerror}"])

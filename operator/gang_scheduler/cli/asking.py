@@ -1,0 +1,120 @@
+"""What commands that only read have in common: their options, and what was given for them."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import click
+
+from gang_scheduler.cli import completion
+from gang_scheduler.cli.helping import OfCluster, OfOutput
+
+Command = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The common options of one call, as they were given."""
+
+    namespace: str = ""
+    all_namespaces: bool = False
+    context: str = ""
+    kubeconfig: str = ""
+    request_timeout: str = "0"
+    filenames: tuple[str, ...] = ()
+    output: str = "table"
+    color: str = "auto"
+    no_headers: bool = False
+
+    @property
+    def colored(self) -> bool:
+        """Whether to repeat in colour what words say."""
+        if self.color == "auto":
+            return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        return self.color == "always"
+
+
+def common_options(*outputs: str) -> Callable[[Command], Command]:
+    """Return what adds the common options to a command, and hands them to it as `asked`."""
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def called(**given: Any) -> None:  # noqa: ANN401 - one for each option.
+            asked = Asked(**{each.name: given.pop(each.name) for each in fields(Asked)})
+            command(asked=asked, **given)
+
+        made: Command = called
+        for option in reversed((*_of_cluster(), *_of_output(outputs))):
+            made = option(made)
+        return made
+
+    return add
+
+
+def server_options() -> tuple[Callable[[Command], Command], ...]:
+    """Return the options that say which API server is asked, and for how long."""
+    return (
+        click.option(
+            "--context", cls=OfCluster, default="", help="Context of the kubeconfig to use."
+        ),
+        click.option(
+            "--kubeconfig",
+            cls=OfCluster,
+            default="",
+            type=click.Path(),
+            help="Path of the kubeconfig to use.",
+        ),
+        click.option(
+            "--request-timeout",
+            cls=OfCluster,
+            default="0",
+            help="How long a request may take, such as 10s or 1m; 0: as long as a minute.",
+        ),
+    )
+
+
+def _of_cluster() -> tuple[Callable[[Command], Command], ...]:
+    return (
+        click.option(
+            *("-n", "--namespace"),
+            cls=OfCluster,
+            default="",
+            help="Namespace; else the context's.",
+            shell_complete=completion.namespaces,
+        ),
+        click.option("-A", "--all-namespaces", cls=OfCluster, is_flag=True, help="All namespaces."),
+        *server_options(),
+        click.option(
+            *("-f", "--filename", "filenames"),
+            cls=OfCluster,
+            multiple=True,
+            type=click.Path(allow_dash=True),
+            metavar="FILE|DIR|-",
+            help="Read manifests or a snapshot instead of a cluster. Repeatable.",
+        ),
+    )
+
+
+def _of_output(outputs: tuple[str, ...]) -> tuple[Callable[[Command], Command], ...]:
+    return (
+        click.option(
+            *("-o", "--output"),
+            cls=OfOutput,
+            type=click.Choice(outputs),
+            default=outputs[0],
+            show_default=True,
+            help="How to print it; wide cuts nothing.",
+        ),
+        click.option(
+            "--color",
+            cls=OfOutput,
+            type=click.Choice(("auto", "always", "never")),
+            default="auto",
+            show_default=True,
+            help="Whether to colour words; NO_COLOR turns auto off.",
+        ),
+        click.option("--no-headers", cls=OfOutput, is_flag=True, help="Print no headers."),
+    )
