@@ -107,9 +107,13 @@ def _surroundings(cluster: Cluster) -> Surroundings:
     """Return the pods that run, with and without the minimum run times of their gangs."""
     cache, now = cluster.cache, cluster.read_at
     policy = cluster.policy
+    current = cache.running(now)
+    asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
+    if not (asked or policy.min_runtime_before_preemption_seconds):
+        # All pods are gone through once more only where that may say something else.
+        return Surroundings(current)
     longest = max(policy.max_min_runtime_seconds, policy.min_runtime_before_preemption_seconds)
     rested = cache.running(now + longest)
-    current = cache.running(now)
     before = sum(1 for each in current.pods if each.evictable)
     after = sum(1 for each in rested.pods if each.evictable)
     return Surroundings(current, rested if after > before else None)
