@@ -48,6 +48,7 @@ def main() -> None:
     parser.add_argument("--seconds-per-step", type=float, default=0.1)
     parser.add_argument("--every", type=int, default=600, help="save after so many steps, too")
     arguments = parser.parse_args()
+    arguments.directory.mkdir(parents=True, exist_ok=True)
 
     with Checkpoints() as checkpoints:
         resume = checkpoints.resume

@@ -4,7 +4,11 @@ from collections import Counter
 
 from e2e.support.fault_proxy import HOLD, PASS, Choose, Fault
 
-PATCHES = {b'"nominatedNodeName":"': "nominate", b'"DisruptionTarget"': "mark"}
+PATCHES = {
+    b'"nominatedNodeName":"': "nominate",
+    b'"py-gang-scheduler.io/checkpoint-requested-at":"': "ask",
+    b'"DisruptionTarget"': "mark",
+}
 
 
 def stage_of(method: str, path: str, body: bytes) -> str:

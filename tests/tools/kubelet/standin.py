@@ -1,6 +1,7 @@
 """Looks at all pods again and again, and does the next step of each that it plays."""
 
 import contextlib
+import threading
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -28,6 +29,7 @@ class Kubelets:
         self._cluster = cluster
         self._processes = processes
         self._places = places
+        self._turn = threading.Lock()
         self._played: dict[str, Container] = {}
         self._removed: set[str] = set()
 
@@ -36,8 +38,18 @@ class Kubelets:
         log = self._processes.log(name_of(pod))
         return log.read_text() if log.exists() else ""
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Do nothing until the block ends: containers run on, and hear of nothing."""
+        with self._turn:
+            yield
+
     def look(self, client: access.Client) -> None:
         """Do the next step of every pod."""
+        with self._turn:
+            self._look(client)
+
+    def _look(self, client: access.Client) -> None:
         pods = {pod["metadata"]["uid"]: pod for pod in self._pods(client)}
         for uid in self._played.keys() - pods.keys():
             self._played.pop(uid).forget()

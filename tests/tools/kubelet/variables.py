@@ -9,6 +9,7 @@ from tools.controlplane import errors
 Pod = Mapping[str, Any]
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_.-][A-Za-z0-9_.-]*)\)")
 SUBSCRIPTED = re.compile(r"metadata\.(annotations|labels)\['(.*)'\]")
+WAIT = ("sleep", "infinity")
 FIELDS = {
     "metadata.name": ("metadata", "name"),
     "metadata.namespace": ("metadata", "namespace"),
@@ -19,7 +20,7 @@ FIELDS = {
 
 
 def container_of(pod: Pod) -> Mapping[str, Any]:
-    """Return the container of a pod; there must be one, with a command."""
+    """Return the container of a pod; there must be one."""
     (container,) = pod["spec"]["containers"]
     found: Mapping[str, Any] = container
     return found
@@ -49,9 +50,12 @@ def variables(pod: Pod, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def command(pod: Pod, known: Mapping[str, str]) -> list[str]:
-    """Return command and arguments of the container, with variables in them."""
+    """Return command and arguments of the container, with variables in them.
+
+    No image is run: a container without a command just waits for its end.
+    """
     container = container_of(pod)
-    words = [*container["command"], *container.get("args", ())]
+    words = [*container.get("command", WAIT), *container.get("args", ())]
     return [expanded(each, known) for each in words]
 
 
