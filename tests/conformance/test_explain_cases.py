@@ -19,6 +19,7 @@ CASES: list[Case] = yaml.safe_load((Path(__file__).parent / "explain-cases.yaml"
 NOT_FROM_MANIFESTS = {
     Reason.INTERNAL_ERROR,
     Reason.WAITING_FOR_PROVISIONING,
+    Reason.WAITING_FOR_CHECKPOINT,
 }
 """What no manifest brings about: a test of its own has it."""
 

@@ -40,7 +40,8 @@ def jobs_in(path: Path, text: str) -> Iterator[tuple[str, JobSpec]]:
     """Yield the Jobs of a text of manifests, those that a JobSet would create among them."""
     for document in yaml.safe_load_all(text):
         name = f"{path.relative_to(PROJECT)}: {document['metadata']['name']}"
-        if document["kind"] == "Job":
+        # What waits suspended is suspended again instead of losing its pods.
+        if document["kind"] == "Job" and not document["spec"].get("suspend"):
             yield name, document["spec"]
         if document["kind"] == "JobSet":
             for each in document["spec"]["replicatedJobs"]:

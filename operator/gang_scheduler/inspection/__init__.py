@@ -8,6 +8,7 @@ The same cache and core as `run` and `simulate` have, filled once from one of se
 | files    | clusters of manifests and of snapshots                     |
 | live     | clusters of an API server, as far as one may read them     |
 | servers  | an API server as a kubeconfig names it                     |
+| awaited_claims | gangs with room whose volumes are being made           |
 | profiles | the settings of the operator, from its ConfigMap           |
 | snapshots | what is written of a cluster, so that it can be read again |
 | origins  | where an answer comes from, in words                       |

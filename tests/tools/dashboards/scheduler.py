@@ -190,6 +190,13 @@ def _room() -> list[AnyPanel]:
             ("max(pgs_partial_gangs)", "gangs bound in part"),
             ("max(pgs_victims_lingering)", "victims past their time"),
         ),
+        panels.lines(
+            "Failed nodes",
+            "Gangs that lack members since nodes have failed, pods stuck there, and spare nodes.",
+            ("max by (reason) (pgs_degraded_gangs)", "gangs: {{reason}}"),
+            ("max(pgs_stuck_pods)", "pods that are stuck"),
+            ("sum(max by (layer) (pgs_spare_nodes))", "spare nodes"),
+        ),
         panels.stacked(
             "Requests for nodes",
             "ProvisioningRequests a second, by what came of them.",

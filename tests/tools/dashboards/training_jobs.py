@@ -149,6 +149,11 @@ def _preemption() -> list[AnyPanel]:
             unit="s",
         ),
         panels.bars(
+            "Saves",
+            "Gangs that saved their work, asked before an eviction or by themselves.",
+            rise("training_checkpoint_saves_total", "reason, status", QUEUE),
+        ),
+        panels.bars(
             "Evicted once more",
             "Gangs that were evicted, and had been before.",
             rise("pgs_evictions_repeated_total", "queue", QUEUE),

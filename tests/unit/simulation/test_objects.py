@@ -263,10 +263,11 @@ QUEUE = "apiVersion: py-gang-scheduler.io/v1alpha1\nkind: Queue\nmetadata: {name
 
 
 def test_fields_of_a_queue_without_effect_are_noted() -> None:
-    found = loaded(QUEUE + "{provisioningClass: x}")
+    found = loaded(QUEUE + "{borrowing: {maxBorrowRatio: 2}}")
 
     place = "f: document 1"
-    assert (f"{place}: Queue a: spec.provisioningClass has no effect yet",) == found.notes
+    why = "spec.borrowing.maxBorrowRatio has no effect while spec.borrowing.enabled is not true"
+    assert (f"{place}: Queue a: {why}",) == found.notes
 
 
 def test_queues_of_all_products_are_read_in_the_versions_that_are_served() -> None:

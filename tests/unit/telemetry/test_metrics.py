@@ -35,7 +35,7 @@ def test_the_values_of_closed_lists_are_all_that_there_are() -> None:
     sources = {each.object_kind or each.name for each in table.SOURCES}
 
     assert sources | {"PodGroup"} == {*metrics.JOB_TYPES}
-    rights = {"Priority", *(each.shown for each in EvictionClass)}
+    rights = {"Priority", "Drained", *(each.shown for each in EvictionClass)}
     assert rights == {*metrics.RIGHTS}
 
 

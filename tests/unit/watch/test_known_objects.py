@@ -260,7 +260,8 @@ def test_what_is_no_event_is_an_error(line: bytes) -> None:
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: str(kind.versions[0]))
 def test_every_kind_leaves_the_cache_when_a_list_has_it_no_more(kind: Any) -> None:
     harness = Harness(kind.versions[0])
-    harness.relist({"metadata": {"name": "a", "namespace": "default", "uid": "u"}, "spec": {}})
+    metadata = {"name": "a", "namespace": "default", "uid": "u"}
+    harness.relist({"metadata": metadata, "spec": {}, "value": 1})
 
     before = list(cache_feeding.uids(harness.cache, kind.versions[0]))
     harness.relist()

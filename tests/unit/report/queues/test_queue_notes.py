@@ -32,7 +32,7 @@ def queue(**spec: Any) -> DeclaredQueue:
 
 def test_fields_without_effect_are_told_once_and_again_when_they_are_others() -> None:
     events = Recorded()
-    declared = {"u": queue(borrowing={"allowedQueues": ["b"]})}
+    declared = {"u": queue(borrowing={"allowedQueues": []})}
     notes = notes_on(declared, events)
 
     notes.tell()
