@@ -40,6 +40,8 @@ ELSEWHERE = {
     "pgs_elastic_changes_total": "unit/report/measures/test_decisions.py",
     "pgs_elastic_members": "unit/report/measures/test_seen.py",
     "pgs_spare_nodes": "unit/test_largest_gangs.py",
+    "pgs_provisioning_requests_total": "unit/report/test_provisioning_events.py",
+    "training_checkpoint_saves_total": "unit/report/checkpoints/test_announcer.py",
     "pgs_reservation_start_seconds": "unit/report/queues/test_queue_metrics.py",
 }
 """What needs more than gangs that run, wait and preempt, and where that is."""

@@ -13,7 +13,7 @@ from gang_scheduler.client.port import Api
 from tools import controlplane
 
 WITHOUT_STATUS = SCHED_PLUGINS_POD_GROUPS
-UNUSED = GVR("", "v1", "podtemplates")
+UNUSED = GVR("", "v1", "replicationcontrollers")
 """A kind of which there are no objects anywhere."""
 IN_NO_NAMESPACE = {PERSISTENT_VOLUMES}
 """The kinds without a namespace of which tests read objects."""
