@@ -47,10 +47,14 @@ class Group:
         return min(gang.priority for gang in self.waiting)
 
     @property
-    def order(self) -> tuple[int, str, str]:
-        """What groups are decided by."""
+    def order(self) -> tuple[int, bool, str, str]:
+        """What groups are decided by: of a priority, first what replaces members that were lost."""
         ages = [_age(gang) for gang in self.gangs]
-        return -self.priority, min(age for age, _ in ages), min(uid for _, uid in ages)
+        replaces = any(gang.started and any(gang.lacking.values()) for gang in self.waiting)
+        return (
+            *(-self.priority, not replaces),
+            *(min(age for age, _ in ages), min(uid for _, uid in ages)),
+        )
 
     @property
     def is_simple(self) -> bool:
