@@ -96,6 +96,8 @@ class World:
             made = {"metadata": {"name": f"of-{value}"}, "value": value}
             client.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", made).check()
             self._priorities.add(value)
+            # The admission of pods learns of a new class by a watch of its own.
+            until(lambda: _is_taken(client, body))
 
     def _put(self, client: access.Client, body: Body) -> None:
         identity = _identity(body)
@@ -113,6 +115,12 @@ class World:
         if body["kind"] == "PersistentVolumeClaim" and "status" in body:
             # The controller of volumes binds it, as one of the two says.
             until(lambda: client.request("GET", _path(body)).body["status"]["phase"] == "Bound")
+
+
+def _is_taken(client: access.Client, pod: Body) -> bool:
+    """Return whether the API server would create a pod, or has it."""
+    asked = f"{_path(pod, named=False)}?dryRun=All"
+    return client.request("POST", asked, pod).status in (201, 409)
 
 
 def filled_in(manifest: Body) -> Body:
