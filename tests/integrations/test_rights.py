@@ -28,7 +28,7 @@ GROUPS = (
     *("apiextensions.k8s.io", "coordination.k8s.io", "events.k8s.io"),
     *("scheduling.sigs.k8s.io", "scheduling.x-k8s.io", "scheduling.koordinator.sh"),
     *("py-gang-scheduler.io", "kueue.x-k8s.io", "scheduling.volcano.sh", "kubeflow.org"),
-    *("ray.io", "leaderworkerset.x-k8s.io", "sparkoperator.k8s.io"),
+    *("ray.io", "leaderworkerset.x-k8s.io", "sparkoperator.k8s.io", "autoscaling.x-k8s.io"),
 )
 
 
