@@ -41,6 +41,7 @@ SECONDS = {
     "test_list.py": 60,
     "test_provisioning.py": 120,
     "test_demo.py": 40,
+    "test_training_survives_eviction.py": 160,
     "test_suspended_jobs.py": 60,
     "test_suspended_jobs_crash.py": 55,
 }
