@@ -73,7 +73,7 @@ def _churned(namespace: Namespace, demand: Demand, seconds: float) -> Seen:
         *(f"over-committed: {node}" for node in verdicts.over_committed(history, NODE_CPU)),
         *(f"{job} was evicted {n} times at rest" for job, n in late.items() if n > MOST_AT_REST),
         *(
-            f"{each} has {used[each]}, and {float(fair[each]):.1f} is fair"
+            f"{each} has {used[each]}, and {float(fair[each]):.1f} is fair: {dict(used)} of {asked}"
             for each in QUEUES
             if abs(used[each] - fair[each]) > SIZES[-1]
         ),

@@ -1,7 +1,7 @@
 """What is seen of queues under churn: evictions, nodes with too much, and what each queue has."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from tools.controlplane.wholeness import PodEvent
@@ -39,8 +39,11 @@ def over_committed(history: Sequence[PodEvent], cpu: int) -> set[str]:
 
 
 def bound(states: Mapping[str, PodEvent]) -> Counter[str]:
-    """Return how many pods with a node each gang has."""
-    return Counter(each.gang for each in states.values() if each.bound and each.gang)
+    """Return how many pods with a node each gang has, without those that end or have ended.
+
+    A pod that was evicted may stay for long, until its Job lets go of it: it holds no room.
+    """
+    return Counter(each.gang for each in _staying(states) if each.node and each.gang)
 
 
 def living(states: Mapping[str, PodEvent]) -> Counter[str]:
@@ -49,8 +52,13 @@ def living(states: Mapping[str, PodEvent]) -> Counter[str]:
     That is what queues ask for, and not what their Jobs do: after an eviction the Job controller
     waits before it makes pods again, and doubles the 10 s for each of them.
     """
-    there = (e for e in states.values() if not (e.gone or e.deleting or e.phase in ENDED))
-    return Counter(each.gang for each in there if each.gang)
+    return Counter(each.gang for each in _staying(states) if each.gang)
+
+
+def _staying(states: Mapping[str, PodEvent]) -> Iterator[PodEvent]:
+    for each in states.values():
+        if not (each.gone or each.deleting or each.phase in ENDED):
+            yield each
 
 
 def fair(asked: Mapping[str, int], promised: int, whole: int) -> dict[str, Fraction]:
