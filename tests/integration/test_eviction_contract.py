@@ -46,7 +46,7 @@ async def test_deleting_a_pod_that_is_not_there_is_gone(server: Server) -> None:
 async def test_a_pod_is_deleted_by_force(server: Server) -> None:
     ref = await pod(server, "w-0")
 
-    await server.api.force_delete_pod(ref)
+    await server.api.delete_pod(ref, grace_seconds=0)
 
     with pytest.raises(ApiError) as gone:
         await server.api.bound_node(ref)
@@ -57,7 +57,7 @@ async def test_another_pod_of_the_same_name_is_not_deleted_by_force(server: Serv
     ref = await pod(server, "w-0")
 
     with pytest.raises(ApiError) as refused:
-        await server.api.force_delete_pod(ref._replace(uid="another"))
+        await server.api.delete_pod(ref._replace(uid="another"), grace_seconds=0)
 
     assert 409 == refused.value.status
     assert "" == await server.api.bound_node(ref)

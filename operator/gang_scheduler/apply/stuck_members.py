@@ -108,7 +108,7 @@ class StuckMembers:
         log.warning("stuck_pod_removed", pod=pod.key, node=pod.node, gang=str(pod.gang))
         target = PodRef(pod.namespace, pod.name, pod.uid)
         try:
-            await self._api.force_delete_pod(target)
+            await self._api.delete_pod(target, grace_seconds=0)
             # A pod of a Job stays even then until the Job has counted it: as ended, as all that
             # Kubernetes removes of failed nodes.
             if pod.job_uid:

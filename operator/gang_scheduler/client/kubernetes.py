@@ -67,10 +67,6 @@ class KubernetesApi:
         path = _path(PODS, pod.namespace, pod.name)
         await self._connection.request("DELETE", path, msgspec.json.encode(options))
 
-    async def force_delete_pod(self, pod: PodRef) -> None:
-        """Remove the pod at once, if it still has this uid: nothing waits for its kubelet."""
-        await self.delete_pod(pod, grace_seconds=0)
-
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:

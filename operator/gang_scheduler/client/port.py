@@ -19,10 +19,10 @@ class Api(Protocol):
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
 
     async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
-        """Delete the pod, if it still has this uid, with its own grace period or with this one."""
+        """Delete the pod, if it still has this uid, with its own grace period or with this one.
 
-    async def force_delete_pod(self, pod: PodRef) -> None:
-        """Remove the pod at once, if it still has this uid: nothing waits for its kubelet."""
+        With 0 it is removed at once: nothing waits for its kubelet.
+        """
 
     async def fail_pod(self, pod: PodRef, condition: Body) -> None:
         """Set the phase of a pod to Failed, and one condition. REFUSED if the uid is another."""

@@ -48,14 +48,14 @@ class Desk:
             clock=lambda: self.now,
         )
 
-    async def writes(self, now: int) -> list[str]:
-        """Return the writes to the pod until a moment."""
+    async def writes(self, now: int) -> list[tuple[str, int | None]]:
+        """Return the writes to the pod until a moment, with the grace period of deletions."""
         self.now = now
         await self.stuck_members.look()
-        return [call.method for call in self.api.calls]
+        return [(call.method, call.arguments.get("grace_seconds")) for call in self.api.calls]
 
 
-REMOVED = ["force_delete_pod"]
+REMOVED = [("delete_pod", 0)]
 
 
 async def test_a_pod_is_removed_after_the_longer_of_both_times() -> None:
@@ -119,12 +119,12 @@ async def test_only_the_leader_removes() -> None:
 async def test_a_pod_of_a_job_has_ended_too_so_that_the_job_lets_it_go() -> None:
     desk = Desk(job="train")
 
-    assert [*REMOVED, "fail_pod"][:1] == (await desk.writes(GONE_BY + 100))[:1]
+    assert [*REMOVED, ("fail_pod", None)] == await desk.writes(GONE_BY + 100)
 
 
 async def test_what_was_refused_is_tried_again_later() -> None:
     desk = Desk()
-    desk.api.fail("force_delete_pod", Fault(ApiError(403, "no")), name="a-1")
+    desk.api.fail("delete_pod", Fault(ApiError(403, "no")), name="a-1")
 
     assert REMOVED == await desk.writes(GONE_BY + 60)
     assert REMOVED == await desk.writes(GONE_BY + 60 + AGAIN_SECONDS - 1)

@@ -76,13 +76,6 @@ class FakeApi:
             require_uid(found, pod.uid)
             self.cluster.delete(PODS, pod.namespace, pod.name)
 
-    async def force_delete_pod(self, pod: PodRef) -> None:
-        """Remove the pod at once, if it still has this uid: nothing waits for its kubelet."""
-        async with self._call("force_delete_pod", pod.namespace, pod.name, {"uid": pod.uid}):
-            found = self.cluster.get(PODS, pod.namespace, pod.name)
-            require_uid(found, pod.uid)
-            self.cluster.delete(PODS, pod.namespace, pod.name)
-
     async def evict(
         self, pod: PodRef, *, dry_run: bool = False, grace_seconds: int | None = None
     ) -> None:
