@@ -23,7 +23,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.probes import Probes
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import logs, metrics
 

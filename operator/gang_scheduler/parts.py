@@ -57,7 +57,8 @@ from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.report.usage_sweep import UsageSweep
 from gang_scheduler.report.workload_events import WorkloadEvents
-from gang_scheduler.settings import DegradedGangs, OnPartialGang, PodSource, Settings
+from gang_scheduler.settings.choices import DegradedGangs, OnPartialGang, PodSource
+from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -19,14 +19,14 @@ from gang_scheduler.scheduler.policies import (
     SpareNodes,
 )
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.settings import (
+from gang_scheduler.settings.choices import (
     CountOtherSchedulers,
     GangKind,
-    Policy,
     QueueNamespaces,
     QuotaOf,
     TransformationStrategy,
 )
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules

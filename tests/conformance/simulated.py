@@ -8,7 +8,7 @@ import yaml
 
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.output import report

@@ -19,7 +19,7 @@ from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.snapshots import pseudonyms, taking, verifying
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 

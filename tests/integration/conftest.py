@@ -13,7 +13,7 @@ import yaml
 
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
-from gang_scheduler.settings import HttpClientName
+from gang_scheduler.settings.choices import HttpClientName
 from integration.support import contract_servers
 from tools import controlplane
 

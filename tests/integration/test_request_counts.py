@@ -21,7 +21,7 @@ from gang_scheduler.report.pod_events import BURST, PER_SECOND
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 from support import api_objects
 from support.parts import NO_BACKPRESSURE
 from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess

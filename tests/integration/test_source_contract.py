@@ -21,7 +21,7 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
-from gang_scheduler.settings import PodSource
+from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import kopf_source, list_watch

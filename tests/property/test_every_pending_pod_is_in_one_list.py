@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate

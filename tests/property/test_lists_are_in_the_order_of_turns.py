@@ -9,7 +9,7 @@ import pytest
 
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.listing import decisions, rows
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import Options, simulate
 from support.listed_clusters import Body, gang, node, queue, written

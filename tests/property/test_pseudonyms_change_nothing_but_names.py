@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gang_scheduler.inspection.snapshots import pseudonyms, taking, verifying
 from gang_scheduler.inspection.snapshots.files import Snapshot
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from search import generator
 

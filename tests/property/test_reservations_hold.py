@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Fairness
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from support.builders import node
 from support.churn import Churn, Job
 from support.queue_builders import our_queue

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import objects
 from gang_scheduler.simulation.documents import Document
 from gang_scheduler.simulation.output import report

@@ -15,7 +15,7 @@ from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.listing import decisions, queue_lines, rows
 from gang_scheduler.inspection.listing.rows import Row
 from gang_scheduler.inspection.listing.vocabulary import WAITING
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import Body, gang, node, queue, written
 
 CLUSTERS = 60

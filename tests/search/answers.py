@@ -10,7 +10,7 @@ from gang_scheduler.model.plan import Plan, PreemptionVerdict, Refused
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import objects, run
 from gang_scheduler.simulation.documents import Document
 from gang_scheduler.simulation.output import report

@@ -20,7 +20,7 @@ from gang_scheduler.model.pods import PodPhase
 from gang_scheduler.model.queues import Queue
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Change, Changes
 from support import applying, builders, cache_feeding

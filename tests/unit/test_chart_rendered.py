@@ -17,7 +17,9 @@ import yaml
 from gang_scheduler.api import annotations
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
 from gang_scheduler.inspection import profiles
-from gang_scheduler.settings import Policy, Settings, Strategy
+from gang_scheduler.settings.choices import Strategy
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.settings.run import Settings
 from tools.chart import CHART, schema
 from tools.controlplane import binaries
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from gang_scheduler.cli import main
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 from tools import pages
 
 PROJECT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from gang_scheduler import largest_gangs
 from gang_scheduler.largest_gangs import LargestGangs
 from gang_scheduler.scheduler.policies import SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 from support import builders
 from support.measured import Measured
 from support.metric_values import series, until_shown

@@ -14,7 +14,7 @@ from pydantic_settings import SettingsError
 
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.helping import OfSettings
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 from gang_scheduler.state.queues.names import EVERYWHERE
 
 Command = Callable[..., None]

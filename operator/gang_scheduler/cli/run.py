@@ -7,7 +7,7 @@ import click
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.helping import HelpfulCommand
 from gang_scheduler.cli.options import flag, settings_of, settings_options, unknown, with_variable
-from gang_scheduler.settings import Settings, unknown_variables
+from gang_scheduler.settings.run import Settings, unknown_variables
 
 
 @click.command(

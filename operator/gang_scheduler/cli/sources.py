@@ -20,7 +20,7 @@ from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.decode import durations
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.telemetry import logs
 

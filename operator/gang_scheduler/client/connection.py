@@ -30,7 +30,7 @@ from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.http import CONNECT_SECONDS, HttpClient
 from gang_scheduler.client.http1.client import Client
-from gang_scheduler.settings import HttpClientName
+from gang_scheduler.settings.choices import HttpClientName
 from gang_scheduler.telemetry import logs
 
 REQUEST_SECONDS = 30

@@ -8,7 +8,7 @@ from typing import Any
 from gang_scheduler import policy
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.cache import Cache
 
 

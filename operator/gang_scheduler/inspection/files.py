@@ -6,7 +6,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.inspection import awaited_claims
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.policy import membership
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, remarks
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects, UnreadableInput

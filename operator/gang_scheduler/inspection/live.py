@@ -22,7 +22,8 @@ from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.profiles import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.model.queues import Product
-from gang_scheduler.settings import Policy, Settings
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -20,7 +20,7 @@ from gang_scheduler.client.kubernetes import METADATA_ONLY
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.metadata import IdentityList
 from gang_scheduler.wire.structs import Wire

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.watch import live
 
 NAME: Final = "py-gang-scheduler-profile"

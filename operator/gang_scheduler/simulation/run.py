@@ -19,7 +19,8 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.settings import ManagedKind, Policy
+from gang_scheduler.settings.choices import ManagedKind
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import trees
 from gang_scheduler.simulation.output.waiting import Waiting

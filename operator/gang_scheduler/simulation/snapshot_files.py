@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from gang_scheduler.api.parsing import InvalidField, shortened
 from gang_scheduler.decode import fields
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import syntax
 
 KIND: Final = "SnapshotHeader"

@@ -22,7 +22,7 @@ from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.listing import decisions, gang_table, rows
 from gang_scheduler.inspection.listing.plain_table import Page
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state import kinds
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.known_objects import KnownObjects

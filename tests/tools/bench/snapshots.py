@@ -24,7 +24,7 @@ from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.snapshots import files, pseudonyms, taking, verifying
 from gang_scheduler.inspection.snapshots.files import Snapshot
 from gang_scheduler.inspection.snapshots.recording import Recorder
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.known_objects import KnownObjects

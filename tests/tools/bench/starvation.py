@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gang_scheduler.model.queues import Strategy
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from support.builders import node
 from support.churn import Churn, Job
 from support.queue_builders import our_queue

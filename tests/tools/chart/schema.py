@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 from tools.chart import CHART
 
 Schema = dict[str, Any]

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 import gang_scheduler
 from gang_scheduler.cli import main
-from gang_scheduler.settings import LogFormat, Settings, Strategy
+from gang_scheduler.settings.choices import LogFormat, Strategy
+from gang_scheduler.settings.run import Settings
 
 KUBECONFIG = """\
 current-context: c

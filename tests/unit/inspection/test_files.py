@@ -7,7 +7,7 @@ import yaml
 
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.clusters import Source
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import UnreadableInput
 
 NODE = {

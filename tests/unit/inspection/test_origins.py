@@ -5,7 +5,7 @@ from dataclasses import replace
 from gang_scheduler import policy
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.changes import Changes
 
 LIVE = Cluster(

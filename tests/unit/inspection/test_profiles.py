@@ -10,7 +10,8 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import profiles
 from gang_scheduler.inspection.profiles import CONFIG_MAPS, OperatorSettings
 from gang_scheduler.inspection.servers import Server
-from gang_scheduler.settings import Policy, Strategy
+from gang_scheduler.settings.choices import Strategy
+from gang_scheduler.settings.policy import Policy
 from support.listing_server import ListingServer, listed
 
 

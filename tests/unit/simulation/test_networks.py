@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.model.network.layers import Layer
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, remarks
 from gang_scheduler.simulation.run import Options, simulate
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.settings import Policy, Strategy
+from gang_scheduler.settings.choices import Strategy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, snapshot_files
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import UnreadableInput

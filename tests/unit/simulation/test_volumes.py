@@ -8,7 +8,7 @@ import yaml
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate

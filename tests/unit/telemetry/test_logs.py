@@ -10,14 +10,14 @@ import pytest
 LOG_A_LINE = """
 import logging, sys
 from gang_scheduler.telemetry import logs
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 logs.configure(Settings())
 logging.getLogger("kopf._cogs.clients.api").error(sys.argv[1])
 """
 LOG_AN_ERROR = """
 import logging
 from gang_scheduler.telemetry import logs
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 logs.configure(Settings())
 try:
     raise ValueError("why")
@@ -27,7 +27,7 @@ except ValueError:
 FAIL_IN_THE_LOOP = """
 import asyncio, sys, uvloop
 from gang_scheduler.telemetry import logs
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings.run import Settings
 logs.configure(Settings())
 async def main():
     told = {"message": sys.argv[1], "exception": RuntimeError(sys.argv[2])}

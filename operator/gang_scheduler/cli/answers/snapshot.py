@@ -16,7 +16,7 @@ from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.inspection.snapshots import files, pseudonyms, taking, tenants, verifying
 from gang_scheduler.inspection.snapshots.files import Snapshot
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import defaults
 from gang_scheduler.simulation.objects import UnreadableInput
 

@@ -14,7 +14,8 @@ from gang_scheduler.inspection.snapshots import recording
 from gang_scheduler.inspection.snapshots.files import Snapshot, counts
 from gang_scheduler.inspection.snapshots.recording import Line, Recorder
 from gang_scheduler.model.queues import Product
-from gang_scheduler.settings import Policy, QuotaOf
+from gang_scheduler.settings.choices import QuotaOf
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, snapshot_files
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput

@@ -15,7 +15,7 @@ from gang_scheduler.inspection.snapshots import vocabulary, words
 from gang_scheduler.inspection.snapshots.files import Snapshot, counts
 from gang_scheduler.inspection.snapshots.pseudonyms import UUID
 from gang_scheduler.inspection.snapshots.recording import PLACES, Line, line_of_written
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 
 HIDDEN: Final = "hidden"

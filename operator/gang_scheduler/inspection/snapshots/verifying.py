@@ -8,7 +8,7 @@ from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 
 Rename = Callable[[str], str]

@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.settings import GangKind
+from gang_scheduler.settings.choices import GangKind
 from support.builders import pod
 
 OURS = "pod-group.scheduling.sigs.k8s.io"

@@ -4,7 +4,7 @@ from gang_scheduler.inspection import files
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.explaining.history import Happened, history_of
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.documents import Document
 from support.listed_clusters import gang
 

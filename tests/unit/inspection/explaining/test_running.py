@@ -3,7 +3,7 @@
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.explaining.running import running_of
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from support.degraded_gang import KEY, LATER, NOW, DegradedGang
 
 

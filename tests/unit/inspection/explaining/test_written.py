@@ -13,7 +13,7 @@ from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.explaining.lines import View
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from support import listed_clusters
 
 MESSAGE = "Needs 2 nodes with 8 free nvidia.com/gpu, 1 has them. 0/3 nodes are available."

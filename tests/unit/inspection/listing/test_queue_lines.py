@@ -7,7 +7,7 @@ from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.listing import decisions, queue_lines
 from gang_scheduler.report.queues import queue_status
 from gang_scheduler.report.queues.queue_status import View
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import gang, node, queue, written
 
 BODIES = [

@@ -6,7 +6,7 @@ from typing import Any
 from gang_scheduler.api import annotations
 from gang_scheduler.inspection.snapshots import pseudonyms, taking
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from gang_scheduler.wire.affinity import REQUIRED
 from support.api_objects import node_body, pod_body, pod_group_body

@@ -12,7 +12,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.inspection.snapshots import taking, verifying
 from gang_scheduler.inspection.snapshots.files import Snapshot
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import UnreadableInput
 from support.api_objects import node_body, pod_body
 from support.listing_server import ListingServer, listed

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.inspection.snapshots import taking, tenants, verifying
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from support.api_objects import container, node_body, pod_body, pod_group_body
 

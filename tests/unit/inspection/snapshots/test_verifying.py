@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from gang_scheduler.inspection.snapshots import taking, verifying
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from support.api_objects import node_body, pod_body
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.output import report, tables
 from gang_scheduler.simulation.run import Options, simulate

@@ -5,7 +5,7 @@ It is a second after the JobSet was made.
 
 import pytest
 
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import Options, simulate
 
