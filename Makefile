@@ -61,9 +61,9 @@ test: binaries ## Run all tests: unit, property, cases, conformance, integration
 		"-m pytest --durations=5 tests/integration tests/differential"
 	@echo "==> random worlds, held against all laws: about a minute"
 	@$(WITH_TESTS) -m search --cases 3000
-	@echo "==> end to end, on local control planes, two halves side by side: about ten minutes"
-	@$(WITH_TESTS) -m tools.side_by_side $(foreach half,0 1,\
-		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --half=$(half) tests/e2e")
+	@echo "==> end to end, on local control planes, three parts side by side: about ten minutes"
+	@$(WITH_TESTS) -m tools.side_by_side $(foreach part,0 1 2,\
+		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --part=$(part) tests/e2e")
 	@echo "==> beside the real JobSet controller: a minute"
 	@$(VENV_PYTHON) -m pytest --durations=5 --verbose -m jobset tests/integrations
 	@echo "==> end to end, what measures time or needs the whole machine: about five minutes"

@@ -1,7 +1,7 @@
 """One control plane and one operator for most tests, and a namespace for each.
 
 Most of the time is waiting: for processes to start, and for what the operator and controllers do
-after a pause. So two halves run side by side, of all tests but those that are marked `alone` or
+after a pause. So three parts run side by side, of all tests but those that are marked `alone` or
 `controllers`.
 """
 
@@ -19,6 +19,7 @@ from tools import controlplane
 
 CRDS = Path(__file__).parents[2] / "crds"
 NODES = 16
+PARTS = 3
 SECONDS = {
     "test_partial_gangs.py": 165,
     "test_life_after_binding.py": 155,
@@ -51,30 +52,30 @@ ROOM = {"cpu": "32", "memory": "64Gi", "pods": "110"}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Have an option for halves of the tests."""
-    parser.addoption("--half", type=int, choices=(0, 1), help="run the files of one half")
+    """Have an option for parts of the tests."""
+    parser.addoption("--part", type=int, choices=range(PARTS), help="run the files of one part")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have markers for what takes no part in halves."""
+    """Have markers for what is in none of the parts."""
     config.addinivalue_line("markers", "alone: measures time, or takes all that a machine has")
     config.addinivalue_line("markers", "controllers: needs real controllers of jobs")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests of one half."""
-    if (half := config.getoption("--half", None)) is not None:
-        chosen = halves({each.path.name for each in items})[half]
+    """Leave the tests of one part."""
+    if (part := config.getoption("--part", None)) is not None:
+        chosen = parts({each.path.name for each in items})[part]
         config.hook.pytest_deselected(items=[e for e in items if e.path.name not in chosen])
         items[:] = [each for each in items if each.path.name in chosen]
 
 
-def halves(files: Iterable[str]) -> tuple[set[str], set[str]]:
-    """Return files in two parts that take about as long: the longest first, to the shorter part."""
-    parts: tuple[set[str], set[str]] = (set(), set())
+def parts(files: Iterable[str]) -> list[set[str]]:
+    """Return files in parts that take about as long: the longest first, to the shortest part."""
+    made: list[set[str]] = [set() for _ in range(PARTS)]
     for file in sorted(files, key=lambda each: (-seconds_of({each}), each)):
-        min(parts, key=seconds_of).add(file)
-    return parts
+        min(made, key=seconds_of).add(file)
+    return made
 
 
 def seconds_of(files: Iterable[str]) -> int:
