@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import durations
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.decode.workloads import jobs
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
@@ -70,9 +70,9 @@ def test_a_pod_group_says_it_for_its_gang_and_what_is_written_of_its_reservation
     backfill = {"until": since, "for": "default/big"}
     resting = {**conditions[0], "status": "False", "reason": "TimedOut"}
 
-    held = gang_specs.pod_group({**body, "status": {"conditions": conditions}})
-    rests = gang_specs.pod_group({**body, "status": {"conditions": [resting]}})
-    passed = gang_specs.pod_group({**body, "status": {"backfill": backfill}})
+    held = pod_groups.pod_group({**body, "status": {"conditions": conditions}})
+    rests = pod_groups.pod_group({**body, "status": {"conditions": [resting]}})
+    passed = pod_groups.pod_group({**body, "status": {"backfill": backfill}})
 
     assert held.run_time == RunTime(None, 5400)
     assert (held.reserved_since, held.rests_since) == (1_767_225_600, 0)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import native_pod_groups, pod_groups
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.gangs.suspended_workloads import Managed, SuspendedWorkload
 from gang_scheduler.model.evictions import RunTime
@@ -62,12 +62,12 @@ class GangObject:
 
 def pod_group(body: Body) -> GangObject:
     """Return a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io."""
-    return _described(body, gang_specs.pod_group(body))
+    return _described(body, pod_groups.pod_group(body))
 
 
 def native_pod_group(body: Body) -> GangObject:
     """Return a PodGroup of scheduling.k8s.io, in any served version."""
-    return _described(body, gang_specs.native_pod_group(body))
+    return _described(body, native_pod_groups.native_pod_group(body))
 
 
 def _described(body: Body, *specs: GangSpec) -> GangObject:

@@ -6,7 +6,7 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import member_specs
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import rank
 from gang_scheduler.decode.pods.membership import PodsOfKind
@@ -34,7 +34,7 @@ def name_of(source: pod_wire.Pod) -> str:
 
 def by_members(key: GangKey, members: Iterable[Pod], _: GangSpec | None) -> GangSpec | None:
     """Return the gang of a group: of as many pods as the annotation says."""
-    return gang_specs.by_the_oldest(key, members, _total, annotations.KUEUE_POD_GROUP_TOTAL)
+    return member_specs.by_the_oldest(key, members, _total, annotations.KUEUE_POD_GROUP_TOTAL)
 
 
 def _total(pod: Pod, _: tuple[Role, ...]) -> int:

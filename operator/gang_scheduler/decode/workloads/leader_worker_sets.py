@@ -10,7 +10,7 @@ from typing import Final
 
 from gang_scheduler.api.kinds import LEADER_WORKER_SETS
 from gang_scheduler.decode import fields, keys
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import member_specs
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import rank
@@ -66,7 +66,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
     need. As soon as there are workers, the gang needs these, too.
     """
     members = tuple(members)
-    found = gang_specs.by_the_oldest(key, members, _size, SIZE)
+    found = member_specs.by_the_oldest(key, members, _size, SIZE)
     if found is None or found.problem is not None:
         return found
     found = replace(found, roles=_roles(found.min_member), problem=_without_role(members))

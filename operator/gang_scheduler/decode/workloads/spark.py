@@ -12,7 +12,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import SPARK_APPLICATIONS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import member_specs
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import rank
@@ -66,7 +66,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
             raise InvalidField(where, None, "is required where no SparkApplication says it")
         return described.min_member
 
-    found = gang_specs.by_the_oldest(key, members, least)
+    found = member_specs.by_the_oldest(key, members, least)
     if found is None or described is None:
         return found
     return replace(found, queue_request=described.queue_request)

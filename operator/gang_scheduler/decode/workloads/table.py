@@ -7,7 +7,7 @@ follow from it.
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import member_specs
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.workloads import (
     job_sets,
@@ -52,8 +52,8 @@ SOURCES: Final[tuple[GangSource, ...]] = (
 BY_NAME: Final[Mapping[str, GangSource]] = {each.name: each for each in SOURCES}
 
 BY_MEMBERS: Final[Mapping[str, ByMembers]] = {
-    gang_sources.ANNOTATION.name: lambda key, members, _: gang_specs.by_members(key, members),
-    gang_sources.SINGLE.name: lambda key, members, _: gang_specs.by_itself(key, members),
+    gang_sources.ANNOTATION.name: lambda key, members, _: member_specs.by_members(key, members),
+    gang_sources.SINGLE.name: lambda key, members, _: member_specs.by_itself(key, members),
     **{each.name: each.by_members for each in KINDS if each.by_members is not None},
 }
 """Where members describe the gang, and how."""

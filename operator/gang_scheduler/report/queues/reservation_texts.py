@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gang_scheduler.api.conditions import Finding, rfc3339
-from gang_scheduler.decode.gangs.gang_specs import RESERVED, RESTING
+from gang_scheduler.decode.gangs.remembered import RESERVED, RESTING
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Reservation
 from gang_scheduler.state.queues.reservations import News

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import gang_specs, native_pod_groups, pod_groups
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.causes.specs import FieldsUnsupported, InvalidInput
@@ -40,12 +40,12 @@ def test_a_pod_group_is_read() -> None:
         min_member=4,
         options=GangOptions(timeout_seconds=60),
     )
-    assert expected == gang_specs.pod_group(body)
+    assert expected == pod_groups.pod_group(body)
 
 
 def test_the_api_group_tells_two_pod_groups_of_one_name_apart() -> None:
-    ours = gang_specs.pod_group(pod_group_body())
-    theirs = gang_specs.pod_group(pod_group_body(api_version="scheduling.x-k8s.io/v1alpha1"))
+    ours = pod_groups.pod_group(pod_group_body())
+    theirs = pod_groups.pod_group(pod_group_body(api_version="scheduling.x-k8s.io/v1alpha1"))
 
     assert ours.key == theirs.key
     assert (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS) == (ours.gvr, theirs.gvr)
@@ -65,12 +65,12 @@ def test_the_status_says_whether_the_gang_was_whole_once(
 ) -> None:
     body = pod_group_body(status={"conditions": conditions})
 
-    assert was_scheduled == gang_specs.pod_group(body).was_scheduled
+    assert was_scheduled == pod_groups.pod_group(body).was_scheduled
 
 
 @pytest.mark.parametrize("status", [None, "Running", {"phase": "Odd"}, {"members": "many"}])
 def test_a_status_that_cannot_be_read_is_no_problem(status: Any) -> None:
-    found = gang_specs.pod_group({**pod_group_body(min_member=2), "status": status})
+    found = pod_groups.pod_group({**pod_group_body(min_member=2), "status": status})
 
     assert (2, None) == (found.min_member, found.problem)
 
@@ -93,7 +93,7 @@ def test_a_status_that_cannot_be_read_is_no_problem(status: Any) -> None:
     ],
 )
 def test_what_is_invalid_becomes_the_problem(body: dict[str, Any], message: str) -> None:
-    found = gang_specs.pod_group(body)
+    found = pod_groups.pod_group(body)
 
     assert Problem(Reason.INVALID_SPEC, InvalidInput(message)) == found.problem
     assert (gang_key("a"), "uid-a", 1) == (found.key, found.uid, found.min_member)
@@ -102,7 +102,7 @@ def test_what_is_invalid_becomes_the_problem(body: dict[str, Any], message: str)
 def test_what_is_asked_of_the_network_is_read() -> None:
     rules = '{"gatherStrategy": [{"layer": "SpineLayer", "strategy": "MustGather"}]}'
 
-    found = gang_specs.pod_group(pod_group_body(metadata={"annotations": {SPEC: rules}}))
+    found = pod_groups.pod_group(pod_group_body(metadata={"annotations": {SPEC: rules}}))
 
     assert (TopologyRequest(must=(LayerRef("SpineLayer"),)), None) == (
         found.topology_request,
@@ -111,7 +111,7 @@ def test_what_is_asked_of_the_network_is_read() -> None:
 
 
 def test_what_is_wrong_with_it_becomes_the_problem() -> None:
-    found = gang_specs.pod_group(pod_group_body(metadata={"annotations": {SPEC: "x"}}))
+    found = pod_groups.pod_group(pod_group_body(metadata={"annotations": {SPEC: "x"}}))
 
     words = f'metadata.annotations[{SPEC}] must be JSON, not "x"'
     wrong = Problem(Reason.INVALID_SPEC, InvalidInput(words))
@@ -122,7 +122,7 @@ def test_other_annotations_are_no_problem() -> None:
     annotation = {"gang.scheduling.koordinator.sh/mode": "Strict", "example.com/a": "b"}
 
     assert (
-        gang_specs.pod_group(pod_group_body(metadata={"annotations": annotation})).problem is None
+        pod_groups.pod_group(pod_group_body(metadata={"annotations": annotation})).problem is None
     )
 
 
@@ -149,15 +149,15 @@ def test_a_native_pod_group_says_whether_it_is_disrupted_as_a_whole(
 ) -> None:
     body = pod_group_body(api_version="scheduling.k8s.io/v1beta1", disruptionMode=mode)
 
-    assert is_whole == gang_specs.native_pod_group(body).disrupted_whole
+    assert is_whole == native_pod_groups.native_pod_group(body).disrupted_whole
 
 
 @pytest.mark.parametrize("api_version", ["scheduling.sigs.k8s.io/v1alpha1", "scheduling.k8s.io/v1"])
 def test_a_pod_group_can_ask_for_a_minimum_run_time(api_version: str) -> None:
     wanted = {"annotations": {"py-gang-scheduler.io/min-runtime": "1m30s"}}
     body = pod_group_body(api_version=api_version, metadata=wanted)
-    read = {"scheduling.k8s.io": gang_specs.native_pod_group}.get(
-        api_version.partition("/")[0], gang_specs.pod_group
+    read = {"scheduling.k8s.io": native_pod_groups.native_pod_group}.get(
+        api_version.partition("/")[0], pod_groups.pod_group
     )
 
     assert 90 == read(body).options.min_runtime_seconds
@@ -170,8 +170,8 @@ def test_a_pod_group_can_let_stuck_pods_be_removed(
 ) -> None:
     wanted = {"annotations": {"py-gang-scheduler.io/force-delete-stuck-pods": text}}
     body = pod_group_body(api_version=api_version, metadata=wanted)
-    read = {"scheduling.k8s.io": gang_specs.native_pod_group}.get(
-        api_version.partition("/")[0], gang_specs.pod_group
+    read = {"scheduling.k8s.io": native_pod_groups.native_pod_group}.get(
+        api_version.partition("/")[0], pod_groups.pod_group
     )
 
     found = read(body)
@@ -199,7 +199,7 @@ def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
         "resourceClaims": [{}],
     }
 
-    problem = gang_specs.native_pod_group(body).problem
+    problem = native_pod_groups.native_pod_group(body).problem
 
     assert problem is not None
     assert isinstance(problem.cause, InvalidInput)
@@ -220,7 +220,7 @@ def test_all_fields_of_a_native_pod_group_that_cannot_be_honoured_are_named() ->
         "schedulingConstraints": {"topology": [{"key": "rack", "mode": "x"}]},
     }
 
-    problem = gang_specs.native_pod_group(body).problem
+    problem = native_pod_groups.native_pod_group(body).problem
 
     where = ("spec.schedulingConstraints.topology[0].mode", "spec.resourceClaims")
     assert Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported(where)) == problem
@@ -243,14 +243,14 @@ def test_all_fields_of_a_native_pod_group_that_cannot_be_honoured_are_named() ->
 def test_a_status_tells_when_an_elastic_gang_last_changed(status: Any, scaled: Any) -> None:
     body = {**pod_group_body(), "status": {"elastic": status}}
 
-    assert scaled == gang_specs.pod_group(body).scaled
+    assert scaled == pod_groups.pod_group(body).scaled
 
 
 def test_a_pod_group_may_say_how_its_gang_grows() -> None:
     said = {"py-gang-scheduler.io/elastic": '{"minWorkers": 2, "maxWorkers": 4}'}
 
-    fine = gang_specs.pod_group(pod_group_body(min_member=2, metadata={"annotations": said}))
-    wrong = gang_specs.pod_group(pod_group_body(min_member=3, metadata={"annotations": said}))
+    fine = pod_groups.pod_group(pod_group_body(min_member=2, metadata={"annotations": said}))
+    wrong = pod_groups.pod_group(pod_group_body(min_member=3, metadata={"annotations": said}))
 
     assert (Elastic(2, 4), None) == (fine.elastic, fine.problem)
     assert wrong.problem is not None

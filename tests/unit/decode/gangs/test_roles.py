@@ -6,7 +6,12 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.gangs import gang_specs, roles
+from gang_scheduler.decode.gangs import (
+    member_specs,
+    native_pod_groups,
+    pod_groups,
+    roles,
+)
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.refs import GangKey
@@ -25,14 +30,14 @@ def read(text: str) -> tuple[Role, ...]:
 def native(policy: dict[str, Any]) -> GangSpec:
     metadata = {"name": "a", "namespace": "default", "uid": "u", "annotations": MASTER_AND_WORKERS}
     spec = {"schedulingPolicy": policy}
-    return gang_specs.native_pod_group(
+    return native_pod_groups.native_pod_group(
         {"apiVersion": "scheduling.k8s.io/v1alpha2", "metadata": metadata, "spec": spec}
     )
 
 
 def light(**others: str) -> GangSpec:
     member = pod("p", annotations=MASTER_AND_WORKERS | others)
-    found = gang_specs.by_members(GangKey("annotation", "default", "g"), [member])
+    found = member_specs.by_members(GangKey("annotation", "default", "g"), [member])
     assert found is not None
     return found
 
@@ -94,7 +99,7 @@ def test_the_minimum_beside_roles_is_their_sum() -> None:
 def test_a_pod_group_has_roles() -> None:
     metadata = {"annotations": MASTER_AND_WORKERS}
 
-    found = gang_specs.pod_group(pod_group_body(min_member=3, metadata=metadata))
+    found = pod_groups.pod_group(pod_group_body(min_member=3, metadata=metadata))
 
     assert (3, (Role("master", 1), Role("worker", 2))) == (found.min_member, found.roles)
 
@@ -103,7 +108,7 @@ def test_all_that_is_wrong_with_a_pod_group_is_said() -> None:
     present = MASTER_AND_WORKERS | {annotations.GANG_MODE: "Loose"}
     metadata = {"annotations": present}
 
-    said = wrong(gang_specs.pod_group(pod_group_body(min_member=2, metadata=metadata)))
+    said = wrong(pod_groups.pod_group(pod_group_body(min_member=2, metadata=metadata)))
 
     assert annotations.GANG_MODE in said
     assert f"spec.minMember must be 3, the sum of the minima in {WHERE}, not 2" in said

@@ -2,7 +2,7 @@
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode import nodes
-from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -36,7 +36,7 @@ def test_what_the_api_server_sends_can_be_scheduled() -> None:
     cache.upsert(
         cache.node_store, nodes.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"}))
     )
-    spec = gang_specs.pod_group(pod_group_body("a", min_member=2))
+    spec = pod_groups.pod_group(pod_group_body("a", min_member=2))
     cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, spec.uid, [spec])
     for i in range(2):
         cache.upsert_pod(pod_decode.pod(pod_body(f"a-{i}", gang="a")))
