@@ -4,7 +4,7 @@
 |------------------|---------------------------------------------------------------------------|
 | pod_group        | PodGroup: spec, and the schema of its status (`report` fills that)        |
 | network_topology | ClusterNetworkTopology, spec and status                                   |
-| queue            | Queue, spec and status                                                    |
+| queues           | Queue, spec and status                                                    |
 | resource_flavor  | ResourceFlavor                                                            |
 | annotations      | the keys of annotations and labels                                        |
 | kinds            | group, version and resource of every kind                                 |

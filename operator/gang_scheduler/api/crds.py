@@ -17,7 +17,7 @@ from gang_scheduler.api import schema
 from gang_scheduler.api.meta import CustomResource
 from gang_scheduler.api.network_topology import ClusterNetworkTopology
 from gang_scheduler.api.pod_group import PodGroup
-from gang_scheduler.api.queue import NAME_RULES, Queue
+from gang_scheduler.api.queues.queue import NAME_RULES, Queue
 from gang_scheduler.api.resource_flavor import ResourceFlavor
 
 HEADER: Final = "# Generated from operator/gang_scheduler/api; do not edit, run: make crds\n"

@@ -7,9 +7,19 @@ from typing import Any
 
 from msgspec import field
 
-from gang_scheduler.api import queue as api
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.api.parsing import InvalidField, parse_spec
+from gang_scheduler.api.queues import queue as api
+from gang_scheduler.api.queues.queue import QueueSpec
+from gang_scheduler.api.queues.quota import Borrowing, FlavorFungibility, QueueQuota
+from gang_scheduler.api.queues.rules import (
+    AdmissionControl,
+    Backfill,
+    BorrowingEviction,
+    PriorityRange,
+    QueuePreemption,
+)
+from gang_scheduler.api.queues.values import WhenBorrowing
 from gang_scheduler.decode import durations, fields, label_selectors
 from gang_scheduler.decode.queues import values
 from gang_scheduler.decode.queues.declared import DeclaredQueue
@@ -90,11 +100,11 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         namespaces=_namespaces(source.spec.namespace_selector),
         fairness=Fairness(spec.fairness) if spec.fairness else None,
         lenders=_lenders(spec.borrowing),
-        limits=_limits(spec.admission_control or api.AdmissionControl()),
-        fungibility=_fungibility(spec.flavor_fungibility or api.FlavorFungibility()),
-        evictions=_evictions(spec.preemption or api.QueuePreemption()),
+        limits=_limits(spec.admission_control or AdmissionControl()),
+        fungibility=_fungibility(spec.flavor_fungibility or FlavorFungibility()),
+        evictions=_evictions(spec.preemption or QueuePreemption()),
         aging=Aging(spec.aging.per_hour, spec.aging.max) if spec.aging else Aging(),
-        reservations=_reservations(spec.backfill or api.Backfill()),
+        reservations=_reservations(spec.backfill or Backfill()),
         saving=_saving(spec),
         provisioning=_provisioning(spec.provisioning_class),
     )
@@ -123,13 +133,13 @@ def gpus_twice(queue: Queue, gpu_resources: Collection[str]) -> Problem | None:
     return values.problem(InvalidField(where, None, must))
 
 
-def _parent(ref: QueueRef, spec: api.QueueSpec) -> QueueRef | None:
+def _parent(ref: QueueRef, spec: QueueSpec) -> QueueRef | None:
     if ref == ROOT:
         return None
     return QueueRef(QueueKind.QUEUE, spec.parent) if spec.parent else ROOT
 
 
-def _by_flavor(spec: api.QueueSpec) -> Iterator[tuple[str, str, api.QueueQuota]]:
+def _by_flavor(spec: QueueSpec) -> Iterator[tuple[str, str, QueueQuota]]:
     """Yield flavors with the fields of their quotas, in order of preference."""
     named: set[str] = set()
     for i, each in enumerate(spec.flavors or ()):
@@ -141,7 +151,7 @@ def _by_flavor(spec: api.QueueSpec) -> Iterator[tuple[str, str, api.QueueQuota]]
         yield DEFAULT_FLAVOR, "spec.quota", spec.quota
 
 
-def _quotas(spec: api.QueueSpec) -> dict[FlavorResource, Quota]:
+def _quotas(spec: QueueSpec) -> dict[FlavorResource, Quota]:
     base = _borrowing(spec.borrowing)
     found = {}
     for flavor, where, quota in _by_flavor(spec):
@@ -161,7 +171,7 @@ def _quotas(spec: api.QueueSpec) -> dict[FlavorResource, Quota]:
     return found
 
 
-def _borrowing(source: api.Borrowing | None) -> Quota:
+def _borrowing(source: Borrowing | None) -> Quota:
     """Return a quota that says how much may be borrowed, and nothing else."""
     if source is None or not source.enabled:
         return Quota(borrowing_limit=0)
@@ -169,7 +179,7 @@ def _borrowing(source: api.Borrowing | None) -> Quota:
     return Quota(borrowing_ratio=None if ratio is None else Fraction(str(ratio)))
 
 
-def _resource_groups(spec: api.QueueSpec) -> tuple[ResourceGroup, ...]:
+def _resource_groups(spec: QueueSpec) -> tuple[ResourceGroup, ...]:
     by_flavor = list(_by_flavor(spec))
     covered = {
         resource
@@ -187,28 +197,28 @@ def _namespaces(selector: LabelSelector | None) -> tuple[Requirement, ...]:
     return label_selectors.requirements(selector, "spec.namespaceSelector")
 
 
-def _lenders(source: api.Borrowing | None) -> frozenset[str] | None:
+def _lenders(source: Borrowing | None) -> frozenset[str] | None:
     if source is None or source.allowed_queues is None:
         return None
     return frozenset(source.allowed_queues)
 
 
-def _limits(source: api.AdmissionControl) -> AdmissionLimits:
-    priorities = source.priority_range or api.PriorityRange()
+def _limits(source: AdmissionControl) -> AdmissionLimits:
+    priorities = source.priority_range or PriorityRange()
     return AdmissionLimits(source.max_jobs, source.max_gpus_per_job, priorities.min, priorities.max)
 
 
-def _fungibility(source: api.FlavorFungibility) -> Fungibility:
+def _fungibility(source: FlavorFungibility) -> Fungibility:
     return Fungibility(
-        stop_when_borrowing=source.when_can_borrow is not api.WhenBorrowing.TRY_NEXT_FLAVOR,
-        stop_when_evicting=source.when_can_preempt is api.WhenBorrowing.MAY_STOP_SEARCH,
+        stop_when_borrowing=source.when_can_borrow is not WhenBorrowing.TRY_NEXT_FLAVOR,
+        stop_when_evicting=source.when_can_preempt is WhenBorrowing.MAY_STOP_SEARCH,
         preference=FlavorPreference(
             source.preference or FlavorPreference.BORROWING_OVER_PREEMPTION
         ),
     )
 
 
-def _reservations(source: api.Backfill) -> ReservationRules:
+def _reservations(source: Backfill) -> ReservationRules:
     after = None
     if source.reservation_after is not None:
         where = "spec.backfill.reservationAfter"
@@ -216,8 +226,8 @@ def _reservations(source: api.Backfill) -> ReservationRules:
     return ReservationRules(source.enabled is not False, after)
 
 
-def _evictions(source: api.QueuePreemption) -> EvictionRules:
-    borrowing, ours = source.while_borrowing or api.BorrowingEviction(), source.allow_preempt_from
+def _evictions(source: QueuePreemption) -> EvictionRules:
+    borrowing, ours = source.while_borrowing or BorrowingEviction(), source.allow_preempt_from
     return EvictionRules(
         within_queue=EvictionPolicy(source.within_queue or EvictionPolicy.LOWER_PRIORITY),
         reclaim=EvictionPolicy(source.reclaim or EvictionPolicy.ANY),
@@ -230,15 +240,15 @@ def _evictions(source: api.QueuePreemption) -> EvictionRules:
     )
 
 
-def _saving(spec: api.QueueSpec) -> SavingRules:
-    asked, grace = spec.checkpoint_timeout, (spec.preemption or api.QueuePreemption()).grace_period
+def _saving(spec: QueueSpec) -> SavingRules:
+    asked, grace = spec.checkpoint_timeout, (spec.preemption or QueuePreemption()).grace_period
     return SavingRules(
         timeout=None if asked is None else values.seconds(asked),
         grace=None if grace is None else values.seconds(grace),
     )
 
 
-def _judged(queue: Queue, spec: api.QueueSpec) -> Queue:
+def _judged(queue: Queue, spec: QueueSpec) -> Queue:
     """Return the queue with what makes no sense in it."""
     try:
         values.check_weight("spec.weight", queue.weight)
@@ -251,7 +261,7 @@ def _judged(queue: Queue, spec: api.QueueSpec) -> Queue:
     return queue
 
 
-def _check_places(queue: Queue, spec: api.QueueSpec) -> None:
+def _check_places(queue: Queue, spec: QueueSpec) -> None:
     """Raise InvalidField for a field in a place where it makes no sense."""
     if spec.flavors and spec.quota is not None:
         raise InvalidField("spec.quota", None, "must be absent where there are flavors")
@@ -261,7 +271,7 @@ def _check_places(queue: Queue, spec: api.QueueSpec) -> None:
         raise InvalidField("spec.fairness", spec.fairness, "must be absent of all but root")
 
 
-def _check_order(where: str, quota: api.QueueQuota) -> None:
+def _check_order(where: str, quota: QueueQuota) -> None:
     """Raise InvalidField unless guaranteed, soft and hard are in this order."""
     for least, most in (("guaranteed", "soft"), ("guaranteed", "hard"), ("soft", "hard")):
         above = values.amounts(where, getattr(quota, most))

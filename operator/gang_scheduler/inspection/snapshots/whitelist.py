@@ -14,7 +14,8 @@ from gang_scheduler.api import annotations, kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.network_topology import ClusterNetworkTopologySpec
 from gang_scheduler.api.pod_group import PodGroupSpec, PodGroupStatus
-from gang_scheduler.api.queue import QueueSpec, QueueStatus
+from gang_scheduler.api.queues.queue import QueueSpec
+from gang_scheduler.api.queues.status import QueueStatus
 from gang_scheduler.decode import keys, priority_classes, volumes
 from gang_scheduler.decode.network import kueue_topologies
 from gang_scheduler.decode.pods.pod import KNOWN_ANNOTATIONS
