@@ -9,7 +9,11 @@
 | kinds      | which kinds and versions are known, and which spelling is a mistake        |
 | skipped    | objects of other kinds, and which of them lack their pods                  |
 | in_vain    | what workloads ask for that nothing reads of them on a cluster             |
-| objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
+| objects    | the objects of the input, or all that is wrong with them                   |
+| reading    | from documents to objects, and the checks around it                        |
+| found      | an object of the input before it is read, and what it is read to           |
+| readers    | the table kind -> reader, with what an API server would fill in and refuse |
+| completed  | what manifests leave open: an age, and a schedulerName                     |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |
 | networks   | topologies of the input                                                    |
 | volumes    | claims and volumes as controllers would leave them                         |

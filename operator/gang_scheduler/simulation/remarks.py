@@ -8,7 +8,8 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.texts.plurals import counted
-from gang_scheduler.simulation.objects import DEFAULT_SCHEDULER, Objects
+from gang_scheduler.simulation.found import DEFAULT_SCHEDULER
+from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.run import Outcome
 
 

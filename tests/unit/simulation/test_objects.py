@@ -7,7 +7,8 @@ from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.objects import Loaded, Objects, UnreadableInput
+from gang_scheduler.simulation.found import Loaded
+from gang_scheduler.simulation.objects import Objects, UnreadableInput
 
 
 def loaded(text: str) -> Objects:
