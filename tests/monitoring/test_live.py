@@ -30,11 +30,14 @@ WITHOUT_DATA: Final = {
     "pgs_kind_forbidden": "all may be read",
     "pgs_metrics_folded_total": "few label sets",
     "pgs_objects_broken_total": "all can be read",
+    "pgs_provisioning_requests_total": "no gang asks for nodes",
     "pgs_queue_usage_differences_total": "no errors of ours",
     "pgs_relists_total": "no watch breaks",
     "pgs_reservation_start_seconds": "the gang that waits fits on no node",
     "pgs_source_restarts_total": "no watch breaks",
+    "pgs_spare_nodes": "no setting names nodes to be kept",
     "pgs_swept_total": "no deletion is missed",
+    "training_checkpoint_saves_total": "no gang saves its work",
 }
 """Metrics of which this cluster has none, or none that rises."""
 

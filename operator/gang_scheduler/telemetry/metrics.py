@@ -172,6 +172,13 @@ QUEUE_OLDEST_WAIT = Gauge(
     QUEUE,
     of_leader=True,
 )
+QUEUE_STARVING = Gauge(
+    "pgs_queue_starving",
+    "1 for a queue of which a gang waits for long for no more than the queue is promised, else 0.",
+    QUEUE,
+    of_leader=True,
+    note="The condition [`Starving`](queues.md#figures) of the Queue.",
+)
 RESERVATION_START = Gauge(
     "pgs_reservation_start_seconds",
     "Seconds until the estimated start of the first gang of a queue that is promised one.",

@@ -131,6 +131,13 @@ def _queues() -> list[AnyPanel]:
             (f"max by (queue) (training_queue_fairshare_deviation{{{QUEUE}}})", "{{queue}}"),
             unit="percentunit",
         ).min(-1),
+        panels.states(
+            "Starving",
+            "1 while a gang waits for long for no more than its queue is promised: see what the"
+            " queue has lent, and whether it may take that back.",
+            (f"max by (queue) (pgs_queue_starving{{{QUEUE}}})", "{{queue}}"),
+            steps=[(1, "red")],
+        ),
     ]
 
 

@@ -32,6 +32,7 @@ _SHOWN: Final[Mapping[Gauge, Callable[[float, float], float]]] = {
     **dict.fromkeys((*_BY_FLAVOR, metrics.QUEUE_LENGTH, metrics.UTILIZATION), operator.add),
     metrics.QUEUE_DEVIATION: max,
     metrics.QUEUE_OLDEST_WAIT: max,
+    metrics.QUEUE_STARVING: max,
     metrics.RESERVATION_START: min,
 }
 """What is shown of queues, and how the figures of those beyond the bound become one."""
@@ -61,6 +62,7 @@ class QueueMetrics:
             if name != OTHER or each.queue.ref not in parents:
                 for of, numbers in each.amounts.items():
                     amounts[name, of].append(numbers)
+            found[metrics.QUEUE_STARVING].append(((name,), each.starving))
             self._add_waiting(found, name, each.pending)
         for (name, of), numbers_found in amounts.items():
             for gauge, place in _BY_FLAVOR.items():

@@ -89,6 +89,21 @@ def test_gangs_that_wait_are_counted_by_the_name_of_their_class(metrics: QueueMe
     assert 0 == sample("pgs_queue_oldest_wait_seconds", queue="team-a")
 
 
+def test_a_queue_that_starves_is_told_from_one_that_does_not(metrics: QueueMetrics) -> None:
+    metrics.show([IMPLIED_ROOT, TEAM_A, replace(TEAM_B, starving=True)])
+
+    queues = ("team-a", "team-b")
+    assert [0, 1] == [sample("pgs_queue_starving", queue=each) for each in queues]
+
+
+def test_one_queue_beyond_the_most_that_starves_is_enough(bounded: QueueMetrics) -> None:
+    bounded.show([IMPLIED_ROOT, TEAM_A, replace(TEAM_B, starving=True)])
+    assert 1 == sample("pgs_queue_starving", queue="_other")
+
+    bounded.show(TREE)
+    assert 0 == sample("pgs_queue_starving", queue="_other")
+
+
 def test_queues_beyond_the_most_are_one(bounded: QueueMetrics) -> None:
     bounded.show(TREE)
 
