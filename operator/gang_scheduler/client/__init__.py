@@ -15,6 +15,7 @@ and `fake` in memory.
 | aiohttp_client  | another: the session of the watches                           |
 | pod_port        | the protocol of requests to pods, of which none is trusted    |
 | pod_http        | that protocol over HTTP                                       |
+| fence           | writes are sent while this process leads, and take no longer  |
 | errors          | what kind an answer is: gone, refused, conflict, throttled;   |
 |                 | the caller decides whether to ask again                       |
 | request_metrics | counts requests, by verb and resource                         |

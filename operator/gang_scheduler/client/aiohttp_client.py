@@ -18,7 +18,7 @@ from aiohttp import connector, tracing
 
 from gang_scheduler.client import http
 from gang_scheduler.client.address import Address
-from gang_scheduler.client.http import Answer, BrokenError
+from gang_scheduler.client.http import Answer, BrokenError, MaySend, NotSentError
 
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=http.CONNECT_SECONDS)
 """The rest of a request's time is measured here, with the wait for a connection."""
@@ -54,10 +54,13 @@ class AiohttpClient:
         headers: Mapping[str, str],
         body: bytes | None,
         timeout_seconds: float,
+        *,
+        may_send: MaySend = http.always,
     ) -> Answer:
         """Return the answer. Raises OSError if none comes in time. As `HttpClient` promises."""
         reads = method == "GET"
-        sending = _Sending(time.monotonic() + (math.inf if reads else http.SEND_SECONDS))
+        latest = time.monotonic() + (math.inf if reads else http.SEND_SECONDS)
+        sending = _Sending(latest, http.always if reads else may_send)
         url = self._address.url(path)
         with anyio.fail_after(timeout_seconds):
             async with self._slots:
@@ -150,9 +153,10 @@ class _Connector(aiohttp.TCPConnector):
 
 @dataclass(slots=True)
 class _Sending:
-    """A request that is not sent after `latest`, in the seconds of the monotonic clock."""
+    """A request that is sent while it may be, and not after `latest` on the monotonic clock."""
 
     latest: float
+    may_send: MaySend
     was_kept: bool = False
 
 
@@ -174,5 +178,7 @@ async def _kept(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) 
 
 async def _about_to_send(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
     sending: _Sending | None = context.trace_request_ctx
-    if sending is not None and time.monotonic() > sending.latest:
-        raise TimeoutError("there was no way to send it in time")
+    if sending is None:
+        return
+    if time.monotonic() > sending.latest or not sending.may_send():
+        raise NotSentError("there was no way to send it in time")

@@ -11,7 +11,7 @@ import base64
 import os
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +28,8 @@ from gang_scheduler.client import aiohttp_client, errors, request_metrics, tls
 from gang_scheduler.client.address import Address, Proxy
 from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.http import CONNECT_SECONDS, HttpClient
+from gang_scheduler.client.fence import Fence
+from gang_scheduler.client.http import CONNECT_SECONDS, Answer, HttpClient, NotSentError
 from gang_scheduler.client.http1.client import Client
 from gang_scheduler.settings.choices import HttpClientName
 from gang_scheduler.telemetry import logs
@@ -127,13 +128,14 @@ def _exists(kubeconfig: str) -> bool:
 class Connection:
     """All connections to one API server. Use as an async context manager.
 
-    At most `limit` short requests are in flight at once. Entering may raise
-    UnusableConfigurationError.
+    At most `limit` short requests are in flight at once. Writes are sent while the `fence` allows
+    it. Entering may raise UnusableConfigurationError.
     """
 
     configuration: Configuration
     limit: int = 100
     http_client: HttpClientName = HttpClientName.BUILTIN
+    fence: Fence = field(default_factory=Fence)
     _client: HttpClient | None = None
     _session: aiohttp.ClientSession | None = None
     _tls: ssl.SSLContext | None = None
@@ -204,7 +206,10 @@ class Connection:
         began = time.monotonic()
         try:
             headers |= await self.authorization()
-            answer = await self.client.ask(method, path, headers, body, timeout_seconds)
+            if method == "GET":
+                answer = await self.client.ask(method, path, headers, body, timeout_seconds)
+            else:
+                answer = await self._write(method, path, headers, body, timeout_seconds)
         except (OSError, config.ConfigException) as error:
             _count_request(method, path, 0, began)
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
@@ -213,6 +218,28 @@ class Connection:
             return answer.body
         retry_after = answer.headers.get(b"retry-after", b"").decode(errors="replace")
         raise errors.of_answer(answer.status, answer.reason, answer.body, retry_after)
+
+    async def _write(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout_seconds: float,
+    ) -> Answer:
+        """Send a write if the fence lets it pass; no server works on it for longer than that."""
+        seconds = self.fence.within(timeout_seconds)
+        if not self.fence.allows(seconds):
+            raise NotSentError("another replica may lead")
+        if self.fence.is_needed:
+            path = f"{path}{'&' if '?' in path else '?'}timeout={seconds:.3f}s"
+        with self.fence.write(seconds) as write:
+            answer = await self.client.ask(
+                method, path, headers, body, seconds, may_send=write.may_be_sent
+            )
+            # A server that has failed may still carry it out.
+            write.is_answered = answer.status < 500
+            return answer
 
     @asynccontextmanager
     async def stream(

@@ -4,7 +4,7 @@ Whether a request was carried out decides what follows: `http1` and `aiohttp_cli
 same of that, and one suite of tests holds them to it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 CONNECT_SECONDS = 10
@@ -18,6 +18,19 @@ for, and the process may have been stopped since."""
 
 class BrokenError(ConnectionError):
     """A connection ended, or brought something else, before an answer was whole."""
+
+
+class NotSentError(TimeoutError):
+    """Nothing was sent: it was too late for that, or it is not allowed any more."""
+
+
+MaySend = Callable[[], bool]
+"""Whether a write may be sent at this moment."""
+
+
+def always() -> bool:
+    """Return that a write may be sent."""
+    return True
 
 
 class Answer(NamedTuple):
@@ -43,12 +56,15 @@ class HttpClient(Protocol):
         headers: Mapping[str, str],
         body: bytes | None,
         timeout_seconds: float,
+        *,
+        may_send: MaySend = always,
     ) -> Answer:
         """Return the answer, whatever its status. Raises OSError if none comes in time.
 
         Whatever is raised, a write may have been carried out, once at most: only reading is sent
-        again. No write is sent later than SEND_SECONDS after it was asked for, and none after this
-        has returned or raised.
+        again. No write is sent later than SEND_SECONDS after it was asked for, none unless
+        `may_send` says so just before, and none after this has returned or raised. NotSentError:
+        it was not sent.
         """
 
     async def close(self) -> None:

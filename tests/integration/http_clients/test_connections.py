@@ -2,15 +2,17 @@
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable
 
 import anyio
 import pytest
 
 from gang_scheduler.client import http
-from gang_scheduler.client.http import HttpClient
+from gang_scheduler.client.http import HttpClient, NotSentError
 from integration.http_clients.conftest import Opens, only_builtin, usable
 from integration.support.raw_http_server import RawServer, ScriptedAnswer, Then, ok
+from integration.support.threaded_server import ThreadedServer
 
 HANGS = ScriptedAnswer()
 """An answer that never comes."""
@@ -274,3 +276,59 @@ async def test_a_server_of_another_name_is_not_asked(
     await client.close()
 
     assert not server.seen
+
+
+@pytest.mark.parametrize("body", [None, b"{}"])
+async def test_a_write_is_sent_only_if_it_may_be_at_that_moment(
+    server: RawServer, client: HttpClient, body: bytes | None
+) -> None:
+    await ask(client)
+    with pytest.raises(NotSentError):
+        await client.ask("POST", "/pods", {}, body, 10, may_send=lambda: False)
+
+    # Reading does no harm, and the connection is none the worse.
+    await client.ask("GET", "/pods", {}, None, 10, may_send=lambda: False)
+
+    assert ["GET", "GET"] == [each.partition(b" ")[0].decode() for each in server.seen]
+
+
+async def test_whether_a_write_may_be_sent_is_asked_when_its_turn_has_come(
+    server: RawServer, client: HttpClient
+) -> None:
+    server.plays.extend([HANGS, HANGS])
+    hanging = [asyncio.create_task(ask(client)) for _ in range(2)]
+    await until(lambda: len(server.seen) == 2)
+    allowed = True
+    waits = asyncio.create_task(
+        client.ask("POST", "/pods", {}, b"{}", 10, may_send=lambda: allowed)
+    )
+    await asyncio.sleep(0)
+
+    allowed = False
+    for each in hanging:
+        each.cancel()
+    with pytest.raises(NotSentError):
+        await waits
+
+    assert 2 == len(server.seen)
+
+
+@only_builtin
+async def test_a_write_that_may_be_sent_is_sent_before_the_loop_does_anything_else(
+    own_tls: ssl.SSLContext | None, opens: Opens, tls: ssl.SSLContext
+) -> None:
+    with ThreadedServer(own_tls) as server:
+        client = opens(server.url, tls, {}, limit=1)
+        await ask(client)
+
+        async def stand_still() -> bool:
+            latest = time.monotonic() + 10
+            while not server.written.is_set() and time.monotonic() < latest:
+                pass
+            return server.written.is_set()
+
+        # In one turn of the loop: the request, and then what holds the loop up.
+        writes, has_come = asyncio.create_task(ask(client, "POST")), stand_still()
+        assert await asyncio.create_task(has_come)
+        await writes
+        await client.close()

@@ -10,7 +10,7 @@ import anyio
 
 from gang_scheduler.client import http
 from gang_scheduler.client.address import Address
-from gang_scheduler.client.http import Answer, BrokenError
+from gang_scheduler.client.http import Answer, BrokenError, MaySend, NotSentError
 from gang_scheduler.client.http1.channel import Channel, UnansweredError
 from gang_scheduler.client.http1.dialing import dial
 
@@ -37,21 +37,29 @@ class Client:
         headers: Mapping[str, str],
         body: bytes | None,
         timeout_seconds: float,
+        *,
+        may_send: MaySend = http.always,
     ) -> Answer:
         """Return the answer. Raises OSError if none comes in time. As `HttpClient` promises."""
         request = self._bytes_of(method, path, headers, body)
         # The loop's clock stands still while a callback runs, and timeouts come after what is read.
-        latest = time.monotonic() + (math.inf if method == "GET" else http.SEND_SECONDS)
+        reads = method == "GET"
+        latest = time.monotonic() + (math.inf if reads else http.SEND_SECONDS)
+        allowed = http.always if reads else may_send
+
+        def due() -> bool:
+            return time.monotonic() <= latest and allowed()
+
         # Half of what a scope of anyio costs, in each binding; nothing here waits when cancelled.
         async with asyncio.timeout(timeout_seconds), self._slots:  # noqa: TID251
             kept = self._freshest()
             if kept is not None:
                 try:
-                    return await self._exchange(kept, request, latest)
+                    return await self._exchange(kept, request, due)
                 except UnansweredError:
-                    if method != "GET":
+                    if not reads:
                         raise
-            return await self._exchange(await self._dial(), request, latest)
+            return await self._exchange(await self._dial(), request, due)
 
     async def close(self) -> None:
         """Close all connections. What is under way ends with an error, and so does what follows."""
@@ -71,10 +79,10 @@ class Client:
         head = f"{method} {target}{self._constant}{_lines(headers)}{length}\r\n"
         return head.encode() + (body or b"")
 
-    async def _exchange(self, channel: Channel, request: bytes, latest: float) -> Answer:
-        if time.monotonic() > latest:
+    async def _exchange(self, channel: Channel, request: bytes, due: MaySend) -> Answer:
+        if not due():
             self._keep(channel)
-            raise TimeoutError("there was no way to send it in time")
+            raise NotSentError("there was no way to send it in time")
         answer = await channel.ask(request)
         if channel.is_open:
             self._keep(channel)

@@ -1,0 +1,112 @@
+"""Whether a write may be sent now, and how long it may take: while no other process can lead.
+
+Asked at the moment of sending, since a process may be stopped for any time after it has decided to
+write. What was sent in time can still be late on its way, and so the API server is told with each
+write how long it may take: what it has not begun to store by then, it gives up.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+SHARE: Final = 0.9
+"""How much of the time that is left of the Lease a write may take. The rest is for the way to the
+moment of sending: connections are made before that."""
+
+
+class Leadership(Protocol):
+    """What knows whether this process leads."""
+
+    def is_leader(self) -> bool:
+        """Return whether this process may write."""
+
+    def seconds_left(self) -> float:
+        """Return for how long no other process can lead, counted from now."""
+
+
+def boot_time() -> float:
+    """Return a time in seconds that never steps, and goes on while the machine is suspended."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
+class Fence:
+    """Stands before all writes of a process; open without an election, or until it is closed.
+
+    Asked from the event loop that writes, of which there is one.
+    """
+
+    def __init__(self, leadership: Leadership | None = None) -> None:
+        self._leadership = leadership
+        self._is_closed = False
+        self._under_way = 0
+        self._none_under_way = asyncio.Event()
+        self._none_under_way.set()
+        self._open_until = -math.inf
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether another process could lead one day."""
+        return self._leadership is not None
+
+    def allows(self, seconds: float = 0.0) -> bool:
+        """Return whether a write may be sent now that takes so long at most."""
+        if self._leadership is None:
+            return not self._is_closed
+        leads = not self._is_closed and self._leadership.is_leader()
+        return leads and seconds <= self._leadership.seconds_left()
+
+    def within(self, seconds: float) -> float:
+        """Return how long a write may take that was given so long; 0 or less: it may not begin."""
+        if self._leadership is None:
+            return seconds
+        return min(seconds, self._leadership.seconds_left() * SHARE)
+
+    @contextmanager
+    def write(self, seconds: float) -> Iterator["Write"]:
+        """Count a write as under way; one that is not answered for `seconds` after it was sent."""
+        write = Write(self, seconds)
+        self._under_way += 1
+        self._none_under_way.clear()
+        try:
+            yield write
+        finally:
+            if write.sent_at is not None and not write.is_answered:
+                self._open_until = max(self._open_until, write.sent_at + seconds)
+            self._under_way -= 1
+            if not self._under_way:
+                self._none_under_way.set()
+
+    def close(self) -> None:
+        """Let no more writes pass."""
+        self._is_closed = True
+
+    async def quiet(self) -> None:
+        """Return when nothing that has passed can be carried out any more. Close it before."""
+        await self._none_under_way.wait()
+        await asyncio.sleep(max(0.0, self._open_until - _now()))
+
+
+class Write:
+    """A write under way that takes `seconds` at most. `sent_at` is in the event loop's time."""
+
+    def __init__(self, fence: Fence, seconds: float) -> None:
+        self.sent_at: float | None = None
+        self.is_answered = False
+        self._fence = fence
+        self._seconds = seconds
+
+    def may_be_sent(self) -> bool:
+        """Return whether it may be sent, which it then is."""
+        if not self._fence.allows(self._seconds):
+            return False
+        self.sent_at = _now()
+        return True
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
