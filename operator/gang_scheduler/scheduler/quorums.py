@@ -116,18 +116,18 @@ class Quorums:
         if unit.mixed:
             # Each party has a number of its own: `_with_other_members` keeps to it.
             return self._party_by_party(unit, misfit) if unit.singly else misfit
-        everyone = self._place(unit, at_least)
-        if isinstance(everyone, Misfit):
-            return everyone
-        first = [bind.pod.uid for bind in everyone.binds[: unit.quorum]]
-        if len(first) == len(everyone.binds):
-            return everyone
-        release(everyone, self._trial)
+        placed = self._place(unit, at_least)
+        if isinstance(placed, Misfit):
+            return placed
+        first = [bind.pod.uid for bind in placed.binds[: unit.quorum]]
+        if len(first) == len(placed.binds):
+            return placed
+        release(placed, self._trial)
         quorum = self._place(unit.only(first), len(first))
         if isinstance(quorum, Misfit):
             # The quorum does not fit by itself, only packed with the surplus: keep both.
-            assume_again(everyone, self._trial)
-            return everyone
+            assume_again(placed, self._trial)
+            return placed
         return quorum
 
     def _party_by_party(self, unit: PlacementUnit, misfit: Misfit) -> Placement | Misfit:

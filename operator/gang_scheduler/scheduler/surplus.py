@@ -50,11 +50,11 @@ class Surplus:
         The quorum stays unless `moving`. It also stays if a unit of `others`, the other placed
         units, has its place because of where this quorum is.
         """
-        everyone = None
+        anew = None
         if moving and placed.binds and not _is_leant_on(unit, others):
-            everyone = self._anew(unit, placed)
-        placement, misfit = self._with_more(unit, everyone or placed)
-        return Grown(placement, misfit, moved=everyone is not None)
+            anew = self._anew(unit, placed)
+        placement, misfit = self._with_more(unit, anew or placed)
+        return Grown(placement, misfit, moved=anew is not None)
 
     def without(
         self,
@@ -81,12 +81,12 @@ class Surplus:
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
         """Place all members at once, if no fewer members of each party have a place then."""
         release(quorum, self._trial)
-        everyone = self._place(unit, len(quorum.binds))
-        if isinstance(everyone, Placement):
-            if _has_all(everyone, quorum, unit):
-                return everyone
+        anew = self._place(unit, len(quorum.binds))
+        if isinstance(anew, Placement):
+            if _has_all(anew, quorum, unit):
+                return anew
             # All members at once may be packed worse than the quorum alone was.
-            release(everyone, self._trial)
+            release(anew, self._trial)
         assume_again(quorum, self._trial)
         return None
 
@@ -124,8 +124,8 @@ def _first(
     return tuple(found)
 
 
-def _has_all(everyone: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
+def _has_all(anew: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
     """Return whether a unit of several parties still has every member of the quorum placed."""
     if not unit.mixed:
         return True
-    return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in everyone.binds}
+    return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in anew.binds}

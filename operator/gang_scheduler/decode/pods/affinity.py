@@ -32,7 +32,7 @@ from gang_scheduler.wire.spreads import NodeInclusionPolicy, SpreadConstraint, W
 NEAR = "spec.affinity.podAffinity"
 FAR = "spec.affinity.podAntiAffinity"
 SPREAD = "spec.topologySpreadConstraints"
-NOBODY = Clause(labels=())
+MATCHES_NONE = Clause(labels=())
 """The clause of a term without a selector: it has no namespace, and so selects no pod."""
 GREATEST_WEIGHT = 100
 
@@ -99,7 +99,7 @@ def _clause(me: Metadata, where: str, term: PodAffinityTerm) -> Clause:
     if spaces is not None:
         of_namespaces = label_selectors.requirements(spaces, f"{where}.namespaceSelector")
     if selector is None:
-        return NOBODY
+        return MATCHES_NONE
     labels = label_selectors.all_of(
         (
             *label_selectors.requirements(selector, f"{where}.labelSelector"),
@@ -134,7 +134,7 @@ def _spread(me: Metadata, where: str, asked: SpreadConstraint) -> Spread:
 
 def _spread_clause(me: Metadata, where: str, asked: SpreadConstraint) -> Clause:
     if asked.label_selector is None:
-        return NOBODY
+        return MATCHES_NONE
     given = label_selectors.requirements(asked.label_selector, f"{where}.labelSelector")
     own = _of_own(me, asked.match_label_keys, Operator.IN)
     return Clause(label_selectors.all_of((*given, *own)), frozenset({me.namespace}))

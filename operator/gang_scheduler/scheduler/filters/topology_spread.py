@@ -115,8 +115,8 @@ def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
     """Return the pods that a constraint counts, a row a node; without and with nominated pods."""
     # An empty selector counts no pod, although it selects the pod itself.
     if not any(clause.labels for clause in spread.selector.clauses):
-        nobody = np.zeros(len(trial.nodes), dtype=np.int64)
-        return nobody, nobody
+        zeros = np.zeros(len(trial.nodes), dtype=np.int64)
+        return zeros, zeros
     return trial.pod_affinity.present(spread.selector), trial.pod_affinity.expected(spread.selector)
 
 

@@ -23,7 +23,7 @@ class PodAffinityLedger:
         self._avoiding: dict[PodSelector, dict[AffinityTerm, IntArray]] = {}
         for term, column in counts.avoiding.items():
             self._avoiding.setdefault(term.selector, {})[term] = column
-        self._nobody = np.zeros(nodes, dtype=np.int64)
+        self._none_there = np.zeros(nodes, dtype=np.int64)
 
     def copy(self) -> "PodAffinityLedger":
         """Return another ledger of the same state."""
@@ -36,7 +36,7 @@ class PodAffinityLedger:
 
     def present(self, selector: PodSelector) -> IntArray:
         """Return how many pods the selector selects, a row a node."""
-        return self._present.get(selector, self._nobody)
+        return self._present.get(selector, self._none_there)
 
     def expected(self, selector: PodSelector) -> IntArray:
         """Return how many pods the selector selects, nominated pods included."""
@@ -59,6 +59,6 @@ class PodAffinityLedger:
             self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
 
     def _add(self, columns: dict[K, IntArray], key: K, rows: IntArray, counts: IntArray) -> None:
-        column = columns.get(key, self._nobody).copy()
+        column = columns.get(key, self._none_there).copy()
         column[rows] += counts
         columns[key] = column

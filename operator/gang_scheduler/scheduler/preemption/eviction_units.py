@@ -13,7 +13,7 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey
 
-NOBODY: Final = -(2**31)
+NO_PRIORITY: Final = -(2**31)
 """A priority below all."""
 
 
@@ -85,7 +85,7 @@ class EvictionUnit:
         pods = [each.pod for each in bound_pods if not each.pod.marked]
         self.going = len(pods)
         priorities = (each.priority for each in bound_pods if not each.pod.marked)
-        self.highest_priority = max(priorities, default=NOBODY)
+        self.highest_priority = max(priorities, default=NO_PRIORITY)
         self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.marked)
         self.lost_work = sum([work_of(pod, now, work_since) for pod in pods])
         self.lowest_class = standing.lowest_class if pods else 0
@@ -129,7 +129,7 @@ def work_of(pod: Pod, now: int, since: int = 0) -> int:
 
 def of_surplus(unit: EvictionUnit) -> EvictionUnit:
     """Return surplus as it compares where there are queues: before any whole gang of its class."""
-    unit.highest_priority = NOBODY
+    unit.highest_priority = NO_PRIORITY
     unit.share = NO_SHARE
     return unit
 

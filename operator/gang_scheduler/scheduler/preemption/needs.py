@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.placement.counting import MOST, Floors
-from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
+from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY
 
 Shares = NDArray[np.float64]
 """Parts of places."""
@@ -106,7 +106,7 @@ def cheapest_share(weights: Sequence[int], gains: Sequence[float], needed: int) 
 
 def lowest_that_suffice(values: Sequence[int], gains: Sequence[float], needed: int) -> int:
     """Return up to which value choices gain what is needed; the highest if all gain too little."""
-    highest = NOBODY
+    highest = NO_PRIORITY
     lacking: float = needed
     for value, gain in sorted(zip(values, gains, strict=True)):
         if lacking <= NONE:

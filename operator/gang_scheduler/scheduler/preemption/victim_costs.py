@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods, by_gang
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import (
+    NO_PRIORITY,
     NO_SHARE,
     NO_STANDING,
-    NOBODY,
     EvictionUnit,
     Overlap,
     Portion,
@@ -51,7 +51,7 @@ class Cost(NamedTuple):
 
     over_budget: int = 0
     highest_class: int = 0
-    highest_priority: int = NOBODY
+    highest_priority: int = NO_PRIORITY
     least_share: ShareRank = NO_SHARE
     broken: int = 0
     touched: int = 0
@@ -189,7 +189,7 @@ class VictimCosts:
         if not self.surplus_of(bound_pod):
             return self._highest[bound_pod.gang]
         if self._standings:
-            return NOBODY
+            return NO_PRIORITY
         if bound_pod.gang not in self.steps:
             return _price(bound_pod)
         return max(map(_price, self.goes_with(bound_pod) or ()))
@@ -303,7 +303,7 @@ class VictimCosts:
     def _weigh(self, gang: GangKey) -> None:
         members = self._gangs[gang]
         self._lost[gang] = all(_may_go(each, self._below) for each in members)
-        self._highest[gang] = max(map(_price, members), default=NOBODY)
+        self._highest[gang] = max(map(_price, members), default=NO_PRIORITY)
 
     def _value(self, unit: EvictionUnit) -> tuple[object, ...]:
         bound_pod = unit.bound_pods[0]
@@ -327,7 +327,7 @@ def _may_go(bound_pod: BoundPod, below: int) -> bool:
 
 def _price(bound_pod: BoundPod) -> int:
     """Return the priority that counts: a pod that is marked as a victim already costs nothing."""
-    return NOBODY if bound_pod.pod.marked else bound_pod.priority
+    return NO_PRIORITY if bound_pod.pod.marked else bound_pod.priority
 
 
 class Tally:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods.affinity import NOBODY
+from gang_scheduler.decode.pods.affinity import MATCHES_NONE
 from gang_scheduler.model.affinity.pod_affinity import (
     Affinity,
     AffinityTerm,
@@ -113,7 +113,7 @@ def test_namespaces_are_those_that_are_named_or_asked_for_or_the_own(
 def test_no_selector_means_no_pod_and_an_empty_one_every_pod() -> None:
     none, empty = clause_of(term(None, matchLabelKeys=["app"])), clause_of(term({}))
 
-    assert (NOBODY, Clause((), OWN)) == (none, empty)
+    assert (MATCHES_NONE, Clause((), OWN)) == (none, empty)
     assert (False, True) == (none.selects(NAMESPACE, {}, {}), empty.selects(NAMESPACE, {}, {}))
 
 
@@ -177,7 +177,10 @@ def test_a_spread_constraint_is_read() -> None:
 def test_a_spread_without_a_selector_counts_no_pod_and_an_empty_one_is_kept() -> None:
     none, empty = spread_of(constraint(None)), spread_of(constraint({}))
 
-    expected = PodSelector((NOBODY,), staying=True), PodSelector((Clause((), OWN),), staying=True)
+    expected = (
+        PodSelector((MATCHES_NONE,), staying=True),
+        PodSelector((Clause((), OWN),), staying=True),
+    )
     assert expected == (none.selector, empty.selector)
 
 

@@ -1,6 +1,6 @@
 """Bound pods that go together."""
 
-from gang_scheduler.scheduler.preemption.eviction_units import NOBODY, EvictionUnit, usage_of
+from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, EvictionUnit, usage_of
 from support.builders import bound_pod, node, snapshot
 
 NODES = snapshot([node("n1"), node("n2")]).nodes
@@ -31,7 +31,7 @@ def test_a_pod_that_is_marked_counts_for_nothing_but_its_room() -> None:
     marked = bound_pod("x", "n1", marked=True, started_at=1, budgets=["b"], unprotected=True)
     unit = EvictionUnit([marked], now=100)
 
-    assert (1, 0, NOBODY, 0) == (len(unit), unit.going, unit.highest_priority, unit.lost_work)
+    assert (1, 0, NO_PRIORITY, 0) == (len(unit), unit.going, unit.highest_priority, unit.lost_work)
     assert 0 == unit.unprotected
     assert ({}, [0]) == (unit.covered, unit.usage(NODES).rows.tolist())
 

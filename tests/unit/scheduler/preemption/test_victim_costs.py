@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.scheduler.preemption.eviction_units import NOBODY, Standing
+from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, Standing
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from support.builders import bound_pod, bound_pods, gang_key
 
@@ -155,7 +155,7 @@ def test_a_pod_that_is_marked_costs_nothing() -> None:
     marked = bound_pod("x", "n1", priority=5, marked=True, budgets=["b"], started_at=1)
     found = tolls(marked)
 
-    assert (Cost(), NOBODY) == (found.cost(victims([marked])), found.priority(marked))
+    assert (Cost(), NO_PRIORITY) == (found.cost(victims([marked])), found.priority(marked))
 
 
 def test_a_pod_that_has_not_started_loses_no_work() -> None:

@@ -124,9 +124,9 @@ class ClassSeating:
 
     def seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Take room for all members of classes that see each other, else for none."""
-        everyone = sum(len(class_members) for class_members in by_class)
-        found = self.assume_one_by_one(by_class, area, at_least=everyone)
-        if number_in(found) < everyone:
+        wanted = sum(len(class_members) for class_members in by_class)
+        found = self.assume_one_by_one(by_class, area, at_least=wanted)
+        if number_in(found) < wanted:
             return None
         seats = {
             share.pod_class: np.sort(np.repeat(area.tree.places[share.rows], share.counts)).tolist()

@@ -105,17 +105,17 @@ class _Gathering:
         if self._home is not None:
             return self._beside_bound_members(at_least)
         step = self._unit.step
-        everyone = self._needed_first()
-        numbers = range(at_least, len(everyone) + 1, step)
-        seated = self._seat(everyone[: numbers[-1]])
+        in_order = self._needed_first()
+        numbers = range(at_least, len(in_order) + 1, step)
+        seated = self._seat(in_order[: numbers[-1]])
         if seated is not None or len(numbers) == 1:
             return seated
         # If some number fits, every smaller one does.
-        too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(everyone[:n]))
+        too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(in_order[:n]))
         number = numbers[too_many - 1] if too_many else 0
         # Where members differ, other members may fit where the first in rank do not.
         others = self._any(max(at_least, number + 1))
-        return others or (self._seat(everyone[:number]) if number else None)
+        return others or (self._seat(in_order[:number]) if number else None)
 
     def by_class(self, parts: Sequence[RankedMembers]) -> list[ClassMembers]:
         """Return the members of parts by class and by how they are sliced."""

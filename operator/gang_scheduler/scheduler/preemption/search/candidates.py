@@ -12,7 +12,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.placement.network import replacements
-from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
+from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY
 from gang_scheduler.scheduler.preemption.needs import NONE, Shares, places
 from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
@@ -59,8 +59,8 @@ def candidates_of(preemptor: Preemptor, potential: PotentialVictims) -> list[Can
     found = _domains(preemptor)
     if found is None:
         rows = np.ones(len(preemptor.trial.nodes), dtype=np.bool_)
-        everyone = preemptor.free_without(potential.freed(potential.remaining))
-        there = places(preemptor.floors.least, everyone, preemptor.open_to).sum(axis=1)
+        all_free = preemptor.free_without(potential.freed(potential.remaining))
+        there = places(preemptor.floors.least, all_free, preemptor.open_to).sum(axis=1)
         return [Candidate(None, rows)] if (there >= preemptor.floors.needed).all() else []
     least = _Least(preemptor, potential, found)
     candidates = [
@@ -125,7 +125,9 @@ class _Least:
         """Return the pods to consider in each domain: no priority or budget beyond the least."""
         beyond = self._potential.beyond()
         within = self._here & ~beyond
-        highest = np.array([NOBODY, *self._potential.priorities_of(self._here)], dtype=np.int64)
+        highest = np.array(
+            [NO_PRIORITY, *self._potential.priorities_of(self._here)], dtype=np.int64
+        )
         everything = np.full(self._number, highest[-1])
         over = np.zeros(self._number, dtype=np.bool_)
         if beyond.any():
@@ -143,11 +145,11 @@ class _Least:
             high = np.where(enough, middle, high)
             low = np.where(enough, low, np.minimum(middle + 1, high))
         # A pod beyond a budget costs more than any priority: no bound on priorities is known then.
-        return np.where(pool.over, NOBODY, priorities[low])
+        return np.where(pool.over, NO_PRIORITY, priorities[low])
 
     def _up_to(self, pool: _Pool, highest: IntArray) -> BoolArray:
         """Return the pods of the pool, in each domain up to a priority."""
-        limits = np.where(pool.over, self._potential.priorities.max(initial=NOBODY), highest)
+        limits = np.where(pool.over, self._potential.priorities.max(initial=NO_PRIORITY), highest)
         found: BoolArray = pool.chosen & (self._potential.priorities <= limits[self._of_bound_pods])
         return found
 
@@ -173,9 +175,9 @@ class _Least:
 
     def _shares(self, pool: _Pool) -> tuple[IntArray, ...]:
         """Return what each domain loses at least: gangs, unprotected pods, work, and pods."""
-        nobody = np.zeros(len(self._here), dtype=np.bool_)
+        none_leaves = np.zeros(len(self._here), dtype=np.bool_)
         leaving = self._up_to(pool, pool.highest)
-        now, at_best = self._places(nobody), self._places(leaving)
+        now, at_best = self._places(none_leaves), self._places(leaving)
         who = np.flatnonzero(leaving)
         weights = self._weights(who)
         least = np.zeros((len(weights), self._number), dtype=np.int64)

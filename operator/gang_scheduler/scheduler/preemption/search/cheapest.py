@@ -307,10 +307,10 @@ class _Domain:
             if self._fits(eviction_sets.victims):
                 return eviction_sets.victims
             needed = slots.total + 1
-        everyone = self._costs.with_gangs(
+        all_gangs = self._costs.with_gangs(
             self._potential.victims(self._potential.of(pool, self._here))
         )
-        return everyone if everyone is not None and self._fits(everyone) else None
+        return all_gangs if all_gangs is not None and self._fits(all_gangs) else None
 
     def _reprieved(self, victims: Victims) -> Victims:
         """Put back the victims that are not needed, the most valuable first."""

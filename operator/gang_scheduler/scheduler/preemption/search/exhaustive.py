@@ -119,8 +119,8 @@ class _Search:
 
     def run(self) -> Answer:
         """Look at every set that could be the cheapest."""
-        everyone = tuple(range(len(self._choices)))
-        self._branch(_Branch((), everyone, self._needs.free))
+        all_choices = tuple(range(len(self._choices)))
+        self._branch(_Branch((), all_choices, self._needs.free))
         return Answer(self.best, self.cut_off)
 
     def _branch(self, at: _Branch) -> None:
