@@ -11,7 +11,7 @@ from e2e.support.fault_proxy import HOLD, LOSE_ANSWER, PASS, Choose, Fault, Faul
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
 from e2e.support.preemption import HIGH, LOW
-from e2e.support.queues import Objects, queue
+from e2e.support.queues import GROUP, Objects, queue
 from e2e.support.suspended_jobs import (
     ADMITTED_AT,
     FLAGS,
@@ -19,6 +19,7 @@ from e2e.support.suspended_jobs import (
     failures,
     is_suspended,
     job,
+    no_pods,
     pods,
 )
 from e2e.support.waiting import eventually, until
@@ -101,6 +102,40 @@ def test_killed_while_pods_are_on_their_way(start: Start, home: Namespace) -> No
 
     until(lambda: len(home.bound()) == 2)
     assert 2 == len(home.bound("train-"))
+
+
+@pytest.mark.parametrize("there", [0, 1], ids=["before-the-first", "after-the-first"])
+def test_killed_before_all_pods_are_there(start: Start, home: Namespace, there: int) -> None:
+    """`there` is how many of two pods have come by then."""
+    first = start(*FLAGS)
+    home.create(no_pods(but=there))
+    home.create(job("train", "team", on=home.here))
+    until(lambda: not is_suspended(home, "train"))
+    eventually(there, lambda: len(pods(home, "train")))
+    first.kill()
+    # Room and quota are for one of the two.
+    home.create(job("rival", "team", on=home.here))
+
+    start(*FLAGS)
+
+    home.delete("resourcequotas", "none")
+    eventually(2, lambda: len(home.bound("train-")))
+    assert is_suspended(home, "rival")
+    assert (0, []) == failures(home, "train")
+
+
+def test_killed_while_it_waits_for_pods_that_never_come(start: Start, home: Namespace) -> None:
+    first = start(*FLAGS)
+    home.create(no_pods())
+    home.create(job("train", "team", on=home.here))
+    until(lambda: not is_suspended(home, "train"))
+    first.kill()
+
+    start(*FLAGS, "--pods-timeout-seconds=1")
+
+    until(lambda: is_suspended(home, "train"))
+    left = annotations(home, "train")
+    assert {each for each in left if each.startswith(GROUP)} == set()
 
 
 @pytest.mark.parametrize("fault", [HOLD, LOSE_ANSWER], ids=["before", "after"])

@@ -55,7 +55,7 @@ Kubernetes 1.36: there, the template of one that has run can be changed only if 
 
 {{/* The annotations that an admission writes, as a list of CEL. */}}
 {{- define "py-gang-scheduler.admissionKeys" -}}
-['py-gang-scheduler.io/admitted-at', 'py-gang-scheduler.io/admitted-from', 'py-gang-scheduler.io/queue', 'py-gang-scheduler.io/flavors']
+['py-gang-scheduler.io/admitted-at', 'py-gang-scheduler.io/admitted-from', 'py-gang-scheduler.io/admitted-to', 'py-gang-scheduler.io/queue', 'py-gang-scheduler.io/flavors']
 {{- end }}
 
 {{/* Name, labels and annotations of a policy of a `kind`. The name is a domain name, as it must be. */}}

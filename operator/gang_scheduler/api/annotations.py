@@ -87,6 +87,8 @@ FLAVORS: Final = "py-gang-scheduler.io/flavors"
 ADMITTED_AT: Final = "py-gang-scheduler.io/admitted-at"
 # What the templates of such a workload were before its admission added to them, as JSON.
 ADMITTED_FROM: Final = "py-gang-scheduler.io/admitted-from"
+# The nodes that room was kept on for its pods: a restart keeps it for those that have not come.
+ADMITTED_TO: Final = "py-gang-scheduler.io/admitted-to"
 
 # How nodes are bought for a gang: the class of its ProvisioningRequest. On a PodGroup, a Job or
 # pods.

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from gang_scheduler.api.annotations import ADMITTED_AT, ADMITTED_FROM, FLAVORS, QUEUE
+from gang_scheduler.api.annotations import ADMITTED_AT, ADMITTED_FROM, ADMITTED_TO, FLAVORS, QUEUE
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS, Path, SuspendField
 from gang_scheduler.client import merge_patches
 from gang_scheduler.client.port import Body
-from gang_scheduler.decode.workloads import template_additions
+from gang_scheduler.decode.workloads import planned_nodes, template_additions
 from gang_scheduler.model.suspended import Admission, ManagedWorkload
 
 
@@ -55,7 +55,7 @@ def suspending(found: Body, field: SuspendField) -> Body:
     noted, and goes with the next admission.
     """
     wanted = copy.deepcopy(dict(found))
-    forgotten = dict.fromkeys((ADMITTED_AT, QUEUE, FLAVORS), "")
+    forgotten = dict.fromkeys((ADMITTED_AT, ADMITTED_TO, QUEUE, FLAVORS), "")
     if field.thaws:
         template_additions.take_out(wanted)
         forgotten[ADMITTED_FROM] = ""
@@ -93,6 +93,8 @@ def _notes(admission: Admission, at: str) -> dict[str, str]:
     if admission.flavors:
         flavors = msgspec.json.encode(dict(admission.flavors), order="sorted").decode()
         notes[FLAVORS] = flavors
+    if nodes := planned_nodes.written(admission.nodes):
+        notes[ADMITTED_TO] = nodes
     return notes
 
 

@@ -46,6 +46,7 @@ ANNOTATIONS: Final = frozenset(
         annotations.PLAN_GANG,
         annotations.ADMITTED_AT,
         annotations.ADMITTED_FROM,
+        annotations.ADMITTED_TO,
         annotations.ROLES,
         annotations.ELASTIC,
         annotations.QUEUE,

@@ -17,13 +17,14 @@ What the apply side does:
 
 - `Writers.admit(Admission)`, once a plan places all gangs of a workload. One patch, refused by the
   API server if `resource_version` is not the object's: `suspend: false`, the annotations `queue`,
-  `flavors` and `admitted-at` (RFC 3339), and for each of `edits` the node labels into the
+  `flavors`, `admitted-at` (RFC 3339) and `admitted-to` (the `nodes`), by which a restart goes on to
+  keep quota and room for pods that have not come; and for each of `edits` the node labels into the
   `nodeSelector` and the tolerations into the `tolerations` of the template at its `path`. What the
   templates had is kept in an annotation of the same patch. Quota and room are held from then on by
   `cache.suspended`, also while the patch is under way. The outcome goes to
   `cache.suspended.admitted(uid, now)`, or to `cache.suspended.not_admitted(uid, why, now)`, after
   which the workload waits and is tried again with backoff.
-- `Writers.suspend(Suspension)`: `suspend: true`, without the four annotations, and with the
+- `Writers.suspend(Suspension)`: `suspend: true`, without these annotations, and with the
   templates as they were. The newest version of the object is patched: a conflict is tried again as
   long as the object is still managed. The decision is one of two: pods of an admitted workload did
   not come in time, or the workload is evicted.
@@ -93,13 +94,15 @@ class Admission:
     """That a suspended workload may start: what must be written into it, at once.
 
     `queue` is the leaf as bindings name it. `flavors` are pairs of a resource and its flavor; where
-    members differ, those of the first one. `edits` are for templates that flavors change.
+    members differ, those of the first one. `edits` are for templates that flavors change. `nodes`
+    are those planned for all members in their order, "" for a member without a place.
     """
 
     workload: ManagedWorkload
     queue: str = ""
     flavors: tuple[tuple[str, str], ...] = ()
     edits: tuple[TemplateEdit, ...] = ()
+    nodes: tuple[str, ...] = ()
 
 
 class SuspendedFor(enum.StrEnum):

@@ -241,7 +241,7 @@ class Cache:
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self.settle_failed_nodes(now)
-        self.suspended.settle()
+        self.suspended.settle(now)
         self._note(self.pod_store.enrich_stale())
         self.checkpoints.take_in(now)
         self.gang_queue.matches_came(self.selector_matches.take_helped())

@@ -78,11 +78,11 @@ def patch(cluster: controlplane.Cluster, namespace: str, name: str, change: Any)
     cluster.kubectl("patch", "job", name, where, "--type=merge", f"--patch={json.dumps(change)}")
 
 
-def no_pods(name: str = "none") -> Manifest:
-    """Return a ResourceQuota with which no pod can be created."""
+def no_pods(name: str = "none", *, but: int = 0) -> Manifest:
+    """Return a ResourceQuota with which no more pods can be created than some."""
     return {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": name},
-        "spec": {"hard": {"pods": "0"}},
+        "spec": {"hard": {"pods": str(but)}},
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.annotations import ADMITTED_AT, ADMITTED_FROM, FLAVORS, QUEUE
+from gang_scheduler.api.annotations import ADMITTED_AT, ADMITTED_FROM, ADMITTED_TO, FLAVORS, QUEUE
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
 from gang_scheduler.apply import workload_patches
 from gang_scheduler.client.fake.documents import merge
@@ -14,7 +14,7 @@ from gang_scheduler.model.suspended import Admission, ManagedWorkload, TemplateE
 AT = "2026-01-02T03:04:05Z"
 JOB = ManagedWorkload("Job", "ns", "train", "u1", "7")
 PATH = ("spec", "template")
-OF_OURS = {ADMITTED_AT, ADMITTED_FROM, QUEUE, FLAVORS}
+OF_OURS = {ADMITTED_AT, ADMITTED_FROM, ADMITTED_TO, QUEUE, FLAVORS}
 
 
 def job(*, suspended: bool = True, **pod: Any) -> dict[str, Any]:
@@ -28,7 +28,8 @@ def patched(document: dict[str, Any], patch: Any) -> dict[str, Any]:
 
 
 def started(document: dict[str, Any], *edits: TemplateEdit) -> dict[str, Any]:
-    admission = Admission(JOB, "team-a", (("cpu", "spot"),), edits)
+    nodes = ("n1", "n2")
+    admission = Admission(JOB, "team-a", (("cpu", "spot"),), edits, nodes)
     return patched(document, workload_patches.starting_from(document, admission, AT))
 
 
@@ -41,11 +42,11 @@ def spot(value: str = "spot") -> TemplateEdit:
 
 
 def test_the_patch_of_a_workload_without_edits_needs_no_look_at_the_object() -> None:
-    admission = Admission(JOB, "team-a", (("cpu", "spot"),))
+    admission = Admission(JOB, "team-a", (("cpu", "spot"),), nodes=("n1", "n1", "n2"))
 
     found = workload_patches.starting(admission, AT)
 
-    notes = {ADMITTED_AT: AT, QUEUE: "team-a", FLAVORS: '{"cpu":"spot"}'}
+    notes = {ADMITTED_AT: AT, QUEUE: "team-a", FLAVORS: '{"cpu":"spot"}', ADMITTED_TO: "n1*2,n2"}
     assert {
         "metadata": {"uid": "u1", "resourceVersion": "7", "annotations": notes},
         "spec": {"suspend": False},

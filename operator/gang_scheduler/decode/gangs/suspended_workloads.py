@@ -25,12 +25,25 @@ class SuspendedWorkload:
     names: tuple[QueueName, ...]
 
 
+class Planned(NamedTuple):
+    """Where all members of a workload were to go when it was let start, in their order.
+
+    "" is the node of a member without a place. `flavors` are those that its binding would name.
+    """
+
+    gangs: tuple[VirtualGang, ...]
+    nodes: tuple[str, ...]
+    flavors: tuple[tuple[str, str], ...] = ()
+
+
 class Managed(NamedTuple):
     """A workload that was let start, and when, in seconds since the epoch.
 
-    `gangs` are those that its pods are in, or would be in if each were no gang by itself.
+    `gangs` are those that its pods are in, or would be in if each were no gang by itself. `planned`
+    is None where the workload does not say it.
     """
 
     workload: ManagedWorkload
     admitted_at: int
     gangs: tuple[GangKey, ...] = ()
+    planned: Planned | None = None

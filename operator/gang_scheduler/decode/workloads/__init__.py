@@ -20,6 +20,7 @@ A new kind is its module, its row in `table` and its cases.
 | members            | the pods that controllers would make of a workload            |
 | suspended          | workloads that wait suspended, and their members              |
 | template_additions | what an admission added to the templates of a workload        |
+| planned_nodes      | the nodes planned for its members, as an annotation has them  |
 | job_failures       | what evictions mean for a Job                                 |
 | misplaced_requests | what is asked for where the pods of a workload do not get it  |
 """

@@ -17,12 +17,13 @@ from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.gangs.suspended_workloads import (
     Managed,
+    Planned,
     SuspendedWorkload,
     VirtualGang,
 )
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.workloads import table
+from gang_scheduler.decode.workloads import planned_nodes, table
 from gang_scheduler.decode.workloads.members import table as members
 from gang_scheduler.decode.workloads.members.lifecycle import Workload
 from gang_scheduler.decode.workloads.members.present import part
@@ -71,8 +72,10 @@ def _read(kind: str, gvr: GVR, read: Read, body: Body) -> GangObject:
     ref = _ref(kind, workload.metadata)
     if admitted_at:
         since = fields.timestamp(admitted_at, fields.field(annotations.ADMITTED_AT))
-        keys = tuple(each.key for each in _gangs(ref, typed))
-        return replace(described, managed=Managed(ref, since, keys))
+        made = _gangs(ref, typed)
+        keys = tuple(each.key for each in made)
+        planned = _planned(made, workload.metadata.annotations)
+        return replace(described, managed=Managed(ref, since, keys, planned))
     gangs = _gangs(ref, typed)
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
     if not (gangs and names):
@@ -96,6 +99,15 @@ def _ref(kind: str, metadata: Metadata) -> ManagedWorkload:
         *(kind, metadata.namespace, metadata.name, metadata.uid, metadata.resource_version),
         edited=annotations.ADMITTED_FROM in metadata.annotations,
     )
+
+
+def _planned(gangs: tuple[VirtualGang, ...], noted: Mapping[str, str]) -> Planned | None:
+    """Return where members were to go; None where that is not said, or of other members."""
+    nodes = planned_nodes.read(noted.get(annotations.ADMITTED_TO, ""))
+    if not nodes or len(nodes) != sum(len(each.pods) for each in gangs):
+        return None
+    charged = naming.charged_to(noted)
+    return Planned(gangs, nodes, charged.flavors if charged is not None else ())
 
 
 def _names(

@@ -17,11 +17,14 @@ def of(
     placed: Sequence[Placed],
     templates: Templates,
     queue_set: QueueSet | None,
+    members: Iterable[Pod],
 ) -> Admission:
-    """Return the admission of a workload whose gangs were placed."""
+    """Return the admission of a workload whose gangs were placed. `members` are all it has."""
+    places = {bind.pod.uid: bind.node for each in placed for bind in each.binds}
+    nodes = tuple(places.get(pod.uid, "") for pod in members)
     queue = next((each.gang.queue for each in placed if each.gang.queue is not None), None)
     if queue is None or queue_set is None:
-        return Admission(workload)
+        return Admission(workload, nodes=nodes)
     flavors = dict(
         pair for each in placed for bind in reversed(each.binds) for pair in bind.flavors
     )
@@ -32,7 +35,7 @@ def of(
         for edit in _edits(each.gang.suspended, each.binds, templates, (queue, queue_set))
     ]
     ordered = tuple(sorted(flavors.items()))
-    return Admission(workload, annotation_of(queue), ordered, tuple(edits))
+    return Admission(workload, annotation_of(queue), ordered, tuple(edits), nodes)
 
 
 def _edits(

@@ -32,23 +32,26 @@ class Hold:
     def take_over(self, pod: Pod) -> Bind | None:
         """Return the plan that is for a pod, which is no plan any more; None if it has one.
 
-        That of the same rank, if there is one, else one for what asks the same of a node.
+        That of the same rank, if there is one, else one for what asks the same of a node; of such
+        plans, one for the node that the pod has.
         """
         if pod.uid in self._taken:
             return None
-        bind = min(self.binds.values(), key=lambda each: _differ(each.pod, pod), default=None)
+        bind = min(self.binds.values(), key=lambda each: _differ(each, pod), default=None)
         if bind is not None:
             del self.binds[bind.pod.uid]
             self._taken.add(pod.uid)
         return bind
 
 
-def _differ(planned: Pod, pod: Pod) -> tuple[bool, bool, bool, str]:
+def _differ(bind: Bind, pod: Pod) -> tuple[bool, bool, bool, bool, str]:
     """Return a sort key: smaller for a plan that suits a pod better."""
+    planned = bind.pod
     return (
         planned.role != pod.role,
         _asks(planned) != _asks(pod),
         bool(planned.rank) and planned.rank != pod.rank,
+        bool(pod.node) and pod.node != bind.node,
         planned.uid,
     )
 

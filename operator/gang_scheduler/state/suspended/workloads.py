@@ -6,7 +6,7 @@ the controller makes of the workload; each takes over the plan of one member.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gang_scheduler.decode.gangs.gang_objects import GangObject
@@ -30,7 +30,7 @@ from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.pod_store import PodStore
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
-from gang_scheduler.state.suspended import admission
+from gang_scheduler.state.suspended import admission, resuming
 from gang_scheduler.state.suspended.holds import Hold, Rests
 from gang_scheduler.state.suspended.priorities import PriorityClasses
 from gang_scheduler.state.suspended.stand_ins import StandIns
@@ -94,6 +94,7 @@ class SuspendedWorkloads:
         self._by_gang: dict[GangKey, str] = {}
         self._rests = Rests()
         self._judged: object = None
+        self._has_resumed = False
 
     # What is seen.
 
@@ -113,7 +114,9 @@ class SuspendedWorkloads:
             self._managed.pop(uid, None)
             self._rests.forget(uid)
         else:
-            self._managed[uid] = described.managed
+            managed = described.managed
+            # What an earlier process planned is of use only until it is gone on with.
+            self._managed[uid] = managed._replace(planned=None) if self._has_resumed else managed
             self._by_gang.update(dict.fromkeys(described.managed.gangs, uid))
             if hold is not None:
                 hold.workload = described.managed.workload
@@ -132,11 +135,17 @@ class SuspendedWorkloads:
             self._by_gang.pop(key, None)
         self._rests.forget(uid)
 
-    def settle(self) -> None:
+    def settle(self, now: int) -> None:
         """Let those workloads wait that are ours by what is declared now, and no others.
 
-        And keep no more virtual pods than is worth it.
+        And keep no more virtual pods than is worth it. The first time, what an earlier process had
+        begun is gone on with; `now` is in seconds.
         """
+        if not self._has_resumed:
+            self._has_resumed = True
+            for uid, managed in self._managed.items():
+                self._resume(managed, now)
+                self._managed[uid] = managed._replace(planned=None)
         judged = (self._queues.enforced, self._queues.served, self._queues.queue_set() is None)
         if judged != self._judged:
             self._judged = judged
@@ -231,9 +240,12 @@ class SuspendedWorkloads:
         late = [each for each in self.holds.values() if each.until is not None]
         late = [each for each in late if each.until is not None and each.until <= now]
         for hold in late:
-            self._rests.begin(hold.workload.uid, now)
             self._end_hold(hold)
-        return tuple(Suspension(each.workload, SuspendedFor.PODS_MISSING) for each in late)
+        # One that runs with those that have come goes on.
+        vain = [each for each in late if not self._runs(each.workload)]
+        for hold in vain:
+            self._rests.begin(hold.workload.uid, now)
+        return tuple(Suspension(each.workload, SuspendedFor.PODS_MISSING) for each in vain)
 
     def next_deadline(self) -> int | None:
         """Return when the pods of the next workload must be there, in seconds."""
@@ -258,6 +270,9 @@ class SuspendedWorkloads:
         """Return the workload of a gang that waits suspended; None for any other gang."""
         waiting = self._waiting.get(self._by_gang.get(key, ""))
         return waiting.said.workload if waiting is not None else None
+
+    def _runs(self, workload: ManagedWorkload) -> bool:
+        return any(pod.node and pod.living for pod in self.pods_of(workload))
 
     # Those that wait.
 
@@ -365,7 +380,32 @@ class SuspendedWorkloads:
             self._unplan(waiting, key)
             self._gang_queue.await_pods(key, awaits=True)
         del self._waiting[workload.uid]
-        return admission.of(workload, placed, templates, self._queues.queue_set())
+        members = [pod for gang in waiting.gangs.values() for pod in gang.pods]
+        return admission.of(workload, placed, templates, self._queues.queue_set(), members)
+
+    def _resume(self, managed: Managed, now: int) -> None:
+        """Keep room and quota for pods that an earlier process waited for."""
+        workload, planned = managed.workload, managed.planned
+        if planned is None or workload.kind not in self.rules.kinds or workload.uid in self.holds:
+            return
+        gangs = tuple(map(self.priorities.applied, planned.gangs))
+        prototypes = (pod for gang in gangs for pod in gang.pods.prototypes)
+        if not all(pod.scheduler in self._schedulers for pod in prototypes):
+            return
+        timeout = self.rules.pods_timeout_seconds
+        found = resuming.of(managed, gangs, self.pods_of(workload), timeout, now)
+        if found is None:
+            return
+        self._nominate(replace(bind, pod=pod) for pod, bind in found.nominated)
+        for bind in found.hold.binds.values():
+            self._note(self._pod_store.upsert(bind.pod))
+        self._nominate(found.hold.binds.values())
+        if found.hold.binds:
+            self.holds[workload.uid] = found.hold
+            for gang in gangs:
+                suspended = Suspended(workload, gang.templates)
+                self._gang_queue.upsert_virtual(gang.key, None, suspended)
+                self._gang_queue.await_pods(gang.key, awaits=True)
 
     def _begin_to_wait(self, hold: Hold, now: int) -> None:
         if hold.until is None:
