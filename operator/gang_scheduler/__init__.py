@@ -33,12 +33,13 @@ One way of data, and the folders are its steps:
 | gc_tuning       | when garbage is collected                                                   |
 | simulation      | the same core with no cluster: manifests in, decisions out                  |
 | inspection      | what is asked of a cluster as it is now: only reads                         |
+| audit           | a witness of what the scheduler does: shares no code with what it judges    |
 | cli             | the command line                                                            |
 | checkpoint      | not of the scheduler: what training scripts import in containers of a job   |
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > inspection > app, simulation > parts
+    cli > audit, inspection > app, simulation > parts
         > beside, largest_gangs, loop, probes, queue_reports, volcano_jobs
         > outcome_handler, policy, queue_figures > report > apply, watch > state
         > decode, client > internal_errors > gc_tuning, telemetry > settings > wire

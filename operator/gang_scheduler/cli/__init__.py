@@ -3,6 +3,7 @@
 | module       | what it holds                                              |
 |--------------|------------------------------------------------------------|
 | run          | `run`: the operator                                        |
+| audit        | `audit`: a witness of what the scheduler does              |
 | cluster      | `cluster`: the nodes of each domain, and what is on a node |
 | list         | `list`: all gangs, in the order of turns                   |
 | explain      | `explain`: why a gang waits, and what would help           |
@@ -33,6 +34,7 @@ def _lazy(name: str, short_help: str) -> Lazy:
 
 
 COMMANDS: Final = {
+    "audit": _lazy("audit", "Judge what the scheduler does, live or as it was recorded."),
     "cluster": _lazy("cluster", "Show the nodes of each domain, and how large a gang would start."),
     "completion": _lazy("completion", "Print the completion script of a shell."),
     "explain": _lazy("explain", "Say why a gang waits, when it starts, and what would help."),

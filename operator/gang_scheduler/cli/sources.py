@@ -129,11 +129,11 @@ def refuse_name(kind: str, name: str, known: Iterable[str] = ()) -> NoReturn:
     refuse([f'Error from server (NotFound): {kind} "{name}" not found{meant}'], Exit.NOT_FOUND)
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, option: str = "--request-timeout") -> float:
     """Return a timeout as kubectl takes it: a Go duration, or whole seconds."""
     if text.isdecimal():
         return float(text)
     try:
-        return durations.seconds(text, "--request-timeout", or_zero=True)
+        return durations.seconds(text, option, or_zero=True)
     except InvalidField as error:
         refuse([str(error)])

@@ -4,6 +4,7 @@ Help and completion need none of it: there it would take longer than all else.
 
 | module   | what it holds                                              |
 |----------|------------------------------------------------------------|
+| audit    | `audit`: a witness of what the scheduler does              |
 | cluster  | `cluster`: the nodes of each domain, and what is on a node |
 | explain  | `explain`: why a gang waits, and what would help           |
 | list     | `list`: all gangs, in the order of turns                   |

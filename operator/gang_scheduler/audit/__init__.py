@@ -1,0 +1,27 @@
+"""A witness: it watches a cluster, and says what the scheduler must not have done.
+
+It shares no code with what it judges. It has a reader of raw objects of its own, counts quantities
+on its own, and imports nothing of state/, scheduler/, apply/ and what is around them; that is a
+contract in pyproject.toml. Shared are the names of labels, annotations and kinds (api/), since
+they are what users and both programs agree on, and the connection to the API server (client/).
+
+    live, recording -> events -> auditor (world, rules) -> findings
+
+| module        | promise                                                       |
+|---------------|---------------------------------------------------------------|
+| events        | an event of a watch, and as a line of a recording             |
+| live          | the events of a cluster                                       |
+| recording     | the events of a file                                          |
+| kinds_watched | which kinds are looked at                                     |
+| kinds         | kinds as they stand in manifests                              |
+| auditor       | takes events in, and returns findings                         |
+| world         | what is there, and what was there a moment ago                |
+| versions      | versions of objects within the last minutes                   |
+| pods          | a pod as it is read here                                      |
+| nodes         | a node as it is read here                                     |
+| gangs         | the gang of a pod, and its quorum                             |
+| quantities    | amounts of resources                                          |
+| rules         | what must not be                                              |
+| findings      | what was found, as lines of JSON                              |
+| metric        | how many were found, for Prometheus                           |
+"""

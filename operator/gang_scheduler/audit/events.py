@@ -1,0 +1,69 @@
+"""What is watched, one event after the other, and how it stands in a recording.
+
+A recording is JSON lines of `at`, `type` and `object`: `at` is when the event was received, in RFC
+3339 with microseconds, `type` and `object` are those of a watch of Kubernetes. Four types are of
+recordings alone, with a kind as their object. What a list has found stands between `LISTING` and
+`LISTED`: it is one step from what was known before to what is known after it. `BROKEN` and
+`RESUMED` are of the watch of a kind: what comes after it was resumed may have happened since it
+broke.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+Object = Mapping[str, Any]
+"""An object as the API server sends it."""
+
+ADDED: Final = "ADDED"
+MODIFIED: Final = "MODIFIED"
+DELETED: Final = "DELETED"
+LISTING: Final = "LISTING"
+LISTED: Final = "LISTED"
+BROKEN: Final = "BROKEN"
+RESUMED: Final = "RESUMED"
+TYPES: Final = frozenset({ADDED, MODIFIED, DELETED, LISTING, LISTED, BROKEN, RESUMED})
+
+
+class Event(NamedTuple):
+    """A change of an object, and when it was received, in seconds since the epoch."""
+
+    at: float
+    type: str
+    object: Object
+
+    @property
+    def line(self) -> bytes:
+        """The event as a line of a recording, with its newline."""
+        written = {"at": rfc3339(self.at), "type": self.type, "object": self.object}
+        return msgspec.json.encode(written) + b"\n"
+
+
+class UnreadableLineError(Exception):
+    """A line of a recording is none."""
+
+
+def of_line(line: bytes) -> Event:
+    """Return the event of a line. Raises UnreadableLineError."""
+    try:
+        read = msgspec.json.decode(line, type=dict[str, Any])
+        at, kind, found = seconds(read["at"]), read["type"], read["object"]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableLineError(f"no JSON object: {error}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreadableLineError(f"at, type or object is missing or wrong: {error}") from error
+    if kind not in TYPES or not isinstance(found, dict):
+        raise UnreadableLineError(f"{kind!r} is none of {', '.join(sorted(TYPES))}")
+    return Event(at, kind, found)
+
+
+def rfc3339(at: float) -> str:
+    """Return a moment with microseconds."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def seconds(text: str) -> float:
+    """Return a moment of RFC 3339 in seconds since the epoch. Raises ValueError."""
+    return datetime.fromisoformat(text).timestamp()

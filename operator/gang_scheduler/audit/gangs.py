@@ -1,0 +1,118 @@
+"""Which gang a pod is a member of, and how many members must be bound together.
+
+Judged are gangs of PodGroups of all three APIs, of annotations on pods, and of Jobs and JobSets.
+Those of other workloads are not known here.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit.events import Object
+from gang_scheduler.audit.kinds import Kind
+from gang_scheduler.audit.pods import Pod, mapping
+
+if TYPE_CHECKING:
+    from gang_scheduler.audit.world import World
+
+NATIVE: Final = Kind("scheduling.k8s.io", "PodGroup")
+OURS: Final = Kind("scheduling.sigs.k8s.io", "PodGroup")
+SCHED_PLUGINS: Final = Kind("scheduling.x-k8s.io", "PodGroup")
+JOB: Final = Kind("batch", "Job")
+JOB_SET: Final = Kind("jobset.x-k8s.io", "JobSet")
+ANNOTATED: Final = Kind("", "annotations")
+
+
+class GangName(NamedTuple):
+    """A gang, and the kind of what describes it. `part` is the replicatedJob of a JobSet."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    part: str = ""
+
+    @property
+    def about(self) -> str:
+        """The gang as findings name it."""
+        return f"Gang {self.key}"
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}" + (f"-{self.part}" if self.part else "")
+
+
+def gang_of(pod: Pod) -> GangName | None:
+    """Return the gang that a pod says it is in; None for a gang of one."""
+    native = mapping(pod.spec, "schedulingGroup").get("podGroupName")
+    if native:
+        return GangName(NATIVE, pod.namespace, str(native))
+    for label in (keys.POD_GROUP_LABEL, keys.POD_GROUP_LABEL_SCHED_PLUGINS):
+        if pod.labels.get(label):
+            return GangName(OURS, pod.namespace, pod.labels[label])
+    annotated = pod.annotations.get(keys.GANG_NAME) or pod.labels.get(keys.GANG_NAME_LABEL)
+    if annotated:
+        return GangName(ANNOTATED, pod.namespace, annotated)
+    return _of_workload(pod)
+
+
+def _of_workload(pod: Pod) -> GangName | None:
+    if not keys.ask_for_gang(pod.labels, pod.annotations):
+        return None
+    job_set, part = pod.labels.get(keys.JOB_SET_LABEL), pod.labels.get(keys.REPLICATED_JOB_LABEL)
+    if job_set and part:
+        return GangName(JOB_SET, pod.namespace, job_set, part)
+    if pod.controller.get("kind") == "Job":
+        return GangName(JOB, pod.namespace, str(pod.controller.get("name") or ""))
+    return None
+
+
+def quorums(gang: GangName, world: "World", begin: float, end: float) -> set[int]:
+    """Return the quorums that a gang had about a time; none if nothing says one."""
+    if gang.kind == ANNOTATED:
+        return set(_annotated(world.members(gang)))
+    if gang.kind == JOB_SET:
+        jobs = [each for each in world.objects(JOB) if _is_part(each, gang)]
+        return {sum(filter(None, map(_of_job, jobs)))} if jobs else set()
+    kinds = (OURS, SCHED_PLUGINS) if gang.kind == OURS else (gang.kind,)
+    name = f"{gang.namespace}/{gang.name}"
+    for kind in kinds:
+        found = [each for each in world.objects(kind).between(name, begin, end) if each]
+        if found:
+            return {number for each in found if (number := _of_object(kind, each)) is not None}
+    return set()
+
+
+def _annotated(members: Iterable[Pod]) -> Iterator[int]:
+    for pod in members:
+        text = pod.annotations.get(keys.GANG_MIN_AVAILABLE)
+        text = text or pod.labels.get(keys.GANG_MIN_AVAILABLE_LABEL)
+        if text and text.isdecimal():
+            yield int(text)
+
+
+def _of_object(kind: Kind, found: Object) -> int | None:
+    if kind == JOB:
+        return _of_job(found)
+    spec = mapping(found, "spec")
+    policy = mapping(mapping(spec, "schedulingPolicy"), "gang")
+    number = policy.get("minCount") if kind == NATIVE else spec.get("minMember")
+    return number if isinstance(number, int) else None
+
+
+def _of_job(job: Object) -> int | None:
+    spec = mapping(job, "spec")
+    parallelism, completions = spec.get("parallelism", 1), spec.get("completions")
+    if completions is None:
+        return int(parallelism)
+    left = completions - (mapping(job, "status").get("succeeded") or 0)
+    return int(min(parallelism, left))
+
+
+def _is_part(job: Object, gang: GangName) -> bool:
+    metadata = mapping(job, "metadata")
+    labels = mapping(metadata, "labels")
+    return (metadata.get("namespace"), labels.get(keys.JOB_SET_LABEL)) == (
+        gang.namespace,
+        gang.name,
+    ) and labels.get(keys.REPLICATED_JOB_LABEL) == gang.part

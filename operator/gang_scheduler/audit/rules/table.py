@@ -1,0 +1,30 @@
+"""All rules, in the order in which they are told of an event. A new rule is a line here."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, Protocol
+
+from gang_scheduler.audit.auditor import Limits, Rule
+from gang_scheduler.audit.rules.bindings import Bindings
+from gang_scheduler.audit.rules.capacity import Capacity
+from gang_scheduler.audit.rules.leader import Leader
+from gang_scheduler.audit.rules.ports import Ports
+from gang_scheduler.audit.rules.quorum import Quorum
+
+
+class Making(Protocol):
+    """Makes a rule; `name` is the rule's."""
+
+    name: str
+
+    def __call__(self, limits: Limits) -> Rule:
+        """Return the rule, with nothing seen."""
+
+
+RULES: Final[Mapping[str, Making]] = {
+    each.name: each for each in (Capacity, Ports, Bindings, Quorum, Leader)
+}
+
+
+def rules(limits: Limits, skipped: Collection[str] = ()) -> Sequence[Rule]:
+    """Return all rules but those that are skipped."""
+    return [make(limits) for name, make in RULES.items() if name not in skipped]

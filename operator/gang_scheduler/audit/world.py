@@ -1,0 +1,145 @@
+"""What is there, as watches have told it: raw objects, and an index of pods.
+
+Events of one kind come in the order in which the API server wrote; those of two kinds do not. So
+pods are taken as they are at an event, and all other kinds as they were about that time.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from gang_scheduler.audit import gangs
+from gang_scheduler.audit.events import DELETED, Event, Object
+from gang_scheduler.audit.gangs import GangName
+from gang_scheduler.audit.kinds import NODES, PODS, Kind, name_of
+from gang_scheduler.audit.nodes import Node
+from gang_scheduler.audit.pods import Pod, mapping
+from gang_scheduler.audit.versions import Versions
+
+KEPT_SECONDS: Final = 300.0
+"""How long versions are kept that were replaced."""
+
+
+class Change(NamedTuple):
+    """A pod before and after an event, and when that was received.
+
+    `since` is earlier where the event was found by a list: it happened between the two.
+    """
+
+    before: Pod | None
+    after: Pod | None
+    at: float
+    since: float
+
+    @property
+    def bound(self) -> Pod | None:
+        """The pod if the event has bound it to a node."""
+        if self.after is None or not self.after.node:
+            return None
+        return None if self.before is not None and self.before.node else self.after
+
+    @property
+    def left(self) -> Pod | None:
+        """The pod as it was, if it holds its node no longer."""
+        held = self.before is not None and self.before.holds_its_node
+        holds = self.after is not None and self.after.holds_its_node
+        return self.before if held and not holds else None
+
+
+class World:
+    """All objects. Pods by uid and by node, other kinds by name and with their late versions."""
+
+    def __init__(self) -> None:
+        self.pods: dict[str, Pod] = {}
+        self.nodes: Versions[Node] = Versions(KEPT_SECONDS)
+        self.bound_at: dict[str, float] = {}
+        """When each pod that has a node was seen to have one."""
+        self._on_node: dict[str, dict[str, Pod]] = defaultdict(dict)
+        self._members: dict[GangName, dict[str, Pod]] = defaultdict(dict)
+        self._objects: dict[Kind, Versions[Object]] = defaultdict(lambda: Versions(KEPT_SECONDS))
+        self._uids: dict[str, str] = {}
+
+    def take(self, event: Event, since: float) -> list[Change]:
+        """Take an event in; return what it has changed of pods.
+
+        `since` is the time until which nothing of its kind was missed.
+        """
+        kind = Kind.of(event.object)
+        if kind == PODS:
+            return self._take_pod(event, since)
+        gone = event.type == DELETED
+        if kind == NODES:
+            self._take_node(None if gone else Node(event.object), name_of(event.object), event.at)
+        else:
+            found = None if gone else event.object
+            self._objects[kind].put(name_of(event.object), found, event.at)
+        return []
+
+    def on_node(self, name: str) -> list[Pod]:
+        """Return the pods that hold a node."""
+        return [each for each in self._on_node.get(name, {}).values() if each.holds_its_node]
+
+    def members(self, gang: GangName) -> Collection[Pod]:
+        """Return the pods that are there and say that they are in a gang."""
+        return self._members.get(gang, {}).values()
+
+    def objects(self, kind: Kind) -> Versions[Object]:
+        """Return the objects of a kind."""
+        return self._objects[kind]
+
+    def everything(self) -> Iterator[Object]:
+        """Return all objects as they are now."""
+        yield from (each.raw for each in self.nodes)
+        for kept in list(self._objects.values()):
+            yield from kept
+        yield from (each.raw for each in self.pods.values())
+
+    def known(self, kind: Kind) -> Mapping[str, str]:
+        """Return the uids of all objects of a kind by name."""
+        if kind == PODS:
+            return {each.key: each.uid for each in self.pods.values()}
+        listed = (each.raw for each in self.nodes) if kind == NODES else self.objects(kind)
+        return {name_of(e): str(mapping(e, "metadata").get("uid") or "") for e in listed}
+
+    def _take_node(self, node: Node | None, name: str, at: float) -> None:
+        latest = self.nodes.latest(name)
+        if node is None or not node.judged_as(latest):
+            self.nodes.put(name, node, at)
+
+    def _take_pod(self, event: Event, since: float) -> list[Change]:
+        pod = Pod(event.object)
+        changes = []
+        named = self._uids.get(pod.key)
+        if named is not None and named != pod.uid:
+            # Its deletion was missed, or comes after it by name.
+            changes.append(self._put(self.pods.get(named), None, event.at, since))
+        after = None if event.type == DELETED else pod
+        changes.append(self._put(self.pods.get(pod.uid), after, event.at, since))
+        return changes
+
+    def _put(self, before: Pod | None, after: Pod | None, at: float, since: float) -> Change:
+        change = Change(before, after, at, since)
+        if before is not None:
+            self._drop(before)
+            if after is None:
+                self.pods.pop(before.uid, None)
+                self.bound_at.pop(before.uid, None)
+                self._uids.pop(before.key, None)
+        if after is not None:
+            self.pods[after.uid] = after
+            self._uids[after.key] = after.uid
+            if after.node:
+                self._on_node[after.node][after.uid] = after
+                self.bound_at.setdefault(after.uid, at)
+            if (gang := gangs.gang_of(after)) is not None:
+                self._members[gang][after.uid] = after
+        return change
+
+    def _drop(self, pod: Pod) -> None:
+        """Take a version of a pod out of the indices."""
+        self._on_node.get(pod.node, {}).pop(pod.uid, None)
+        gang = gangs.gang_of(pod)
+        if gang is not None and (members := self._members.get(gang)) is not None:
+            members.pop(pod.uid, None)
+            if not members:
+                del self._members[gang]

@@ -1,0 +1,166 @@
+"""`audit`: a witness of what the scheduler does."""
+
+import asyncio
+import functools
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import click
+
+from gang_scheduler.audit import metric, recording
+from gang_scheduler.audit.auditor import Auditor, Limits
+from gang_scheduler.audit.events import Event, UnreadableLineError
+from gang_scheduler.audit.findings import Finding
+from gang_scheduler.audit.recording import Recorder
+from gang_scheduler.audit.rules import table
+from gang_scheduler.cli import sources
+from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli.exits import Exit, refuse
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.servers import Server
+
+STDIN: Final = "-"
+TICK_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """The options of one call, as they were given."""
+
+    filename: str | None
+    context: str
+    kubeconfig: str
+    request_timeout: str
+    once: bool
+    lasts: str | None
+    record: str | None
+    metrics_port: int | None
+    scheduler_names: tuple[str, ...]
+    skipped: tuple[str, ...]
+    skew_seconds: float
+    partial_seconds: float
+    leftover_seconds: float
+
+    @property
+    def limits(self) -> Limits:
+        """How patient the auditor is."""
+        return Limits(
+            frozenset(self.scheduler_names),
+            skew=self.skew_seconds,
+            partial=self.partial_seconds,
+            leftover=self.leftover_seconds,
+        )
+
+
+class _Report:
+    """Prints findings as they come, and counts them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def tell(self, findings: Iterable[Finding]) -> None:
+        """Print findings."""
+        for each in findings:
+            self.count += 1
+            metric.FINDINGS.labels(each.rule).inc()
+            click.echo(each.line)
+
+
+def run(wanted: Wanted) -> None:
+    """Judge a recording or a cluster; ends the process with the status of what was found."""
+    unknown = sorted(set(wanted.skipped) - set(table.RULES))
+    if unknown:
+        refuse([f"--skip: no rule {unknown[0]!r}; rules are: {', '.join(table.RULES)}"])
+    limits = wanted.limits
+    auditor = Auditor(table.rules(limits, wanted.skipped), limits.skew)
+    report = _Report()
+    if wanted.filename is not None:
+        _judge_file(wanted.filename, auditor, report)
+    else:
+        _judge_cluster(wanted, auditor, report)
+    report.tell(auditor.finish())
+    sys.exit(Exit.NOT_TRUE if report.count else Exit.DONE)
+
+
+def _judge_file(name: str, auditor: Auditor, report: _Report) -> None:
+    try:
+        with closing(sys.stdin.buffer if name == STDIN else Path(name).open("rb")) as lines:
+            for event in recording.read(lines, name):
+                report.tell(auditor.observe(event))
+    except OSError as error:
+        refuse([f"{name}: {error.strerror}"])
+    except UnreadableLineError as error:
+        refuse([str(error)])
+
+
+def _judge_cluster(wanted: Wanted, auditor: Auditor, report: _Report) -> None:
+    seconds = None if wanted.lasts is None else sources.seconds(wanted.lasts, "--for")
+    asked = Asked(
+        context=wanted.context,
+        kubeconfig=wanted.kubeconfig,
+        request_timeout=wanted.request_timeout,
+    )
+    with ExitStack() as stack:
+        recorder = None
+        try:
+            if wanted.metrics_port is not None:
+                metric.serve(wanted.metrics_port, table.RULES)
+            if wanted.record is not None:
+                recorder = stack.enter_context(Recorder(Path(wanted.record)))
+        except OSError as error:
+            refuse([f"{wanted.record}: {error.strerror}"])
+        except metric.CannotListenError as error:
+            refuse([f"--metrics-port: {error}"])
+        witness = _Witness(auditor, report, recorder, 0.0 if wanted.once else seconds)
+        sources.answer(asked, witness.watch)
+
+
+class _Witness:
+    """Watches a cluster for some `seconds`, None for ever, and has all of it judged."""
+
+    def __init__(
+        self, auditor: Auditor, report: _Report, recorder: Recorder | None, seconds: float | None
+    ) -> None:
+        self._auditor = auditor
+        self._report = report
+        self._recorder = recorder
+        self._seconds = seconds
+
+    async def watch(self, server: "Server") -> None:
+        """Watch until it is time, or a signal. Raises ApiError if it cannot begin."""
+        from gang_scheduler.audit.live import Live  # noqa: PLC0415 - files need no client.
+
+        tell = functools.partial(click.echo, err=True)
+        live = Live(server.connection, self._take, tell, server.request_seconds)
+        async with anyio.create_task_group() as group:
+            self._end_on_signals(group.cancel_scope)
+            await live.list_all()
+            click.echo("watching", err=True)
+            group.start_soon(live.run)
+            group.start_soon(self._tick)
+            if self._seconds is not None:
+                await asyncio.sleep(self._seconds)
+                group.cancel_scope.cancel()
+
+    def _take(self, event: Event) -> None:
+        if self._recorder is not None:
+            self._recorder.write(event)
+        self._report.tell(self._auditor.observe(event))
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self._report.tell(self._auditor.tick(time.time()))
+
+    def _end_on_signals(self, scope: anyio.CancelScope) -> None:
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, scope.cancel)

@@ -1,0 +1,109 @@
+"""`audit`: a witness of what the scheduler does."""
+
+from typing import Any
+
+import click
+
+from gang_scheduler.cli.asking import server_options
+from gang_scheduler.cli.exits import Exit
+from gang_scheduler.cli.helping import Grouped, HelpfulCommand, OfCluster, statuses
+
+
+class OfJudging(Grouped):
+    """Says how it is judged."""
+
+    heading = "Judging"
+
+
+def _with_server_options(command: Any) -> Any:  # noqa: ANN401 - a decorator of click's.
+    for option in reversed(server_options()):
+        command = option(command)
+    return command
+
+
+@click.command(
+    "audit",
+    cls=HelpfulCommand,
+    example="audit --for 10m --record run.jsonl",
+    statuses=statuses(
+        {
+            Exit.DONE: "nothing was found; ctrl-C and SIGTERM end it, too",
+            Exit.NOT_TRUE: "something was found",
+        }
+    ),
+)
+@click.option(
+    *("-f", "--filename"),
+    cls=OfCluster,
+    type=click.Path(allow_dash=True),
+    metavar="FILE|-",
+    help="Judge a recording instead of a cluster.",
+)
+@_with_server_options
+@click.option("--once", is_flag=True, help="Judge what is there now, and end.")
+@click.option(
+    "--for",
+    "lasts",
+    metavar="DURATION",
+    help="End after so long, such as 10m. [default: go on]",
+)
+@click.option(
+    "--record",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write all that is watched to a file, which -f reads.",
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    help="Serve pgs_audit_findings_total on this port.",
+)
+@click.option(
+    "--scheduler-name",
+    "scheduler_names",
+    cls=OfJudging,
+    multiple=True,
+    default=("py-gang-scheduler",),
+    show_default=True,
+    help="Name of the scheduler that is judged. Repeatable.",
+)
+@click.option(
+    "--skip",
+    "skipped",
+    cls=OfJudging,
+    multiple=True,
+    metavar="RULE",
+    help="Leave a rule out. Repeatable.",
+)
+@click.option(
+    "--skew-seconds",
+    cls=OfJudging,
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    help="How far watches of two kinds, and what two schedulers know, may be apart.",
+)
+@click.option(
+    "--partial-seconds",
+    cls=OfJudging,
+    type=click.FloatRange(min=0),
+    default=60.0,
+    show_default=True,
+    help="How long a gang may be bound in part.",
+)
+@click.option(
+    "--leftover-seconds",
+    cls=OfJudging,
+    type=click.FloatRange(min=0),
+    default=120.0,
+    show_default=True,
+    help="How long a nomination or a mark may stay that nothing follows from.",
+)
+def audit_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
+    """Judge what the scheduler does, by rules of its own. It only reads.
+
+    A line of JSON on stdout for each finding: when, which rule, about which object, and why.
+    """
+    from gang_scheduler.cli.answers import audit  # noqa: PLC0415 - not for help.
+
+    audit.run(audit.Wanted(**given))

@@ -1,0 +1,65 @@
+"""`audit -f`: recordings are judged, and the status says whether something was found."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from gang_scheduler.audit import events
+from gang_scheduler.audit.events import Event
+from gang_scheduler.cli import main
+from support.audit_streams import START, Manifest, bound, node, pod
+
+
+def judged(path: Path, *flags: str) -> Result:
+    return CliRunner().invoke(main, ["audit", "-f", str(path), *flags])
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """Return a recording in which a node of 4 CPUs gets 6."""
+    seen: list[Manifest] = [node("n1", cpu=4)]
+    seen += [bound(pod(name, cpu=3), "n1") for name in ("a", "b")]
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(Event(START, events.ADDED, each).line for each in seen))
+    return path
+
+
+def test_a_finding_is_a_line_of_json_and_status_1(recording: Path) -> None:
+    result = judged(recording)
+
+    assert 1 == result.exit_code
+    (line,) = result.stdout.splitlines()
+    assert {
+        "at": "2027-01-15T08:00:00.000000Z",
+        "rule": "capacity",
+        "about": "Pod lab/b",
+        "message": "bound to n1, which has 6 of 4 cpu then",
+        "details": {"node": "n1", "resource": "cpu", "used": 6000, "allocatable": 4000},
+    } == msgspec.json.decode(line)
+
+
+def test_without_findings_nothing_is_printed_and_the_status_is_0(recording: Path) -> None:
+    assert (0, "") == (judged(recording, "--skip=capacity").exit_code, "")
+    assert 0 == judged(recording, "--scheduler-name=other").exit_code
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--skip=gravity",), "--skip: no rule 'gravity'; rules are: capacity, ports,"),
+        (("--skew-seconds=-1",), "--skew-seconds"),
+    ],
+)
+def test_wrong_options_are_refused(recording: Path, flags: tuple[str, ...], words: str) -> None:
+    result = judged(recording, *flags)
+
+    assert 2 == result.exit_code
+    assert words in result.output
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    assert (2, 2) == (judged(tmp_path / "none").exit_code, judged(tmp_path).exit_code)
+    (tmp_path / "other").write_text("hello\n")
+    assert "other:1: no JSON object" in judged(tmp_path / "other").stderr
