@@ -4,7 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gang_scheduler.audit.events import BROKEN, DELETED, LISTED, LISTING, RESUMED, Event, Object
+from gang_scheduler.audit.events import (
+    BROKEN,
+    DELETED,
+    LISTED,
+    LISTING,
+    PASSED,
+    RESUMED,
+    Event,
+    Object,
+)
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.kinds import Kind, name_of
 from gang_scheduler.audit.pods import Pod, mapping
@@ -80,20 +89,8 @@ class Auditor:
     def observe(self, event: Event) -> list[Finding]:
         """Take an event in; return what is wrong with it, and what has become due by its time."""
         found = self.tick(event.at)
-        kind = Kind.of(event.object)
-        if event.type == LISTING:
-            self._listing[kind] = []
-        elif event.type == LISTED:
-            found += self._listed(kind, event.at)
-        elif event.type == BROKEN:
-            self._broken[kind] = _Break(self._in_step.get(kind, event.at))
-        elif event.type == RESUMED:
-            self._broken.setdefault(kind, _Break(event.at)).resumed_at = event.at
-        elif kind in self._listing:
-            self._listing[kind].append(event)
-        else:
-            found += self._judged(self.world.take(event, self._since(kind, event.at)))
-            self._in_step[kind] = event.at
+        if event.type != PASSED:
+            found += self._taken(Kind.of(event.object), event)
         return found
 
     def tick(self, now: float) -> list[Finding]:
@@ -104,6 +101,22 @@ class Auditor:
     def finish(self) -> list[Finding]:
         """Return what is due soon after the last event: nothing follows it."""
         return self.tick(self._now + self._skew)
+
+    def _taken(self, kind: Kind, event: Event) -> list[Finding]:
+        if event.type == LISTING:
+            self._listing[kind] = []
+        elif event.type == LISTED:
+            return self._listed(kind, event.at)
+        elif event.type == BROKEN:
+            self._broken[kind] = _Break(self._in_step.get(kind, event.at))
+        elif event.type == RESUMED:
+            self._broken.setdefault(kind, _Break(event.at)).resumed_at = event.at
+        elif kind in self._listing:
+            self._listing[kind].append(event)
+        else:
+            self._in_step[kind] = event.at
+            return self._judged(self.world.take(event, self._since(kind, event.at)))
+        return []
 
     def _since(self, kind: Kind, at: float) -> float:
         """Return since when an event may have happened that is received now."""

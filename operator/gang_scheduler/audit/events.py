@@ -1,8 +1,9 @@
 """What is watched, one event after the other, and how it stands in a recording.
 
 A recording is JSON lines of `at`, `type` and `object`: `at` is when the event was received, in RFC
-3339 with microseconds, `type` and `object` are those of a watch of Kubernetes. Four types are of
-recordings alone, with a kind as their object. What a list has found stands between `LISTING` and
+3339 with microseconds, `type` and `object` are those of a watch of Kubernetes. Five types are of
+recordings alone. `PASSED` says that nothing else has come until then, with {} as its object. The
+others have a kind as their object. What a list has found stands between `LISTING` and
 `LISTED`: it is one step from what was known before to what is known after it. `BROKEN` and
 `RESUMED` are of the watch of a kind: what comes after it was resumed may have happened since it
 broke.
@@ -24,7 +25,8 @@ LISTING: Final = "LISTING"
 LISTED: Final = "LISTED"
 BROKEN: Final = "BROKEN"
 RESUMED: Final = "RESUMED"
-TYPES: Final = frozenset({ADDED, MODIFIED, DELETED, LISTING, LISTED, BROKEN, RESUMED})
+PASSED: Final = "PASSED"
+TYPES: Final = frozenset({ADDED, MODIFIED, DELETED, LISTING, LISTED, BROKEN, RESUMED, PASSED})
 
 
 class Event(NamedTuple):
@@ -39,6 +41,11 @@ class Event(NamedTuple):
         """The event as a line of a recording, with its newline."""
         written = {"at": rfc3339(self.at), "type": self.type, "object": self.object}
         return msgspec.json.encode(written) + b"\n"
+
+
+def passed(at: float) -> Event:
+    """Return the event that time has passed."""
+    return Event(at, PASSED, {})
 
 
 class UnreadableLineError(Exception):

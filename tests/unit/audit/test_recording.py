@@ -9,7 +9,11 @@ from gang_scheduler.audit.events import Event, UnreadableLineError
 from gang_scheduler.audit.recording import Recorder
 from support.audit_streams import START, node, pod
 
-EVENTS = [Event(START, events.ADDED, node("n1")), Event(START + 0.25, events.DELETED, pod("a"))]
+EVENTS = [
+    Event(START, events.ADDED, node("n1")),
+    Event(START + 0.25, events.DELETED, pod("a")),
+    events.passed(START + 9),
+]
 
 
 def test_what_is_recorded_is_read_again(tmp_path: Path) -> None:

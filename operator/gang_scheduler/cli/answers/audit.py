@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import click
 
-from gang_scheduler.audit import metric, recording
+from gang_scheduler.audit import events, metric, recording
 from gang_scheduler.audit.auditor import Auditor, Limits
 from gang_scheduler.audit.events import Event, UnreadableLineError
 from gang_scheduler.audit.findings import Finding
@@ -140,6 +140,7 @@ class _Witness:
 
         tell = functools.partial(click.echo, err=True)
         live = Live(server.connection, self._take, tell, server.request_seconds)
+        # Cancelled by a signal or when it is time, and by nothing else.
         async with anyio.create_task_group() as group:
             self._end_on_signals(group.cancel_scope)
             await live.list_all()
@@ -149,6 +150,7 @@ class _Witness:
             if self._seconds is not None:
                 await asyncio.sleep(self._seconds)
                 group.cancel_scope.cancel()
+        self._take(events.passed(time.time()))
 
     def _take(self, event: Event) -> None:
         if self._recorder is not None:
@@ -158,7 +160,7 @@ class _Witness:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            self._report.tell(self._auditor.tick(time.time()))
+            self._take(events.passed(time.time()))
 
     def _end_on_signals(self, scope: anyio.CancelScope) -> None:
         loop = asyncio.get_running_loop()
