@@ -10,7 +10,7 @@ import http.server
 import socket
 import threading
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -29,10 +29,12 @@ PASSED_BACK = ("Content-Type", "Retry-After")
 class Fault:
     """What happens to one write: whether it reaches the server, and what the operator is told.
 
-    Without an answer the connection is cut.
+    Without an answer the connection is cut; with half of one, in the middle of what the server
+    has said.
     """
 
     forward: bool = False
+    half: bool = False
     hold: bool = False
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -122,6 +124,12 @@ class FaultProxy:
         with self._lock:
             self.statuses.append((name, status))
 
+    def passed_on(self, parts: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield what a watch is told, of what the API server says; stalls while told to."""
+        for part in parts:
+            self.flows.wait(HOLD_SECONDS)
+            yield part
+
     @contextlib.contextmanager
     def upstream(self) -> Any:
         """Give a connection to the API server, which ends with the proxy at the latest."""
@@ -162,9 +170,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         if fault.hold:
             released.wait(HOLD_SECONDS)
-        if fault.forward:
-            self._forward(body).read()
-        if fault.status:
+        reply = self._forward(body) if fault.forward else None
+        said = reply.read() if reply else b""
+        if reply and fault.half:
+            self._halve(reply, said)
+        elif fault.status:
             self._fail(fault)
         else:
             self.close_connection = True
@@ -190,10 +200,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         for key, value in {**headers, "Transfer-Encoding": "chunked"}.items():
             self.send_header(key, value)
         self.end_headers()
-        while part := reply.read1(READ_BYTES):
-            self.proxy.flows.wait(HOLD_SECONDS)
+        for part in self.proxy.passed_on(iter(lambda: reply.read1(READ_BYTES), b"")):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
         self.wfile.write(b"0\r\n\r\n")
+
+    def _halve(self, reply: http.client.HTTPResponse, said: bytes) -> None:
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.headers.get("Content-Type", "application/json"))
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said[: len(said) // 2])
+        self.close_connection = True
+        _cut(self.connection)
 
     def _fail(self, fault: Fault) -> None:
         status = {"kind": "Status", "code": fault.status, "message": "a fault of the test"}

@@ -1,0 +1,116 @@
+"""One run: users and faults beside each other, then rest, then the judgement."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from e2e.support import operator_health
+from tools.chaos import releases, report, settled, site, storm, workload
+from tools.chaos.faults import Fault
+from tools.chaos.site import Say, Site
+from tools.chaos.storm import Struck
+from tools.chaos.users import Users
+from tools.chaos.witness import Violation, Witness, violations
+from tools.controlplane.wholeness import Spell
+
+LONG_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is made of; the same plan gives the same workload and the same faults."""
+
+    seconds: float
+    seed: int
+    faults: tuple[type[Fault], ...]
+    replicas: int = 2
+    source: str = "kopf"
+    pace: float = workload.PODS_A_SECOND
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a run came to. `violations` and `unsettled` are empty if all was as it must be."""
+
+    struck: list[Struck]
+    rows: list[report.Row]
+    pods: int
+    bound: int
+    writes: int
+    restarts: int
+    violations: list[Violation] = field(default_factory=list)
+    unsettled: list[str] = field(default_factory=list)
+    in_part: list[str] = field(default_factory=list)
+
+
+def run(plan: Plan, say: Say, keep: Path | None = None) -> Seen:
+    """Let it storm on a control plane of its own. Logs of the replicas go to `keep`."""
+    with site.running(plan.replicas, plan.source, say) as there:
+        there.old_source = releases.unpacked(there.plane.directory / "last-release")
+        steps = workload.steps(plan.seed, plan.seconds, there.namespace.name, plan.pace)
+        users = Users(there.namespace, steps)
+        there.on_crd = users.create_again
+        with Witness(there.plane, there.namespace.name) as witness:
+            try:
+                users.start()
+                struck = storm.rage(there, storm.schedule(plan.seed, plan.seconds, plan.faults))
+                for proxy in there.proxies:
+                    proxy.end_faults()
+                users.join()
+                say("the storm is over; waiting for rest")
+                sizes = {name: gang.min_member for name, gang in users.every.items()}
+                unsettled = settled.wrong(there, users.living, witness.was_whole(sizes))
+            finally:
+                _keep_logs(there, keep)
+            return _seen(there, users, witness, struck, unsettled)
+
+
+def _seen(
+    there: Site, users: Users, witness: Witness, struck: list[Struck], unsettled: list[str]
+) -> Seen:
+    timed = witness.timed()
+    sizes = {name: gang.min_member for name, gang in users.every.items()}
+    found = [
+        *violations(timed, workload.NODE_CPU),
+        *(Violation(at, words) for at, words in there.log.foreign()),
+        *(Violation(time.monotonic(), each) for each in _tracebacks(there)),
+    ]
+    bindings = witness.bindings()
+    last = timed[-1][1].received_at if timed else 0.0
+    return Seen(
+        struck=struck,
+        rows=report.rows(struck, bindings, found),
+        pods=users.pods,
+        bound=len(bindings),
+        writes=len(there.log.writes),
+        restarts=sum(each.starts for each in there.replicas),
+        violations=found,
+        unsettled=unsettled,
+        in_part=[_told(each, last) for each in _long(witness.spells_in_part(sizes), last)],
+    )
+
+
+def _tracebacks(there: Site) -> list[str]:
+    return [
+        f"{each.name}: {line[:400]}"
+        for each in there.replicas
+        for line in operator_health.tracebacks(each)
+    ]
+
+
+def _long(spells: Sequence[Spell], last: float) -> list[Spell]:
+    found = [each for each in spells if each.seconds(last) > LONG_SECONDS]
+    return sorted(found, key=lambda each: -each.seconds(last))
+
+
+def _told(spell: Spell, last: float) -> str:
+    return f"{spell.gang}: {len(spell.bound)} of {spell.min_member}, {spell.seconds(last):.0f} s"
+
+
+def _keep_logs(there: Site, keep: Path | None) -> None:
+    if keep is None:
+        return
+    keep.mkdir(parents=True, exist_ok=True)
+    for each in there.replicas:
+        (keep / each.log.name).write_bytes(each.log.read_bytes())
