@@ -1,7 +1,7 @@
 """Single fields of objects: structs, times, amounts and label keys, or the problem of one."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -16,6 +16,16 @@ T = TypeVar("T")
 
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`(?: (?P<bound>[<>]=) (?P<limit>-?[0-9]+))?")
+_GOT = re.compile(r"got `(?P<kind>[a-z]+)`")
+_IN_JSON = {
+    str: "str",
+    int: "int",
+    float: "float",
+    bool: "bool",
+    dict: "object",
+    list: "array",
+    type(None): "null",
+}
 _BOUNDS = {"<=": "at most", ">=": "at least"}
 _KINDS = {
     "str": "a string",
@@ -44,7 +54,7 @@ def _read_without_nulls(body: Mapping[str, Any], struct: type[T]) -> T:
         raise InvalidField("the object", None, "has half of a character in it") from error
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at `$")
-        field, value = _locate(body, path.removesuffix("`"))
+        field, value = _locate(body, path.removesuffix("`"), text)
         raise InvalidField(field or "the object", value, _in_words(text)) from error
 
 
@@ -56,18 +66,53 @@ def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
         raise InvalidField(field, text, "must be a time") from error
 
 
-def _locate(body: Any, path: str) -> tuple[str, object]:  # noqa: ANN401 - any JSON value.
-    """Follow msgspec's path to the value that it did not accept."""
-    field = ""
-    for step in _PATH_STEP.finditer(path):
-        if step["any"]:
-            key = min(body, key=lambda name: _plainness(body[name]))
-            field, body = f"{field}[{key}]", body[key]
-        elif step["key"]:
-            field, body = f"{field}.{step['key']}", body.get(step["key"])
-        else:
-            field, body = f"{field}{step.group()}", body[int(step["index"])]
-    return field.removeprefix("."), body
+def _locate(body: Any, path: str, problem: str) -> tuple[str, object]:  # noqa: ANN401 - any JSON value.
+    """Follow msgspec's path to the value that it did not accept.
+
+    In a map msgspec does not name the entry: the first is meant whose value is of the type that
+    the problem says, the least plain entries first.
+    """
+    steps = tuple(match.groupdict() for match in _PATH_STEP.finditer(path))
+    got = _GOT.search(problem)
+    first: tuple[str, object] | None = None
+    for field, value in _followed(body, steps):
+        found = field.removeprefix("."), value
+        if got is None or _IN_JSON.get(type(value)) == got["kind"]:
+            return found
+        first = first or found
+    return first or ("", body)
+
+
+def _followed(
+    body: Any,  # noqa: ANN401 - any JSON value.
+    steps: Sequence[Mapping[str, str | None]],
+) -> Iterator[tuple[str, object]]:
+    """Yield the fields below `body` to which these steps may lead, and their values."""
+    if not steps:
+        yield "", body
+        return
+    step, *rest = steps
+    for field, value in _entries(body, step):
+        for deeper, found in _followed(value, rest):
+            yield field + deeper, found
+
+
+def _entries(
+    body: Any,  # noqa: ANN401 - any JSON value.
+    step: Mapping[str, str | None],
+) -> Iterator[tuple[str, Any]]:
+    """Yield the fields that a step of a path may mean, likeliest first, with their values."""
+    if step["index"] is not None:
+        if isinstance(body, list) and int(step["index"]) < len(body):
+            yield f"[{step['index']}]", body[int(step["index"])]
+    elif not isinstance(body, Mapping):
+        return
+    elif step["key"] is not None:
+        if step["key"] in body:
+            yield f".{step['key']}", body[step["key"]]
+    else:
+        for name in sorted(body, key=lambda each: _plainness(body[each])):
+            yield f"[{name}]", body[name]
 
 
 def _in_words(problem: str) -> str:

@@ -5,12 +5,26 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import nodes
+from gang_scheduler.decode import fields, nodes
+from gang_scheduler.wire.pods import PodTemplate
+from gang_scheduler.wire.structs import Wire
 from support import decoded as pod
 from support.api_objects import container, node_body, pod_body
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 FIRST_EXPRESSION = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
+
+
+class Replica(Wire, frozen=True):
+    """A kind of pods of a job."""
+
+    template: PodTemplate
+
+
+class ReplicaSpecs(Wire, frozen=True):
+    """The kinds of pods of a job, by name."""
+
+    specs: dict[str, Replica]
 
 
 def required_terms(*terms: dict[str, Any]) -> dict[str, Any]:
@@ -105,3 +119,36 @@ def test_an_unknown_word_is_named_with_field_and_value(
 def test_an_object_without_metadata_is_refused(body: dict[str, Any]) -> None:
     with pytest.raises(InvalidField):
         pod.pod(body)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "sentence"),
+    [
+        (
+            {"Launcher": {"template": {}}, "Worker": {"template": {"spec": {"containers": "x"}}}},
+            'specs[Worker].template.spec.containers must be a list, not "x"',
+        ),
+        (
+            {
+                "Master": {"template": {"spec": {"containers": []}}},
+                "Worker": {"template": {"spec": {"containers": ["x"]}}},
+            },
+            'specs[Worker].template.spec.containers[0] must be an object, not "x"',
+        ),
+        (
+            {
+                "Master": {"template": {"spec": {"containers": [{}]}}},
+                "Worker": {"template": {"spec": {"containers": [3]}}},
+            },
+            "specs[Worker].template.spec.containers[0] must be an object, not 3",
+        ),
+    ],
+)
+def test_the_entry_of_a_map_is_named_in_which_something_is_wrong(
+    replicas: dict[str, Any], sentence: str
+) -> None:
+    """Msgspec says only that it is in one of them."""
+    with pytest.raises(InvalidField) as caught:
+        fields.read({"specs": replicas}, ReplicaSpecs)
+
+    assert sentence == str(caught.value)
