@@ -123,7 +123,7 @@ def with_elastic(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
 def key_of(body: Mapping[str, Any], source: str) -> GangKey:
     """Return the key of the gang that an object of this name describes."""
     metadata = body.get("metadata") or {}
-    return GangKey(source, metadata.get("namespace", ""), metadata.get("name", ""))
+    return GangKey(source, metadata.get("namespace") or "", metadata.get("name") or "")
 
 
 def without_spec(body: Mapping[str, Any], source: str) -> GangSpec:

@@ -34,8 +34,8 @@ class Source:
 
     @property
     def namespace(self) -> str:
-        """Its namespace."""
-        return str(self.body["metadata"]["namespace"])
+        """Its namespace; "" for an object without one, which no API server sends."""
+        return str(self.body["metadata"].get("namespace") or "")
 
     def read(self, struct: type[T]) -> T:
         """Return it as a wire struct. Raises InvalidField naming the field and the value."""
