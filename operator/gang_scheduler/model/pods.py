@@ -41,7 +41,7 @@ class HostPort:
         return self.ip == other.ip or "0.0.0.0" in (self.ip, other.ip)  # noqa: S104 - as above.
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class PodClass:
     """What a pod asks of a node. Pods with equal asks form one class.
 

@@ -1,6 +1,5 @@
 """Between how many workers a gang may grow and shrink, and at what pace, in an annotation."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -10,6 +9,7 @@ from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import durations, json_fields
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.json_fields import JsonField
+from gang_scheduler.model import remembered
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Elastic, Role
 from gang_scheduler.model.problems import Problem, Reason
@@ -95,7 +95,7 @@ def _role_contradicted(elastic: Elastic, roles: Sequence[Role]) -> InvalidField 
     return InvalidField(f"{WHERE}.minWorkers", elastic.min_workers, same)
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered.by_short_texts(4096)
 def _read(text: str) -> Elastic:
     """Return what a text says. Remembered, as all members of a gang have the same one."""
     faults = Faults()

@@ -1,6 +1,5 @@
 """The topology request of a whole gang, in the annotation that PodGroups and pods may have."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
@@ -10,6 +9,7 @@ from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import json_fields
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.json_fields import JsonField
+from gang_scheduler.model import remembered
 from gang_scheduler.model.network.topology_request import (
     GangRequest,
     LayerRef,
@@ -49,7 +49,7 @@ def of_pod(present: Mapping[str, str]) -> GangRequest | None:
     return None if text is None else _of_pod(text)
 
 
-@functools.lru_cache(maxsize=1024)
+@remembered.by_short_texts(1024)
 def _of_pod(text: str) -> GangRequest:
     try:
         return GangRequest(_spec(text))
@@ -57,7 +57,7 @@ def _of_pod(text: str) -> GangRequest:
         return GangRequest(None, problem=str(error))
 
 
-@functools.lru_cache(maxsize=1024)
+@remembered.by_short_texts(1024)
 def _spec(text: str) -> TopologyRequest | None:
     faults = Faults()
     found = faults.read(lambda: _rules(json_fields.read(SPEC_FIELD, text), faults), ())

@@ -5,8 +5,8 @@ merges `matchLabelKeys` and `mismatchLabelKeys` into selectors: for most pods th
 and requirements that are there are not added twice.
 """
 
-import functools
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import label_selectors
@@ -19,6 +19,7 @@ from gang_scheduler.model.affinity.pod_affinity import (
     Spread,
 )
 from gang_scheduler.model.affinity.requirements import Operator, Requirement
+from gang_scheduler.model.remembered import Interned
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.affinity import (
     PREFERRED,
@@ -146,7 +147,5 @@ def _key(where: str, key: str) -> str:
     return key
 
 
-@functools.lru_cache(maxsize=8192)
-def _interned(selector: PodSelector) -> PodSelector:
-    """Return the first equal selector: as keys of dictionaries, selectors are found by identity."""
-    return selector
+_interned: Final = Interned[PodSelector]()
+"""The first of equal selectors: as keys of dictionaries, selectors are found by identity."""

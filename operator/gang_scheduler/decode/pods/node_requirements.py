@@ -1,6 +1,5 @@
 """What a pod asks of a node. Pods that are written alike are read once."""
 
-import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -13,6 +12,7 @@ from gang_scheduler.decode.pods import affinity
 from gang_scheduler.decode.pods.requests import pod_requests, said_of_a_resize
 from gang_scheduler.model.affinity.requirements import NodeTerm, Requirement
 from gang_scheduler.model.pods import HostPort, PodClass, Toleration
+from gang_scheduler.model.remembered import LONGEST, Interned
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.affinity import PREFERRED, PreferredSchedulingTerm
 from gang_scheduler.wire.containers import Container
@@ -24,7 +24,9 @@ MOST_KNOWN: Final = 8192
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _known: dict[bytes, PodClass] = {}
-"""Classes by the encoded fields of a pod."""
+"""Classes by the encoded fields of a pod, where these are short."""
+interned: Final = Interned[PodClass]()
+"""The first of equal classes: pods of one class share one object."""
 
 
 def pod_class_of(source: pod_wire.Pod) -> PodClass:
@@ -32,9 +34,11 @@ def pod_class_of(source: pod_wire.Pod) -> PodClass:
     text = _written(source)
     pod_class = _known.get(text)
     if pod_class is None:
+        pod_class = interned(_read(source))
         if len(_known) >= MOST_KNOWN:
             _known.clear()
-        pod_class = _known[text] = interned(_read(source))
+        if len(text) <= LONGEST:
+            _known[text] = pod_class
     # What a pod asks of other pods depends on its own labels and namespace, too.
     pod_affinity = affinity.pod_affinity_of(source)
     return (
@@ -42,12 +46,6 @@ def pod_class_of(source: pod_wire.Pod) -> PodClass:
         if pod_affinity is None
         else interned(replace(pod_class, pod_affinity=pod_affinity))
     )
-
-
-@functools.lru_cache(maxsize=MOST_KNOWN)
-def interned(pod_class: PodClass) -> PodClass:
-    """Return the first equal class: pods of one class share one object."""
-    return pod_class
 
 
 def _written(source: pod_wire.Pod) -> bytes:

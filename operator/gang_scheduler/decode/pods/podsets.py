@@ -1,6 +1,5 @@
 """What a pod's own annotations ask of the network, as Kueue defines them for a podset."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -11,6 +10,7 @@ from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields, json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
+from gang_scheduler.model import remembered
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.wire.metadata import Metadata
 
@@ -54,7 +54,7 @@ def _owner(metadata: Metadata) -> str:
     return f"{workload}/{part}"
 
 
-@functools.lru_cache(maxsize=1024)
+@remembered.by_short_texts(1024)
 def _podset(own: Text, owner: str) -> PodSet | None:
     present, faults = dict(own), Faults()
     podset = PodSet(

@@ -4,7 +4,6 @@ Nearly all pods of a cluster without queues say nothing, which is found out with
 of their keys.
 """
 
-import functools
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -13,6 +12,7 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.fields import field
+from gang_scheduler.model import remembered
 from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
 
 _LABELS: Final = {
@@ -73,7 +73,7 @@ def _names(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[Qu
                 yield QueueName(kind, name)
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered.by_short_texts(4096)
 def _shared(
     names: tuple[QueueName, ...],
     priority_class: str,
@@ -85,7 +85,7 @@ def _shared(
     return QueueRequest(names, priority_class, provisioning_class, consumes)
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered.by_short_texts(4096)
 def _charged_to(queue: str, flavors: str) -> ChargedTo:
     return ChargedTo(queue, _flavors(flavors))
 

@@ -29,7 +29,7 @@ class Clause:
         return here and hold(self.labels, labels)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class PodSelector:
     """The pods that all clauses select; `staying`: without pods that are being deleted.
 
