@@ -28,7 +28,8 @@ Manifest = dict[str, Any]
 ROOT = Path(__file__).parents[2]
 TEXTS = ("5", "1Gi", "50%", "In", "x", "2024-01-01T00:00:00Z", "Running", "pods", "", "default/g")
 """What the strings of made objects say, in turn."""
-DEEPEST = 12
+DEEP = 4
+"""Below so many levels a list has one entry, and two above."""
 
 
 @functools.cache
@@ -61,27 +62,30 @@ class _Maker:
 
     def made(self, kind: inspect.Type, deep: int = 0) -> Any:
         """Return a value of a type; of a union the richest."""
+        made: Any
         match kind:
             case inspect.StructType():
-                if deep > DEEPEST:
-                    return {}
-                return {each.encode_name: self.made(each.type, deep + 1) for each in kind.fields}
+                made = {each.encode_name: self.made(each.type, deep + 1) for each in kind.fields}
             case inspect.ListType() | inspect.VarTupleType():
-                return [self.made(kind.item_type, deep + 1) for _ in range(2)]
+                made = [self.made(kind.item_type, deep + 1) for _ in range(1 + (deep < DEEP))]
             case inspect.DictType():
-                return {self._text(): self.made(kind.value_type, deep + 1) for _ in range(2)}
+                made = {
+                    self._text(): self.made(kind.value_type, deep + 1)
+                    for _ in range(1 + (deep < DEEP))
+                }
             case inspect.UnionType():
-                return self.made(max(kind.types, key=_richness), deep)
+                made = self.made(max(kind.types, key=_richness), deep)
             case inspect.EnumType():
-                return next(iter(kind.cls)).value
+                made = next(iter(kind.cls)).value
             case inspect.IntType() | inspect.FloatType():
-                return 3
+                made = 3
             case inspect.BoolType():
-                return True
+                made = True
             case inspect.AnyType():
-                return {"x": "y"}
+                made = {"x": "y"}
             case _:
-                return self._text()
+                made = self._text()
+        return made
 
     def _text(self) -> str:
         self._texts += 1
@@ -96,13 +100,29 @@ def _richness(kind: inspect.Type) -> int:
 @functools.cache
 def by_kind() -> dict[str, tuple[Manifest, ...]]:
     """Return the objects of each kind that is read, by the name of the kind; never none."""
-    named = {_said(gvr, each.reader): each.reader for each in kinds.KINDS for gvr in each.reader.versions}
+    named = {
+        _said(gvr, each.reader): each.reader for each in kinds.KINDS for gvr in each.reader.versions
+    }
     found: dict[str, dict[str, Manifest]] = defaultdict(dict)
     for each in (*_manifests(), *corpus.ALL, *_of_structs(named)):
         reader = named.get((each["apiVersion"], each["kind"]))
         if reader is not None:
-            found[reader.name][repr(each)] = each
+            namespace = "default" if reader.namespaced else ""
+            found[reader.name][repr(each)] = identified(each, namespace, "u")
     return {name: tuple(each.values()) for name, each in found.items()}
+
+
+def identified(made: Any, namespace: str, uid: str) -> Any:
+    """Return an object as an API server stores it: whatever it says, it has an identity."""
+    if not isinstance(made, dict):
+        return made
+    metadata = made.get("metadata")
+    given = metadata if isinstance(metadata, dict) else {}
+    name = given.get("name")
+    kept = {"name": name if isinstance(name, str) and name else uid, "uid": uid}
+    if namespace:
+        kept["namespace"] = namespace
+    return {**made, "metadata": {**given, **kept}}
 
 
 def _said(gvr: GVR, reader: Reader[Any]) -> tuple[str, str]:
@@ -111,7 +131,7 @@ def _said(gvr: GVR, reader: Reader[Any]) -> tuple[str, str]:
 
 def _of_structs(named: dict[tuple[str, str], Reader[Any]]) -> Iterator[Manifest]:
     """Yield an object of each struct that has the name of a kind."""
-    for (api_version, kind), _ in named.items():
+    for api_version, kind in named:
         for struct in structs():
             if struct.__name__ == kind:
                 yield {**filled(struct), "apiVersion": api_version, "kind": kind}

@@ -1,0 +1,108 @@
+"""Law: what users wrote takes memory no longer than their objects exist, and as much as these have.
+
+Measured in bytes that Python holds, which are the same on every machine: no clock and no process.
+"""
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api import annotations, kinds
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
+from support.api_objects import pod_body, pod_group_body
+
+OURS = "py-gang-scheduler"
+LONG = 20_000
+"""An annotation may have 256 KiB, and an object one and a half MiB."""
+WRITES = 65
+"""Some things are cleared away once there are more than 64."""
+
+
+def expression(number: int) -> dict[str, Any]:
+    values = [f"{number}-{i}" for i in range(LONG // 20)]
+    return {"key": "zone", "operator": "In", "values": values}
+
+
+def long_node_affinity(number: int) -> dict[str, Any]:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression(number)]}]}
+    return pod_body(
+        affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    )
+
+
+def long_pod_affinity(number: int) -> dict[str, Any]:
+    selector = {"matchExpressions": [expression(number)]}
+    terms = [{"topologyKey": "zone", "labelSelector": selector}]
+    return pod_body(
+        affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    )
+
+
+def long_annotation(key: str) -> Callable[[int], dict[str, Any]]:
+    return lambda number: pod_body(metadata={"annotations": {key: f"{number}" + "x" * LONG}})
+
+
+def long_quantity(number: int) -> dict[str, Any]:
+    return pod_group_body(minResources={"cpu": "0" * LONG + f"{number}"})
+
+
+def long_spec(number: int) -> dict[str, Any]:
+    text = f'{{"gatherStrategy": [{{"layer": "{number}{"x" * LONG}"}}]}}'
+    return pod_group_body(metadata={"annotations": {annotations.NETWORK_TOPOLOGY_SPEC: text}})
+
+
+LONG_OBJECTS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "node affinity": long_node_affinity,
+    "pod anti-affinity": long_pod_affinity,
+    "quantity": long_quantity,
+    "network-topology-spec of a PodGroup": long_spec,
+    **{
+        f"annotation {key}": long_annotation(key)
+        for key in (
+            annotations.NETWORK_TOPOLOGY_SPEC,
+            annotations.ELASTIC,
+            annotations.ROLES,
+            annotations.KUEUE_QUEUE,
+            annotations.PROVISIONING_CLASS,
+            annotations.FLAVORS,
+            *sorted(annotations.PODSET_KEYS),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("what", LONG_OBJECTS)
+def test_what_is_gone_takes_no_memory(what: str) -> None:
+    """Each write says something else: the later ones must not add to what the first took."""
+    cache = Cache([OURS], Changes())
+    handlers = cache_feeding.event_handlers(cache)
+    gvr = kinds.PODS if long_is_pod(what) else kinds.POD_GROUPS
+
+    def write(number: int) -> None:
+        body = LONG_OBJECTS[what](number)
+        body["metadata"] |= {"uid": "u", "resourceVersion": str(number + 1)}
+        handlers.of(gvr).take({"type": "MODIFIED", "object": body})
+
+    tracemalloc.start()
+    try:
+        for number in range(WRITES):
+            write(number)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(WRITES, 2 * WRITES):
+            write(number)
+        gc.collect()
+        after = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+    assert after - before < WRITES * LONG / 4
+
+
+def long_is_pod(what: str) -> bool:
+    return "PodGroup" not in what and what != "quantity"
