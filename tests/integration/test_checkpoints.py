@@ -344,6 +344,28 @@ async def test_a_next_life_takes_over_what_stands_on_the_pods() -> None:
     assert_the_right_ones_went(made)
 
 
+@pytest.mark.parametrize("asked", [1, VICTIMS], ids=["one", "all"])
+async def test_a_next_life_keeps_to_victims_that_were_asked_though_others_are_cheaper(
+    asked: int,
+) -> None:
+    made = workloads()
+    async with process_of(made) as first:
+        first.hang_from(MEMBERS + asked, after=False)
+        await first.until(lambda: len(requests(made)) == asked)
+    before = set(requests(made).values())
+    offered = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+    made.cluster.put(NODES, api_objects.node_body("n3", allocatable=offered))
+    made.gang("free", VICTIMS, priority=0, node="n3")
+    async with process_of(made) as second:
+        await second.until(lambda: is_bound(made))
+        requested = second.cache.checkpoints.of(gang_key("low")).requested
+
+    assert requested is not None
+    assert before == {requested.request.id}
+    assert ["n3"] * VICTIMS == made.nodes("free")
+    assert_the_right_ones_went(made)
+
+
 async def test_a_next_life_finds_an_answer_that_came_between() -> None:
     made = workloads()
     async with process_of(made) as first:

@@ -122,7 +122,7 @@ class Pod:
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so pods are equal without it. `scheduled_at` is when that condition became true.
     `nominated` is the pod's nominated node, `preempts` whether the pod may evict other pods.
-    `marked`: the pod was chosen as a victim. `started_at` is when the pod began to run, and
+    `marked`: the pod is marked as a victim. `started_at` is when the pod began to run, and
     `gone_by` when a pod that is being deleted should be gone. A `pinned` pod is recreated on the
     same node after an eviction (DaemonSets, mirror pods). A `virtual` pod is not created yet, since
     its workload is suspended: nothing can be written to it. `checkpoint` is what the pod says of
@@ -181,6 +181,11 @@ class Pod:
     def terminal(self) -> bool:
         """Succeeded or failed: the pod uses nothing of its node any more."""
         return self.phase in ENDED
+
+    @property
+    def chosen(self) -> bool:
+        """Is a victim of a plan that is carried out: marked as one, or asked to save its work."""
+        return self.marked or (self.checkpoint is not None and self.checkpoint.request is not None)
 
     @property
     def living(self) -> bool:

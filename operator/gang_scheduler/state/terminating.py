@@ -29,29 +29,29 @@ class Leaving:
         self._victim_patience = max(PATIENCE_SECONDS, victim_timeout_seconds + REPORTING_SECONDS)
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._decided: set[str] = set()
-        self._marked: dict[str, str] = {}
+        self._chosen: dict[str, str] = {}
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Note a pod on a node; without a gang the pod is another scheduler's."""
-        self._marked.pop(pod.uid, None)
+        self._chosen.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
-        elif pod.marked:
-            self._marked[pod.uid] = pod.node
+        elif pod.chosen:
+            self._chosen[pod.uid] = pod.node
 
     def delete(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
         self._pods.pop(uid, None)
-        self._marked.pop(uid, None)
+        self._chosen.pop(uid, None)
         self._decided.discard(uid)
 
     def decided(self, pod: Pod, gang: GangKey | None) -> None:
         """Note that a pod is a victim."""
         self._decided.add(pod.uid)
-        self._marked.pop(pod.uid, None)
+        self._chosen.pop(pod.uid, None)
         self._pods[pod.uid] = (pod, gang)
 
     def spared(self, uid: str) -> Pod | None:
@@ -75,8 +75,8 @@ class Leaving:
         return (pod for pod in there if not self._hangs(pod, now))
 
     def is_interrupted_on(self, nodes: Collection[str]) -> bool:
-        """Return whether pods on some nodes were marked before a restart and not evicted yet."""
-        return any(node in nodes for node in self._marked.values())
+        """Return whether pods on some nodes were chosen before a restart and not evicted yet."""
+        return any(node in nodes for node in self._chosen.values())
 
     def bound_pods(self, now: int) -> tuple[BoundPod, ...]:
         """Return the pods that leave and are not stuck, in natural order of their names."""

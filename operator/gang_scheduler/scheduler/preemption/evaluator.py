@@ -250,13 +250,14 @@ class PreemptionEvaluator:
         potential: PotentialVictims,
         nominations: Sequence[Nominated],
     ) -> Found | None:
-        """Return the victims on the nominated nodes of the group, if any is marked already.
+        """Return the victims on the nominated nodes of the group, if any was chosen already.
 
-        So a restarted scheduler goes on with the preemption that it had begun.
+        So a restarted scheduler goes on with the preemption that it had begun. Nominations alone
+        are no such beginning: no pod has been told anything of these.
         """
         nodes = {each.pod.nominated for each in nominations}
-        marked = (each.pod.node for each in self._bound_pods.pods if each.pod.marked)
-        if not nodes or nodes.isdisjoint(marked):
+        chosen = (each.pod.node for each in self._bound_pods.pods if each.pod.chosen)
+        if not nodes or nodes.isdisjoint(chosen):
             return None
         nominee = Nominee(units, self._trial.copy(), self._profile, nominations)
         nominee.free(self.departures.room)

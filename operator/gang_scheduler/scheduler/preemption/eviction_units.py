@@ -62,8 +62,8 @@ class Overlap(NamedTuple):
 class EvictionUnit:
     """Bound pods of one gang, at least one; `now` is in seconds.
 
-    A pod that is marked as a victim already costs nothing any more. Of the unmarked pods, `going`
-    is the number, `highest_priority` the highest priority, `unprotected` the number of pods of Jobs
+    A pod that was chosen as a victim already costs nothing any more. Of the others, `going` is the
+    number, `highest_priority` the highest priority, `unprotected` the number of pods of Jobs
     that evictions could end for good, `lost_work` the run time in pod-seconds, `covered` the number
     of pods under one PodDisruptionBudget by that budget, and `overlapping` are the pods under
     several budgets. `lowest_class` and `share` are those of its standing. `numbers` are the pods of
@@ -82,15 +82,15 @@ class EvictionUnit:
         self.bound_pods = tuple(bound_pods)
         self.gang: GangKey = bound_pods[0].gang
         self.numbers = numbers or {self.gang: len(bound_pods)}
-        pods = [each.pod for each in bound_pods if not each.pod.marked]
+        pods = [each.pod for each in bound_pods if not each.pod.chosen]
         self.going = len(pods)
-        priorities = (each.priority for each in bound_pods if not each.pod.marked)
+        priorities = (each.priority for each in bound_pods if not each.pod.chosen)
         self.highest_priority = max(priorities, default=NO_PRIORITY)
-        self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.marked)
+        self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.chosen)
         self.lost_work = sum([work_of(pod, now, work_since) for pod in pods])
         self.lowest_class = standing.lowest_class if pods else 0
         self.share = standing.share if pods else NO_SHARE
-        under_budget = [each for each in bound_pods if each.budgets and not each.pod.marked]
+        under_budget = [each for each in bound_pods if each.budgets and not each.pod.chosen]
         self.covered = Counter(each.budgets[0] for each in under_budget if len(each.budgets) == 1)
         self.overlapping = tuple(
             Overlap(len(each.budgets), each.pod.uid, each.budgets)
@@ -122,7 +122,7 @@ def work_of(pod: Pod, now: int, since: int = 0) -> int:
 
     What it did before `since` is not lost.
     """
-    if not pod.started_at or pod.marked:
+    if not pod.started_at or pod.chosen:
         return 0
     return max(0, now - max(pod.started_at, since))
 

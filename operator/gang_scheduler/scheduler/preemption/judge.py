@@ -183,7 +183,7 @@ class Judge:
 
     def cost(self, cost: Cost, victims: Victims, classes: Classes) -> Cost:
         """Return the cost of an allowed set, by the classes of its victims as they are."""
-        going = {each.gang for each in victims.values() if not each.pod.marked}
+        going = {each.gang for each in victims.values() if not each.pod.chosen}
         highest = max((classes[gang] for gang in going), default=0)
         return cost._replace(highest_class=int(highest), ties=self._ties(victims))
 

@@ -50,7 +50,7 @@ class PotentialVictims:
 
     Columns, one entry a pod: `rows` are node rows, `priorities` the highest priority evicted with
     the pod, `gangs` numbers of gangs, `used` what the pod uses along the resource axis, and `work`
-    the run time lost in pod-seconds. Masks: pods `under_budget` are under a budget, `marked` are
+    the run time lost in pod-seconds. Masks: pods `under_budget` are under a budget, `chosen` are
     victims already, `unprotected` are others of Jobs that evictions could end for good, `elastic`
     had a gang with surplus at first, and `remaining` may be evicted still. Where there are queues,
     the `judge` says which of them may go together.
@@ -71,8 +71,8 @@ class PotentialVictims:
         )
         elastic = [costs.has_surplus(each.gang) for each in self.bound_pods]
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
-        self.marked: BoolArray = np.array([e.pod.marked for e in self.bound_pods], dtype=np.bool_)
-        unprotected = [each.unprotected and not each.pod.marked for each in self.bound_pods]
+        self.chosen: BoolArray = np.array([e.pod.chosen for e in self.bound_pods], dtype=np.bool_)
+        unprotected = [each.unprotected and not each.pod.chosen for each in self.bound_pods]
         self.unprotected: BoolArray = np.array(unprotected, dtype=np.bool_)
         self.remaining: BoolArray = np.ones(len(rows), dtype=np.bool_)
         classes: dict[PodClass, int] = {}

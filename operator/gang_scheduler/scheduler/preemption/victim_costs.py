@@ -201,7 +201,7 @@ class VictimCosts:
     def is_beyond(self, bound_pod: BoundPod) -> bool:
         """Return whether a budget allows no eviction of a pod, whatever the other victims are."""
         exhausted = (self._allowed.get(each, 0) <= 0 for each in bound_pod.budgets)
-        return not bound_pod.pod.marked and any(exhausted)
+        return not bound_pod.pod.chosen and any(exhausted)
 
     def with_gangs(self, victims: Victims) -> Victims | None:
         """Return victims with all pods that must go with them; None if any of these must stay."""
@@ -253,7 +253,7 @@ class VictimCosts:
         return [self.unit(each) for each in by_gang(victims.values()).values()]
 
     def cost(self, victims: Mapping[str, BoundPod]) -> Cost:
-        """Return the cost of victims. A pod that is marked as a victim already costs nothing."""
+        """Return the cost of victims. A pod that was chosen already costs nothing."""
         return self.tally().with_more(self.units(victims))
 
     def tally(self) -> "Tally":
@@ -310,7 +310,7 @@ class VictimCosts:
         pod = bound_pod.pod
         size = len(self._gangs[bound_pod.gang])
         return (
-            pod.marked,
+            pod.chosen,
             not bound_pod.budgets,
             -bound_pod.priority,
             not unit.unprotected,
@@ -326,8 +326,8 @@ def _may_go(bound_pod: BoundPod, below: int) -> bool:
 
 
 def _price(bound_pod: BoundPod) -> int:
-    """Return the priority that counts: a pod that is marked as a victim already costs nothing."""
-    return NO_PRIORITY if bound_pod.pod.marked else bound_pod.priority
+    """Return the priority that counts: a pod that was chosen as a victim already costs nothing."""
+    return NO_PRIORITY if bound_pod.pod.chosen else bound_pod.priority
 
 
 class Tally:

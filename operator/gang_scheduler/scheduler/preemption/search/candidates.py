@@ -199,11 +199,11 @@ class _Least:
         rigid = ~potential.elastic[who]
         endangered = np.bincount(potential.gangs, potential.remaining & potential.unprotected)
         work = np.bincount(potential.gangs, np.where(potential.remaining, potential.work, 0))
-        pods = np.bincount(potential.gangs, potential.remaining & ~potential.marked)
+        pods = np.bincount(potential.gangs, potential.remaining & ~potential.chosen)
         both = self._of_bound_pods[who] * (1 + potential.gangs.max(initial=0)) + gangs
         _, inverse, sizes = np.unique(both, return_inverse=True, return_counts=True)
         parts = sizes[inverse]
-        alone = (~potential.marked[who]).astype(np.float64)
+        alone = (~potential.chosen[who]).astype(np.float64)
         return (
             np.where(rigid & (pods[gangs] > 0), 1 / parts, 0.0),
             np.where(rigid, endangered[gangs] / parts, potential.unprotected[who]),
