@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import structlog
 
@@ -38,6 +38,7 @@ class StuckVictims:
         self._outcomes = outcomes
         self._clock = clock
         self._told: set[str] = set()
+        self._lingering: set[str] = set()
 
     async def run(self) -> None:
         """Look every LOOK_SECONDS, until cancelled."""
@@ -47,20 +48,28 @@ class StuckVictims:
                 self.look()
 
     def look(self) -> None:
-        """Report the pods that are stuck by now. Costs nothing while no gang waits for victims."""
+        """Report the pods that are stuck by now, and count those that have been reported.
+
+        They are counted until they are gone, though room is looked for elsewhere meanwhile. Costs
+        nothing while no gang waits for victims and none is stuck.
+        """
         waiting = dict(self._waiting())
-        if not waiting:
-            self._told.clear()
-            metrics.VICTIMS_LINGERING.set(0)
-            return
-        hanging = [pod for pod in self._cache.pods() if pod.node in waiting and self._hangs(pod)]
-        for pod in hanging:
+        hanging = [*self._hanging(waiting)] if waiting or self._lingering else []
+        in_the_way = [pod for pod in hanging if pod.node in waiting]
+        for pod in in_the_way:
             if pod.uid not in self._told:
                 gang = waiting[pod.node]
                 log.warning("victim_hangs", pod=pod.key, node=pod.node, preemptor=str(gang))
                 self._outcomes.put(VictimStuck(gang, pod))
-        self._told = {pod.uid for pod in hanging}
+        self._told = {pod.uid for pod in in_the_way}
+        self._lingering = {pod.uid for pod in hanging}
         metrics.VICTIMS_LINGERING.set(len(hanging))
+
+    def _hanging(self, waiting: Collection[str]) -> Iterator[Pod]:
+        """Yield the pods that are stuck, on these nodes or as they were at the last look."""
+        for pod in self._cache.pods():
+            if (pod.node in waiting or pod.uid in self._lingering) and self._hangs(pod):
+                yield pod
 
     def _waiting(self) -> Iterator[tuple[str, GangKey]]:
         """Yield the nodes that room is being made on, and the gang that waits for it."""

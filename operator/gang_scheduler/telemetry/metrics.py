@@ -228,7 +228,7 @@ VICTIM_SECONDS = Histogram(
 )
 VICTIMS_LINGERING = Gauge(
     "pgs_victims_lingering",
-    "Pods that should be gone and still hold the room that gangs wait for.",
+    "Evicted pods that should be gone and still hold the room that was made for gangs.",
     of_leader=True,
 )
 

@@ -8,6 +8,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
+from support.metric_values import sample
 
 GONE_BY = 1000
 TIMEOUT = 60
@@ -60,6 +61,19 @@ def test_only_victims_that_are_waited_for_matter() -> None:
     vigil = Vigil(leaving("other", "n2"), staying)
 
     assert [("default/a", "low")] == vigil.look(GONE_BY + TIMEOUT)
+
+
+def test_a_pod_that_hangs_is_counted_until_it_is_gone() -> None:
+    vigil = Vigil()
+    vigil.look(GONE_BY + TIMEOUT)
+    gang = builders.gang("a", members=[builders.pod("a-0", gang="a")])
+    vigil.cache.gang_queue.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), vigil.now)
+
+    vigil.look(GONE_BY + TIMEOUT + 1)
+    assert 1 == sample("pgs_victims_lingering")
+    vigil.cache.delete_pod("uid-low")
+    vigil.look(GONE_BY + TIMEOUT + 2)
+    assert 0 == sample("pgs_victims_lingering")
 
 
 def test_no_pod_is_looked_at_while_no_gang_waits() -> None:
