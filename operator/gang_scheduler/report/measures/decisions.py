@@ -42,6 +42,8 @@ RESULTS: Final = {
     Reason.QUEUE_NOT_FOUND: INVALID,
 }
 """The decisions that there are. Of a gang that lacks members, or others, there is none."""
+LATE, ON_TIME = "true", "false"
+"""Whether a decision comes after the schedule timeout of the gang."""
 MOST_GONE: Final = 1000
 UP, DOWN = "up", "down"
 MODE: Final = "Bind"
@@ -75,7 +77,7 @@ class Decisions:
             return
         self._last[key] = decision
         _, late = decision
-        metrics.DECISIONS.labels(result, str(late).lower()).inc()
+        metrics.DECISIONS.labels(result, LATE if late else ON_TIME).inc()
         if late and (before is None or not before[1]):
             labels = (queue_of(info, self._cache), job_type_of(info), "timeout")
             metrics.SCHEDULING_SECONDS.labels(*labels).observe(max(0, self._clock() - since))
@@ -94,10 +96,14 @@ class Decisions:
         if since is None or binding.joins:
             return
         self._last.pop(info.key, None)
+        if binding.gang.was_whole:
+            # It has started long ago: these members replace others, or let it grow.
+            metrics.DECISIONS.labels(SCHEDULED, ON_TIME).inc()
+            return
         # The queue that the cycle decided for: to find it out again would cost more than the rest.
         queue = binding.gang.queue.name if binding.gang.queue is not None else NO_QUEUE
         waited = max(0, self._clock() - since)
-        metrics.DECISIONS.labels(SCHEDULED, str(self._is_late(info)).lower()).inc()
+        metrics.DECISIONS.labels(SCHEDULED, LATE if self._is_late(info) else ON_TIME).inc()
         metrics.SCHEDULING_SECONDS.labels(queue, job_type_of(info), SCHEDULED).observe(waited)
         metrics.WAIT_SECONDS.labels(queue).observe(waited)
         if len(binding.placed.binds) > 1:
@@ -155,6 +161,9 @@ class Decisions:
         return ref.name if ref is not None else NO_QUEUE
 
     def _is_late(self, info: GangInfo) -> bool:
+        """Return whether a gang has not started by its schedule timeout."""
+        if info.attempt.was_whole:
+            return False
         deadline = self._cache.gang_queue.deadline(info)
         return deadline is not None and self._clock() >= deadline
 

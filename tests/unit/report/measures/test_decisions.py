@@ -77,6 +77,19 @@ def test_the_wait_of_a_gang_is_measured_from_when_it_was_complete() -> None:
     assert {("scheduled", "false"): 1} == grown
 
 
+def test_members_that_join_a_gang_that_runs_have_no_wait() -> None:
+    found = Measured()
+    found.bind(found.gang("a"))
+    found.see(builders.pod("a-2", gang="a"))
+    found.now += 2 * TIMEOUT
+    with growing(DURATION) as waited, growing(DECISIONS) as grown:
+        found.refuse("a", Reason.UNSCHEDULABLE)
+        found.carry_out("a", "n1")
+
+    assert {} == waited
+    assert {("unschedulable", "false"): 1, ("scheduled", "false"): 1} == grown
+
+
 def test_a_binding_that_failed_is_a_refusal() -> None:
     found = Measured()
     found.gang("a")
