@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from secrets import token_hex
@@ -18,11 +18,13 @@ import uvloop
 
 from gang_scheduler import __version__, gc_tuning, internal_errors, parts
 from gang_scheduler.beside import Beside
-from gang_scheduler.client import connection, leader_election
+from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.probes import Probes
+from gang_scheduler.report.leader_events import LeaderEvents
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import logs, metrics
@@ -30,6 +32,9 @@ from gang_scheduler.telemetry import logs, metrics
 SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
 CLOSE_SECONDS = 2
+QUIET_SECONDS = 5
+"""Longer than any binding takes: after this, all that was sent has been answered or given up."""
+TELL_SECONDS = 2
 LEASE_CONNECTIONS = 2
 BEAT_SECONDS = 1.0
 STUCK_SECONDS = 120.0
@@ -55,15 +60,20 @@ async def main(settings: Settings) -> None:
     for_lease = Connection(
         await connection.load(settings.kubeconfig), LEASE_CONNECTIONS, settings.http_client
     )
+    elector = _elector(settings, for_lease)
+    fence = Fence(elector if settings.leader_elect else None)
     # Bindings and evictions go beside each other, and every kind may be listed meanwhile.
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
     limit += len(kinds.KINDS)
     async with (
         Beside() as beside,
-        Connection(configuration, limit, settings.http_client) as open_connection,
+        Connection(configuration, limit, settings.http_client, fence) as open_connection,
         _entered(for_lease, beside),
     ):
-        await App(settings, open_connection, for_lease, beside).run()
+        leader_events = LeaderEvents(
+            KubernetesApi(for_lease), elector.identity, lambda: elector.lease
+        )
+        await App(settings, open_connection, elector, leader_events, beside).run()
     log.info("stopped")
 
 
@@ -87,20 +97,23 @@ class App:
         self,
         settings: Settings,
         open_connection: Connection,
-        for_lease: Connection,
+        elector: LeaderElector,
+        leader_events: LeaderEvents,
         beside: Beside,
     ) -> None:
         self._settings = settings
         self._beside = beside
+        self._fence = open_connection.fence
         self._beat_at = time.monotonic()
         self._stop = asyncio.Event()
         self._deciding = anyio.CancelScope()
         self._complete = False
-        self._elector = _elector(settings, for_lease)
+        self._elector = elector
+        self._leader_events = leader_events
         self._parts = parts.build(
             settings,
             open_connection,
-            may_write=self._may_write,
+            may_write=self._fence.allows,
             after_start=self._catch_signals,
         )
 
@@ -111,7 +124,12 @@ class App:
         probes = Probes(
             settings.http_host, settings.http_port, healthy=self._not_healthy, ready=self._not_ready
         )
-        async with _entered(probes, self._beside), anyio.create_task_group() as group:
+        async with _entered(probes, self._beside), self._told_of_the_end():
+            await self._work()
+
+    async def _work(self) -> None:
+        settings = self._settings
+        async with anyio.create_task_group() as group:
             group.start_soon(self._stop_when_asked, group.cancel_scope)
             group.start_soon(self._beat)
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
@@ -133,6 +151,8 @@ class App:
             self._parts.provisioner.note_served()
             metrics.lead()
             log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
+            if settings.leader_elect:
+                group.start_soon(self._beside.run, self._tell_of_the_begin())
             for part in self._parts.writers:
                 group.start_soon(part.run)
             with self._deciding:
@@ -151,19 +171,39 @@ class App:
             await self._parts.evictor.drain()
             await self._parts.admitter.drain()
             await self._parts.suspender.drain()
-            self._elector.releases = True
         with anyio.move_on_after(CLOSE_SECONDS):
             await self._parts.queue_writer.close()
         self._parts.outcomes.take_in()
+        self._fence.close()
+        with anyio.move_on_after(QUIET_SECONDS):
+            await self._fence.quiet()
+            self._elector.releases = True
         everything.cancel()
+
+    def _tell_of_the_begin(self) -> Callable[[], Coroutine[Any, Any, None]]:
+        """Note how long it took to take over, and return what tells others."""
+        predecessor, seconds = self._elector.predecessor, 0.0
+        if predecessor is not None:
+            seconds = boot_time() - predecessor.led_at
+            metrics.HANDOVER_SECONDS.labels(predecessor.ended.value).observe(seconds)
+        return partial(self._leader_events.began, predecessor, seconds)
+
+    @asynccontextmanager
+    async def _told_of_the_end(self) -> AsyncIterator[None]:
+        """Tell others when this replica has led and leads no more."""
+        try:
+            yield
+        finally:
+            metrics.LEADER.set(0)
+            if self._elector.acquired.is_set():
+                with anyio.move_on_after(TELL_SECONDS, shield=True):
+                    ended = partial(self._leader_events.ended, released=self._elector.released)
+                    await self._beside.run(ended)
 
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, self._stop.set)
-
-    def _may_write(self) -> bool:
-        return not self._settings.leader_elect or self._elector.is_leader()
 
     async def _beat(self) -> None:
         """Note now and then that this loop goes round, and how late."""
@@ -188,11 +228,10 @@ def _elector(settings: Settings, for_lease: Connection) -> LeaderElector:
         _namespace(settings),
         settings.lease_name,
         _identity(),
-        lease_seconds=leader_election.LEASE_SECONDS,
-        renew_deadline=leader_election.RENEW_DEADLINE_SECONDS,
-        retry_seconds=leader_election.RETRY_SECONDS,
-        request_seconds=leader_election.REQUEST_SECONDS,
-        clock=time.monotonic,
+        lease_seconds=settings.lease_duration_seconds,
+        renew_deadline=settings.renew_deadline_seconds,
+        retry_seconds=settings.retry_period_seconds,
+        clock=boot_time,
     )
 
 

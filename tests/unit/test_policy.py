@@ -26,6 +26,7 @@ DECIDE_NOTHING = {
     *("status_interval_milliseconds", "status_concurrency", "pod_events", "pod_event_seconds"),
     # How the cluster is seen and spoken to.
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
+    *("lease_duration_seconds", "renew_deadline_seconds", "retry_period_seconds"),
     *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),
     "volcano_jobs",
     *("log_format", "log_level", "metrics_queues", "gauge_shapes"),

@@ -109,11 +109,11 @@ class Binder:
                 workers.start_soon(self._after_claims, *held)
 
     def close(self) -> None:
-        """Begin no more gangs: gangs whose claims are not bound yet are left to the next leader."""
+        """Begin no more gangs: those of which no binding was sent are left to the next leader."""
         self._closed = True
 
     async def drain(self) -> None:
-        """Return when every binding that does not wait for claims has its outcome."""
+        """Return when every binding of a gang that was begun has its outcome."""
         await self._queue.join()
 
     async def _after_claims(
@@ -143,6 +143,10 @@ class Binder:
     async def _work(self) -> None:
         while True:
             gang_binding, bind = await self._queue.get()
+            if self._closed and not gang_binding.begun:
+                self._queue.task_done()
+                continue
+            gang_binding.begun = True
             outcome = Outcome.GAVE_UP
             with confined("bind", bind.pod.key) as step:
                 outcome = await self._bind(gang_binding, bind)

@@ -29,12 +29,13 @@ class GangBinding:
     """Members of a gang that are being bound. `outcomes` fills up by pod uid.
 
     With `joins` the gang does not need these members for its quorum. `submitted_at` is the event
-    loop's time, in seconds.
+    loop's time, in seconds. `begun`: the first of the bindings is being sent, or was.
     """
 
     placed: Placed
     plan_id: str
     joins: bool = False
+    begun: bool = False
     submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     problem: Cause | None = None

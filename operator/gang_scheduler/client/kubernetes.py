@@ -23,7 +23,8 @@ PAGE = 5000
 EVENT_SECONDS = 5.0
 """Timeout of an Event. Events are sent one by one: a request that hangs delays all that follow."""
 BIND_SECONDS = 4.0
-"""No longer than a Lease outlasts its renewal deadline: a successor must not meet late bindings."""
+"""A worker that waits for one binding sends no other. (That none comes after the Lease could be
+another's is for the fence of the connection.)"""
 
 
 class KubernetesApi:

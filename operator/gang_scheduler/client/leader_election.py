@@ -10,23 +10,35 @@ when the connection breaks, writes local time as UTC, and never releases.
 """
 
 import asyncio
+import enum
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 
-LEASE_SECONDS, RENEW_DEADLINE_SECONDS = 10, 6.0
-"""A gang that a crash leaves in part waits for the next leader. What is between the two is the time
-that a binding may take (`kubernetes.BIND_SECONDS`)."""
-RETRY_SECONDS, REQUEST_SECONDS = 1.0, 1.5
 NEVER = float("-inf")
 LATE_SECONDS = 2.0
 """An API server that was stopped, and goes on, soon has read what it was sent before."""
+
+
+class Sign(enum.StrEnum):
+    """How the leadership of another replica ended."""
+
+    RELEASED = "released"
+    EXPIRED = "expired"
+
+
+class Predecessor(NamedTuple):
+    """The leader before this one, and when it was last known to lead, in the elector's time."""
+
+    identity: str
+    ended: Sign
+    led_at: float
 
 
 class LeadershipLost(Exception):  # noqa: N818 - reads as the event it reports.
@@ -41,9 +53,11 @@ def utc_now() -> datetime:
 class LeaderElector:
     """Competes for one Lease under an `identity` that no other process has. Times in seconds.
 
-    `acquired` is set once this process leads. `problem` is what the last failed attempt met.
-    `clock` must not stand still while a callback runs, as a loop's may: after a stop of the process
-    it is asked before anything else. `releases` can be withdrawn where writes may be on their way.
+    `acquired` is set once this process leads, and `predecessor` says after which other one;
+    `lease` is the Lease as this process wrote it last.
+    `problem` is what the last failed attempt met. `clock` must not stand still while a callback
+    runs, as a loop's may: after a stop of the process it is asked before anything else. `releases`
+    can be withdrawn where writes may be on their way; `released` says whether it was done.
     """
 
     def __init__(
@@ -56,7 +70,6 @@ class LeaderElector:
         lease_seconds: int,
         renew_deadline: float,
         retry_seconds: float,
-        request_seconds: float | None = None,
         clock: Callable[[], float] | None = None,
         wall_clock: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -65,19 +78,24 @@ class LeaderElector:
         self.acquired = asyncio.Event()
         self.problem = ""
         self.releases = True
+        self.released = False
+        self.predecessor: Predecessor | None = None
+        self.lease: Body | None = None
+        self.identity = identity
         self._api = api
         self._namespace = namespace
         self._name = name
-        self._identity = identity
         self._lease_seconds = lease_seconds
         self._renew_deadline = renew_deadline
         self._retry_seconds = retry_seconds
-        # An attempt reads and writes: both together take less than a retry.
-        self._request_seconds = request_seconds or retry_seconds * 0.45
+        # One that is lost leaves the time for another one before the deadline.
+        self._request_seconds = (renew_deadline - retry_seconds) / 3
         self._clock = clock or _loop_time
         self._wall_clock = wall_clock
         self._renewal_sent_at = NEVER
         self._seen_version = ""
+        self._seen_holder = ""
+        self._held_at = self._renewed_at = NEVER
         self._taken_until = NEVER
         self._is_unanswered = False
         self._answered_again_at = NEVER
@@ -86,6 +104,10 @@ class LeaderElector:
     def is_leader(self) -> bool:
         """Return whether this process may write. Ask before every write: it ends by itself."""
         return self._clock() < self._renewal_sent_at + self._renew_deadline
+
+    def seconds_left(self) -> float:
+        """Return for how long no other replica can lead, whatever happens to this one."""
+        return self._renewal_sent_at + self._lease_seconds - self._clock()
 
     async def late_writes(self) -> None:
         """Return when what a predecessor sent before an outage has arrived, or there was none.
@@ -102,7 +124,7 @@ class LeaderElector:
         try:
             # 1. Wait until the Lease is ours.
             while not await self._attempt():  # noqa: ASYNC110 - a pause between requests.
-                await asyncio.sleep(self._retry_seconds)
+                await asyncio.sleep(self._retry_seconds / 2)
             self.acquired.set()
             # 2. Keep it.
             while self.is_leader():
@@ -119,10 +141,22 @@ class LeaderElector:
         """Give the Lease up if it is ours. Does not insist: it would end by itself."""
         # First of all: from here on nothing of ours is written.
         self._renewal_sent_at = NEVER
+        lease, self._written = self._written, None
         with suppress(ApiError, TimeoutError):
-            lease = await self._read()
-            if lease is not None and _holder(lease) == self._identity:
-                await self._write(lease, holder="", seconds=1)
+            try:
+                self._written = lease and await self._write(lease, holder="", seconds=1)
+            except ApiError as error:
+                if error.kind is not Kind.CONFLICT:
+                    raise
+            if self._written is None:
+                await self._release_anew()
+        self.released = self._written is not None
+
+    async def _release_anew(self) -> None:
+        """Read the Lease, and give it up if it is ours."""
+        lease = await self._read()
+        if lease is not None and _holder(lease) == self.identity:
+            self._written = await self._write(lease, holder="", seconds=1)
 
     async def _renew(self) -> None:
         """Make one attempt after a pause, and none beyond the deadline."""
@@ -166,12 +200,22 @@ class LeaderElector:
             # Bindings were given up meanwhile whose outcome is not known: begin from the start.
             return False
         await self._put(lease)
+        if not self.acquired.is_set():
+            self.predecessor = self._ended(lease)
         return True
+
+    def _ended(self, lease: Body | None) -> Predecessor | None:
+        """Return the leader that this process follows, if it was seen to lead."""
+        if not self._seen_holder:
+            return None
+        if lease is not None and not _holder(lease):
+            return Predecessor(self._seen_holder, Sign.RELEASED, self._held_at)
+        return Predecessor(self._seen_holder, Sign.EXPIRED, self._renewed_at)
 
     async def _put(self, lease: Body | None) -> None:
         """Write the next record, and lead from the moment at which it was sent."""
         sent_at = self._clock()
-        self._written = await self._write(lease, self._identity, self._lease_seconds)
+        self._written = await self._write(lease, self.identity, self._lease_seconds)
         self._renewal_sent_at = sent_at
 
     def _note(self, error: ApiError | TimeoutError) -> None:
@@ -184,14 +228,21 @@ class LeaderElector:
 
         A Lease that was deleted under its holder stays taken for as long.
         """
-        if lease is not None and _holder(lease) in ("", self._identity):
+        if lease is not None and _holder(lease) in ("", self.identity):
             self._taken_until = NEVER
-        elif lease is not None and _version(lease) != self._seen_version:
+        elif lease is not None:
+            self._held_at = self._clock()
+            self._note_renewal(lease)
+        return self._clock() < self._taken_until
+
+    def _note_renewal(self, lease: Body) -> None:
+        """Take a version of another's Lease that was not seen before for a sign of life."""
+        if _version(lease) != self._seen_version:
             seconds = _spec(lease).get("leaseDurationSeconds") or self._lease_seconds
             # Since the answer, not the request: the renewal may have come in between.
-            self._taken_until = self._clock() + float(seconds)
-            self._seen_version = _version(lease)
-        return self._clock() < self._taken_until
+            self._renewed_at = self._clock()
+            self._taken_until = self._renewed_at + float(seconds)
+            self._seen_version, self._seen_holder = _version(lease), _holder(lease)
 
     async def _read(self) -> Body | None:
         try:
@@ -230,7 +281,8 @@ class LeaderElector:
             },
         }
         with anyio.fail_after(self._request_seconds):
-            return await self._api.put_lease(self._namespace, self._name, document)
+            self.lease = await self._api.put_lease(self._namespace, self._name, document)
+        return self.lease
 
 
 def _spec(lease: Body | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@
 | missing_members  | the Events of gangs whose members may never come             |
 | left_out_events  | the Events of objects that cannot be read                    |
 | forbidden_kinds  | the Events of kinds that the scheduler may not read          |
+| leader_events    | the Events of the Lease: which replica leads, and since when |
 | events           | Events, at a bounded rate                                    |
 | provisioning_events | the Events of requests for nodes                          |
 | token_bucket     | the rate: so many a second, and a burst                      |

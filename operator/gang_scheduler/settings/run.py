@@ -2,7 +2,7 @@
 
 import os
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from gang_scheduler.settings.choices import HttpClientName, LogFormat, LogLevel, PodSource
@@ -108,11 +108,54 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     lease_namespace: str = Field(
         default="", description="Namespace of the Lease; empty: the pod's own, else kube-system."
     )
+    lease_duration_seconds: int = Field(
+        default=10,
+        ge=2,
+        le=600,
+        description="How long after its last renewal the Lease of a replica that is gone lasts.",
+    )
+    renew_deadline_seconds: float = Field(
+        default=6.0,
+        gt=0,
+        validate_default=True,
+        description=(
+            "How long after its last renewal the leader writes; at least 1 less than the duration."
+        ),
+    )
+    retry_period_seconds: float = Field(
+        default=1.0,
+        gt=0,
+        validate_default=True,
+        description=(
+            "How often the Lease is renewed, and twice as often looked at by those that wait for "
+            "it; at most a third of the deadline."
+        ),
+    )
     kubeconfig: str = Field(
         default="", description="Path of a kubeconfig; empty: in-cluster, else the usual places."
     )
     log_format: LogFormat = Field(default=LogFormat.JSON, description="json or console.")
     log_level: LogLevel = Field(default=LogLevel.INFO, description="debug, info, warning or error.")
+
+    @field_validator("renew_deadline_seconds")
+    @classmethod
+    def _ends_before_the_lease(cls, deadline: float, others: ValidationInfo) -> float:
+        """Return a deadline after which writes may take a second. Raises ValueError for another."""
+        duration = others.data.get("lease_duration_seconds")
+        if duration is not None and deadline > duration - 1:
+            raise ValueError(
+                f"it must be at least 1 less than the duration of the Lease, {duration}"
+            )
+        return deadline
+
+    @field_validator("retry_period_seconds")
+    @classmethod
+    def _fits_into_the_deadline(cls, period: float, others: ValidationInfo) -> float:
+        """Return a period of which two attempts can fail. Raises ValueError for another."""
+        deadline = others.data.get("renew_deadline_seconds")
+        if deadline is not None and 3 * period > deadline:
+            raise ValueError(f"it must be at most a third of the deadline of renewal, {deadline:g}")
+        return period
 
 
 def unknown_variables() -> list[str]:

@@ -363,6 +363,16 @@ API_SECONDS = Histogram(
 
 # The process.
 LEADER = Gauge("pgs_leader", "1 while this replica schedules.")
+HANDOVER_SECONDS = Histogram(
+    "pgs_handover_seconds",
+    "Time from the last sign of the leader before until this replica schedules.",
+    Label("ended", _one_of("released", "expired")),
+    buckets=(0.1, 0.25, 0.5, 1, 1.5, 2, 3, 5, 8, 10, 12, 15, 20, 30, 60, 120),
+    note=(
+        "`released`: it gave the Lease up, as in an update; `expired`: it did not renew it. "
+        "Without a leader before, nothing is counted."
+    ),
+)
 LOOP_LAG = Histogram(
     "pgs_loop_lag_seconds",
     "How much later than it was due the event loop went on.",

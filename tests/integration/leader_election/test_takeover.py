@@ -7,10 +7,17 @@ import pytest
 
 from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.client.leader_election import LATE_SECONDS
+from gang_scheduler.client.leader_election import LATE_SECONDS, Sign
 from integration.support.replicas import HANGS, OUTAGE, Replica, now, replicas, spec, until
 
 pytestmark = pytest.mark.looptime
+
+
+def followed(replica: Replica, within_seconds: float) -> tuple[str, Sign, bool]:
+    """Return after which leader one leads, how that ended, and whether it was seen so lately."""
+    found = replica.elector.predecessor
+    assert found is not None
+    return found.identity, found.ended, 0 <= now() - found.led_at <= within_seconds
 
 
 async def test_after_a_clean_exit_the_next_leads_at_once() -> None:
@@ -22,7 +29,8 @@ async def test_after_a_clean_exit_the_next_leads_at_once() -> None:
 
         assert ("", 1) == (spec(cluster)["holderIdentity"], spec(cluster)["leaseDurationSeconds"])
         assert not a.elector.is_leader()
-        assert await until(b.elector.is_leader) <= 2.1
+        assert await until(b.elector.is_leader) <= 1.1
+        assert ("a", Sign.RELEASED, True) == followed(b, within_seconds=1.1)
         assert ("b", 1) == (spec(cluster)["holderIdentity"], spec(cluster)["leaseTransitions"])
 
 
@@ -36,6 +44,8 @@ async def test_after_a_death_the_next_leads_when_the_lease_has_run_out() -> None
         assert "a" == spec(cluster)["holderIdentity"]
         waited = await until(b.elector.is_leader)
         assert 13 <= waited <= 15 + 2 * 2.1
+        assert ("a", Sign.EXPIRED, True) == followed(b, within_seconds=waited + 2.1)
+        assert ("a", Sign.EXPIRED, False) == followed(b, within_seconds=waited - 1.1)
         assert ("b", 1) == (spec(cluster)["holderIdentity"], spec(cluster)["leaseTransitions"])
 
 

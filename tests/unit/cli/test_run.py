@@ -88,6 +88,30 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
             'PGS_SCHEDULER_NAMES must be a JSON list such as ["a", "b"]',
         ),
         (
+            ["--lease-duration-seconds", "6"],
+            {},
+            (
+                "--renew-deadline-seconds: value error, it must be at least 1 less than the "
+                'duration of the Lease, 6, not "6.0"'
+            ),
+        ),
+        (
+            ["--renew-deadline-seconds", "9.5"],
+            {},
+            (
+                "--renew-deadline-seconds: value error, it must be at least 1 less than the "
+                'duration of the Lease, 10, not "9.5"'
+            ),
+        ),
+        (
+            ["--retry-period-seconds", "2.5"],
+            {},
+            (
+                "--retry-period-seconds: value error, it must be at most a third of the deadline "
+                'of renewal, 6, not "2.5"'
+            ),
+        ),
+        (
             ["--log-level", "loud"],
             {},
             "--log-level: input should be 'debug', 'info', 'warning' or 'error', not \"loud\"",
@@ -120,6 +144,17 @@ def test_a_setting_that_is_wrong_is_named_with_its_value(
     result = CliRunner().invoke(main, ["run", *flags], env=environment)
 
     assert (2, f"{line}\n", []) == (result.exit_code, result.stderr, started)
+
+
+def test_the_times_of_the_lease_can_be_those_of_client_go(started: list[Settings]) -> None:
+    names = ("--lease-duration-seconds", "--renew-deadline-seconds", "--retry-period-seconds")
+    flags = [text for each in zip(names, ("15", "10", "2"), strict=True) for text in each]
+    CliRunner().invoke(main, ["run", *flags])
+
+    expected = Settings(
+        lease_duration_seconds=15, renew_deadline_seconds=10, retry_period_seconds=2
+    )
+    assert [expected] == started
 
 
 def test_variables_of_settings_may_be_in_lower_case(started: list[Settings]) -> None:
