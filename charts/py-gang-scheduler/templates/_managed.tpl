@@ -1,5 +1,5 @@
 {{/* The kinds that settings.manageJobs can name, as JSON: group and resource; `ours`, CEL that says whether
-an object is for one of SCHEDULERS; and `runPolicy` where that has
+an object is for one of SCHEDULERS, for a TrainJob our queue: its runtime has the templates; and `runPolicy` where that has
 the field `suspend`. */}}
 {{- define "py-gang-scheduler.managedKinds" -}}
 {{- $named := "has(%s.template.spec.schedulerName) && %s.template.spec.schedulerName in SCHEDULERS" }}
@@ -8,6 +8,10 @@ the field `suspend`. */}}
   "JobSet" (dict "group" "jobset.x-k8s.io" "resource" "jobsets"
     "ours" (printf "has(object.spec.replicatedJobs) && object.spec.replicatedJobs.exists(job, %s)" (printf $named "job.template.spec" "job.template.spec")))
   "RayCluster" (dict "group" "ray.io" "resource" "rayclusters" "ours" (printf $named "object.spec.headGroupSpec" "object.spec.headGroupSpec"))
+  "RayJob" (dict "group" "ray.io" "resource" "rayjobs"
+    "ours" (printf "has(object.spec.rayClusterSpec) && %s" (printf $named "object.spec.rayClusterSpec.headGroupSpec" "object.spec.rayClusterSpec.headGroupSpec")))
+  "TrainJob" (dict "group" "trainer.kubeflow.org" "resource" "trainjobs"
+    "ours" "has(object.metadata.labels) && 'py-gang-scheduler.io/queue' in object.metadata.labels")
 }}
 {{- range $kind, $roles := dict "PyTorchJob" "pytorch" "TFJob" "tf" "XGBoostJob" "xgb" "PaddleJob" "paddle" "JAXJob" "jax" "MPIJob" "mpi" }}
 {{- $specs := printf "object.spec.%sReplicaSpecs" $roles }}

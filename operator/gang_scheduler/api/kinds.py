@@ -48,6 +48,8 @@ JOBS = GVR("batch", "v1", "jobs")
 JOB_SETS = GVR("jobset.x-k8s.io", "v1alpha2", "jobsets")
 STATEFUL_SETS = GVR("apps", "v1", "statefulsets")
 RAY_CLUSTERS = tuple(GVR("ray.io", version, "rayclusters") for version in ("v1", "v1alpha1"))
+RAY_JOBS = tuple(GVR("ray.io", version, "rayjobs") for version in ("v1", "v1alpha1"))
+TRAIN_JOBS = GVR("trainer.kubeflow.org", "v1alpha1", "trainjobs")
 SPARK_APPLICATIONS = GVR("sparkoperator.k8s.io", "v1beta2", "sparkapplications")
 LEADER_WORKER_SETS = (GVR("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"),)
 

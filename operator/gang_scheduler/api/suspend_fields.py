@@ -33,5 +33,7 @@ SUSPEND_FIELDS: Final[Mapping[str, SuspendField]] = {
     "JAXJob": SuspendField((kinds.JAX_JOBS,), _OF_KUBEFLOW),
     "MPIJob": SuspendField(kinds.MPI_JOBS, _OF_KUBEFLOW),
     "RayCluster": SuspendField(kinds.RAY_CLUSTERS),
+    "RayJob": SuspendField(kinds.RAY_JOBS),
+    "TrainJob": SuspendField((kinds.TRAIN_JOBS,)),
 }
 """By the kind as in manifests: all that setting `manageJobs` can name."""

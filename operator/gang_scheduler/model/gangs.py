@@ -363,6 +363,13 @@ class GangGroup:
         """Its members are not created yet."""
         return all(gang.suspended is not None for gang in self.gangs)
 
+    @property
+    def editable(self) -> bool:
+        """Its members come of templates to which flavors can add what they need."""
+        found = [gang.suspended for gang in self.gangs if gang.suspended is not None]
+        templates = (template for each in found for template in each.templates)
+        return len(found) == len(self.gangs) and all(each.path for each in templates)
+
     def forget_members(self) -> None:
         """Keep no virtual members, nor what has them: both can be found again."""
         for name in self._derived.keys() - _WITHOUT_MEMBERS:

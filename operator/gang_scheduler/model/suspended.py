@@ -64,10 +64,15 @@ class ManagedWorkload(NamedTuple):
 
 
 class MemberTemplate(NamedTuple):
-    """A pod template of a suspended workload, and the class of the members that are made of it."""
+    """A pod template of a suspended workload, and the class of the members that are made of it.
+
+    `path` is () for a template that is not in the workload itself: nothing can be added to it.
+    `is_late`: its pods are created only after others, in their own time.
+    """
 
     path: TemplatePath
     pod_class: PodClass
+    is_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,8 @@ class ManagedKind(enum.StrEnum):
     JAX_JOB = "JAXJob"
     MPI_JOB = "MPIJob"
     RAY_CLUSTER = "RayCluster"
+    RAY_JOB = "RayJob"
+    TRAIN_JOB = "TrainJob"
 
 
 class LogFormat(enum.StrEnum):

@@ -1,9 +1,10 @@
 """Objects with what manifests leave open: an age, and a schedulerName."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.gangs.suspended_workloads import VirtualGang
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
@@ -28,7 +29,7 @@ def with_age(noun: object, body: Body, created_at: float) -> object:
 
 def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
     """Return a workload that waits suspended with the schedulerName that its templates lack."""
-    if not isinstance(noun, GangObject) or noun.suspended is None:
+    if not isinstance(noun, GangObject):
         return noun
     name = scheduler_names.of(noun.uid)
     return _with_members(noun, lambda pod: replace(pod, scheduler=pod.scheduler or name))
@@ -36,13 +37,20 @@ def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
 
 def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
     """Return a workload with each member changed that it would have."""
-    if noun.suspended is None:
-        return noun
-    gangs = (
+    said, made = noun.suspended, noun.part
+    if said is not None and said.gangs:
+        said = replace(said, gangs=_changed(said.gangs, change))
+    if made is not None and made.gangs:
+        made = made._replace(gangs=_changed(made.gangs, change))
+    return replace(noun, suspended=said, part=made)
+
+
+def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tuple[VirtualGang, ...]:
+    """Return the gangs of a workload with each member changed that it would have."""
+    return tuple(
         each._replace(pods=each.pods.with_prototypes([*map(change, each.pods.prototypes)]))
-        for each in noun.suspended.gangs
+        for each in gangs
     )
-    return replace(noun, suspended=replace(noun.suspended, gangs=tuple(gangs)))
 
 
 def _aged_gangs(noun: GangObject, created_at: float) -> GangObject:

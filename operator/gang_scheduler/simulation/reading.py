@@ -15,9 +15,11 @@ from gang_scheduler.decode import names, priority_classes
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods.membership import Membership
+from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
+from gang_scheduler.decode.workloads import makers
 from gang_scheduler.decode.workloads.members import table
-from gang_scheduler.decode.workloads.members.present import Present
+from gang_scheduler.decode.workloads.members.present import Present, controller, part
 from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.decode.workloads.table import KINDS as TABLE
 from gang_scheduler.simulation import (
@@ -42,7 +44,12 @@ from gang_scheduler.simulation.readers import fillers, readers
 from gang_scheduler.simulation.skipped import Skipped
 from gang_scheduler.simulation.snapshot_files import Stored
 
-WITH_GANGS = frozenset(each.objects.versions[0] for each in TABLE if each.objects)
+WITH_GANGS = frozenset(
+    {
+        *(each.objects.versions[0] for each in TABLE if each.objects),
+        *(each.versions[0] for each in makers.MAKERS),
+    }
+)
 """The kinds of workloads of which gangs are made."""
 T = TypeVar("T")
 
@@ -105,8 +112,8 @@ class Reading:
             if body and gvr in reads and each.key not in classes:
                 noun = self._try(replace(each, body=body), reads[gvr])
             if noun is not None:
-                part = age / (len(self.objects) + 1)
-                noun = with_age(noun, each.body, self.latest + part * UNDATED_SECONDS)
+                share = age / (len(self.objects) + 1)
+                noun = with_age(noun, each.body, self.latest + share * UNDATED_SECONDS)
                 noun = with_scheduler(noun, scheduler_names)
                 found.append(Loaded(gvr, noun, body))
                 self._note_oddity(each, noun)
@@ -147,7 +154,7 @@ class Reading:
         return [each for each in made if each["kind"] == "Pod" or not self._present.has(each)]
 
     def _made_of_workload(self, kind: Kind, document: Document, body: Body) -> list[Body]:
-        if _waits_suspended(kind, body):
+        if _waits_suspended(kind, body) or self._maker_waits(kind, body):
             return []
         stored = document.is_from_cluster
         uid = body["metadata"]["uid"] if stored and document.made_by is None else ""
@@ -155,6 +162,19 @@ class Reading:
         made = table.made_of(source)
         self.notes += (f"{document.place}: {each}" for each in source.notes)
         return made
+
+    def _maker_waits(self, kind: Kind, body: Body) -> bool:
+        """Return whether what made a workload waits in a queue, and says nothing of its members."""
+        found = kind.read(body) if kind.gvr in WITH_GANGS else None
+        if not isinstance(found, GangObject) or found.part is None or not found.part.gangs:
+            return False
+        owner = controller(body)
+        named = str(owner["kind"]), names.group_of(str(owner["apiVersion"]))
+        maker = self._present.find(*named, body["metadata"]["namespace"], str(owner["name"])) or {}
+        labels, present = (part(maker, "metadata", each) for each in ("labels", "annotations"))
+        queue = naming.request_of(labels, present)
+        named_one = found.part.names or (queue is not None and queue.names)
+        return bool(named_one) and part(maker, "spec").get("suspend") is True
 
     def _take_made(self, document: Document, made: Iterable[Body]) -> None:
         """Take in what the controller of a workload creates, as if it were in the input."""

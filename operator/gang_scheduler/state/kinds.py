@@ -30,8 +30,9 @@ from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.decode.reader import Object, Reader, Unreadable, direct
 from gang_scheduler.decode.sink import Sink
 from gang_scheduler.decode.volume_objects import VolumeObject
-from gang_scheduler.decode.workloads import suspended, table
+from gang_scheduler.decode.workloads import makers, ray_jobs, suspended, table
 from gang_scheduler.decode.workloads.kind import ObjectsOfKind
+from gang_scheduler.decode.workloads.makers import Maker
 from gang_scheduler.model.gang_sources import GangSource
 from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.state.cache import Cache
@@ -108,6 +109,17 @@ def _workload(source: GangSource, objects: ObjectsOfKind) -> Kind:
                 cache.gang_queue, cache.evictable_pods, reader.name, cache.suspended
             ),
         )
+    return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name, cache.suspended))
+
+
+def _maker(maker: Maker) -> Kind:
+    kind, gvr = maker.kind, maker.versions[0]
+    reader = Reader(
+        kind=kind,
+        versions=maker.versions,
+        read=suspended.reading(kind, gvr, maker.read),
+        if_unreadable=unreadable.workload(ray_jobs.SOURCE, gvr) if maker.tells else KEEP,
+    )
     return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name, cache.suspended))
 
 
@@ -207,6 +219,7 @@ KINDS: Final = (
         )
     ),
     *(_workload(each.pods.source, each.objects) for each in table.KINDS if each.objects),
+    *map(_maker, makers.MAKERS),
     _kind(
         Reader(
             kind="PriorityClass",
@@ -372,9 +385,15 @@ def rows(membership: Membership) -> tuple[Kind, ...]:
 def sinks(
     cache: Cache, membership: Membership = table.MEMBERSHIP
 ) -> list[tuple[Reader[Any], Sink[Any]]]:
-    """Return how each kind is read, and where in this cache it goes."""
+    """Return how each kind is read, and where in this cache it goes.
+
+    Kinds that are read only to be managed are left out where they are not.
+    """
+    unused = makers.KINDS - cache.suspended.rules.kinds
     return [
-        (each.reader, _CacheSink(cache, each.store(cache), each.known)) for each in rows(membership)
+        (each.reader, _CacheSink(cache, each.store(cache), each.known))
+        for each in rows(membership)
+        if each.reader.kind not in unused
     ]
 
 

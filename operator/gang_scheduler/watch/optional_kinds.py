@@ -10,12 +10,15 @@ import structlog
 
 from gang_scheduler.api.kinds import JOBS, PROVISIONING_REQUEST_CONFIGS, PROVISIONING_REQUESTS
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.decode.workloads import table
+from gang_scheduler.decode.workloads import makers, table
 from gang_scheduler.telemetry import metrics
 
 OPTIONAL: Final = frozenset(
     each.objects.versions[0].name for each in table.KINDS if each.objects is not None
-) - {JOBS.name} | {PROVISIONING_REQUESTS[0].name, PROVISIONING_REQUEST_CONFIGS[0].name}
+) - {JOBS.name} | {
+    *(PROVISIONING_REQUESTS[0].name, PROVISIONING_REQUEST_CONFIGS[0].name),
+    *(each.versions[0].name for each in makers.MAKERS),
+}
 FORBIDDEN: Final = 403
 
 log = structlog.get_logger()

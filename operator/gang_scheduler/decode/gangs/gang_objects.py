@@ -6,7 +6,7 @@ from typing import Any
 
 from gang_scheduler.decode.gangs import native_pod_groups, pod_groups
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.gangs.suspended_workloads import Managed, SuspendedWorkload
+from gang_scheduler.decode.gangs.suspended_workloads import MadePart, Managed, SuspendedWorkload
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest, WorkloadRef
@@ -38,8 +38,8 @@ class GangObject:
     Of a JobSet, `parts` are its replicatedJobs with how many pods each can have, and of one that a
     TrainJob owns, `by_default` are its gangs where pods of TrainJobs are gangs without asking;
     `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
-    in a queue without pods, `managed` one that was let start from there. If it is not `readable`,
-    all of these stay as they were known.
+    in a queue without pods, `managed` one that was let start from there, and `part` is said of what
+    such a workload has made. If it is not `readable`, all of these stay as they were known.
     """
 
     uid: str
@@ -57,6 +57,7 @@ class GangObject:
     run_time_problem: Problem | None = None
     suspended: SuspendedWorkload | None = None
     managed: Managed | None = None
+    part: MadePart | None = None
     readable: bool = True
 
 

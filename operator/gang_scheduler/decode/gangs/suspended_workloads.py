@@ -18,7 +18,10 @@ class VirtualGang(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SuspendedWorkload:
-    """A workload that waits suspended. `names` are the queues that it and its templates name."""
+    """A workload that waits suspended. `names` are the queues that it and its templates name.
+
+    Without `gangs`, what it makes says what its members are (`MadePart`).
+    """
 
     workload: ManagedWorkload
     gangs: tuple[VirtualGang, ...]
@@ -34,6 +37,20 @@ class Planned(NamedTuple):
     gangs: tuple[VirtualGang, ...]
     nodes: tuple[str, ...]
     flavors: tuple[tuple[str, str], ...] = ()
+
+
+class MadePart(NamedTuple):
+    """What another workload has made, which is suspended and started in its place.
+
+    `maker` is the uid of that other one. `keys` are the gangs of the pods; `gangs` has their
+    members as long as there are none, if only what was made says what these are. `names` are the
+    queues that it names, and its templates.
+    """
+
+    maker: str
+    keys: tuple[GangKey, ...] = ()
+    gangs: tuple[VirtualGang, ...] = ()
+    names: tuple[QueueName, ...] = ()
 
 
 class Managed(NamedTuple):

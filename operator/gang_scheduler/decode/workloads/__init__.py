@@ -9,6 +9,7 @@ A new kind is its module, its row in `table` and its cases.
 | kubeflow           | training jobs of Kubeflow                                     |
 | role_templates     | gangs of workloads that have a pod template for each role     |
 | ray_clusters       | RayClusters                                                   |
+| ray_jobs           | RayJobs that wait suspended                                   |
 | leader_worker_sets | LeaderWorkerSets                                              |
 | volcano_pod_groups | PodGroups of Volcano                                          |
 | kueue_pod_groups   | pod groups of Kueue                                           |
@@ -16,9 +17,11 @@ A new kind is its module, its row in `table` and its cases.
 | stateful_sets      | StatefulSets                                                  |
 | jobs               | Jobs                                                          |
 | job_sets           | JobSets                                                       |
-| train_jobs         | JobSets that TrainJobs own                                    |
+| train_jobs         | JobSets that TrainJobs own, and TrainJobs                     |
 | members            | the pods that controllers would make of a workload            |
-| suspended          | workloads that wait suspended, and their members              |
+| makers             | workloads that leave it to another one to make pods           |
+| suspended          | workloads that wait suspended, and that were let start        |
+| virtual_members    | the members that a suspended workload would have              |
 | template_additions | what an admission added to the templates of a workload        |
 | planned_nodes      | the nodes planned for its members, as an annotation has them  |
 | job_failures       | what evictions mean for a Job                                 |

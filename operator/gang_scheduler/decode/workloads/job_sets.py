@@ -32,6 +32,8 @@ from gang_scheduler.wire.workloads.jobs import JobSet, JobSetSpec, ReplicatedJob
 INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
 """Where the indexes of a pod are, the coarse one first: pods of two Jobs must not alternate."""
 
+IN_ORDER: Final = "InOrder"
+
 
 def name_of(metadata: Metadata) -> str:
     """Return the name of the gang of the pods of a replicatedJob; "" for any other pod."""
@@ -52,6 +54,17 @@ def read(body: Body) -> GangObject:
         in_order=_starts_in_order(source.spec),
         workload=f"{metadata.namespace}/{metadata.name}",
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
+    )
+
+
+def late_parts(body: Body) -> frozenset[str]:
+    """Return the replicatedJobs that are created only after others run, or have run."""
+    spec = fields.read(body, JobSet).spec
+    in_order = spec.startup_policy.startup_policy_order == IN_ORDER
+    return frozenset(
+        each.name
+        for place, each in enumerate(spec.replicated_jobs)
+        if each.depends_on or (in_order and place)
     )
 
 
@@ -122,7 +135,7 @@ def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
 
 def _starts_in_order(spec: JobSetSpec) -> bool:
     """Return whether some Jobs are created only after other Jobs run: no common start then."""
-    in_order = spec.startup_policy.startup_policy_order == "InOrder"
+    in_order = spec.startup_policy.startup_policy_order == IN_ORDER
     return in_order or any(each.depends_on for each in spec.replicated_jobs)
 
 

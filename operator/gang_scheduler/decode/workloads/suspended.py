@@ -1,12 +1,12 @@
-"""Reads of any kind of workloads which wait suspended in a queue, and what members they would have.
+"""Reads of any kind of workloads which wait suspended in a queue, and which were let start.
 
-The members come of the same code that `simulate` expands workloads with. One pod of each template
-is read in full: of the others only the name and the rank are their own.
+A workload that another one has made is that one's to suspend: of it is read what its maker does not
+say itself.
 """
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from gang_scheduler.api import annotations
@@ -16,24 +16,23 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.gangs.suspended_workloads import (
+    MadePart,
     Managed,
     Planned,
     SuspendedWorkload,
     VirtualGang,
 )
-from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.workloads import planned_nodes, table
+from gang_scheduler.decode.workloads import makers, planned_nodes, virtual_members
+from gang_scheduler.decode.workloads.makers import TELL_NOTHING, Maker
 from gang_scheduler.decode.workloads.members import table as members
 from gang_scheduler.decode.workloads.members.lifecycle import Workload
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.template_additions import without_additions
+from gang_scheduler.decode.workloads.virtual_members import gang_of_others
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.names import natural_key
-from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest
-from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate, TemplatePath
-from gang_scheduler.model.virtual_pods import Slot, VirtualPods
+from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.wire.metadata import Metadata
 
 Body = Mapping[str, Any]
@@ -42,14 +41,12 @@ Read = Callable[[Body], GangObject]
 KINDS: Final = frozenset(
     {
         *("Job", "JobSet", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"),
-        *("MPIJob", "RayCluster"),
+        *("MPIJob", "RayCluster", "RayJob", "TrainJob"),
     }
 )
-"""Kinds that can be suspended, and that make pods of templates of their own."""
+"""Kinds that can be suspended."""
 MAKERS: Final = frozenset({"CronJob"})
 """Kinds that leave it to others to suspend what they make: all other controllers do that."""
-MOST_SIZES: Final = 4096
-"""How many different lists of members are shared by the workloads that have them."""
 
 
 def reading(kind: str, gvr: GVR, read: Read) -> Read:
@@ -59,29 +56,74 @@ def reading(kind: str, gvr: GVR, read: Read) -> Read:
 
 def _read(kind: str, gvr: GVR, read: Read, body: Body) -> GangObject:
     described = read(body)
+    made_by = makers.maker_of(kind, body)
+    if made_by is not None:
+        return _made(described, kind, gvr, made_by, body)
+    return _by_itself(described, kind, gvr, body)
+
+
+def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangObject:
+    """Return what a workload says that may wait, or was let start."""
     metadata = body["metadata"]
     admitted_at = (metadata.get("annotations") or {}).get(annotations.ADMITTED_AT)
     suspends = _suspends(body)
     if suspends == bool(admitted_at):
         return described
-    given = without_additions(body)
-    typed = without_nulls({"apiVersion": gvr.api_version, "kind": kind, **given})
+    typed = _typed(kind, gvr, without_additions(body))
     workload = fields.read(typed, Workload)
-    if workload.has_ended or workload.is_elsewhere or _is_made(workload.metadata):
+    ended = workload.has_ended or members.has_ended(typed)
+    if ended or workload.is_elsewhere or _is_made(workload.metadata):
         return described
     ref = _ref(kind, workload.metadata)
+    gangs = virtual_members.gangs_of(ref, typed)
     if admitted_at:
         since = fields.timestamp(admitted_at, fields.field(annotations.ADMITTED_AT))
-        made = _gangs(ref, typed)
-        keys = tuple(each.key for each in made)
-        planned = _planned(made, workload.metadata.annotations)
+        keys = tuple(each.key for each in gangs)
+        planned = _planned(gangs, workload.metadata.annotations)
         return replace(described, managed=Managed(ref, since, keys, planned))
-    gangs = _gangs(ref, typed)
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
-    if not (gangs and names):
+    if kind not in TELL_NOTHING and not (gangs and names):
         return described
     suspended = SuspendedWorkload(ref, gangs, names)
-    return replace(described, gang_specs=_specs(described, suspended, gvr), suspended=suspended)
+    specs = _specs(described, described.gang_specs, suspended, gvr)
+    return replace(described, gang_specs=specs, suspended=suspended)
+
+
+def _made(
+    described: GangObject, kind: str, gvr: GVR, made_by: tuple[str, Maker], body: Body
+) -> GangObject:
+    """Return what a workload says of which the maker is suspended in its place."""
+    uid, maker = made_by
+    ref = _ref(kind, fields.read(body, Workload).metadata)
+    keys = (*_keys(described), gang_of_others(ref))
+    if maker.tells or not _suspends(body):
+        return replace(described, part=MadePart(uid, keys))
+    typed = _typed(kind, gvr, body)
+    workload = fields.read(typed, Workload)
+    gangs = virtual_members.gangs_of(ref, typed, by_default=described.by_default is not None)
+    names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
+    suspended = SuspendedWorkload(ref, gangs, names)
+    by_default = described.by_default
+    if by_default is not None:
+        by_default = _specs(described, by_default, suspended, gvr)
+    keys = tuple(dict.fromkeys((*keys, *(each.key for each in gangs))))
+    return replace(
+        described,
+        gang_specs=_specs(described, described.gang_specs, suspended, gvr),
+        by_default=by_default,
+        part=MadePart(uid, keys, tuple(map(virtual_members.uneditable, gangs)), names),
+    )
+
+
+def _keys(described: GangObject) -> tuple[GangKey, ...]:
+    """Return the gangs that a workload may have."""
+    return tuple(each.key for each in (*described.gang_specs, *(described.by_default or ())))
+
+
+def _typed(kind: str, gvr: GVR, body: Body) -> Body:
+    """Return an object as in a manifest: in lists, objects are without their kind."""
+    typed: Body = without_nulls({"apiVersion": gvr.api_version, "kind": kind, **body})
+    return typed
 
 
 def _suspends(body: Body) -> bool:
@@ -121,17 +163,21 @@ def _names(
         yield from request.names if request is not None else ()
 
 
-def _specs(described: GangObject, suspended: SuspendedWorkload, gvr: GVR) -> tuple[GangSpec, ...]:
+def _specs(
+    described: GangObject, specs: tuple[GangSpec, ...], suspended: SuspendedWorkload, gvr: GVR
+) -> tuple[GangSpec, ...]:
     """Return what describes the gangs: all of one workload start together, or none does."""
-    known = {each.key for each in described.gang_specs}
-    first = described.gang_specs[0] if described.gang_specs else None
+    known = {each.key for each in specs}
+    first = specs[0] if specs else None
+    others = gang_of_others(suspended.workload)
     more = (
         _spec_of(each, suspended.workload, gvr, first, described.queue_request)
         for each in suspended.gangs
-        if each.key == _key(suspended.workload) and each.key not in known
+        if each.key not in known
+        and (each.key == others or each.key.source == gang_sources.JOB_SET.name)
     )
     called = tuple(each.key.called for each in suspended.gangs)
-    return tuple(_together(each, called) for each in (*described.gang_specs, *more))
+    return tuple(_together(each, called) for each in (*specs, *more))
 
 
 def _together(spec: GangSpec, called: tuple[GangName, ...]) -> GangSpec:
@@ -157,100 +203,3 @@ def _spec_of(
         min_member=len(gang.pods),
         queue_request=other.queue_request if other is not None else request,
     )
-
-
-def _key(workload: ManagedWorkload) -> GangKey:
-    """Return the gang of members that are in none once they are there."""
-    return GangKey(workload.kind, workload.namespace, workload.name)
-
-
-# The members.
-
-
-@dataclass(eq=False)
-class _OfTemplate:
-    """The members of one template: the first is read, of the others only what is their own."""
-
-    path: TemplatePath
-    prototype: Pod
-    gang: GangKey
-    others: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
-
-
-def _gangs(workload: ManagedWorkload, body: Body) -> tuple[VirtualGang, ...]:
-    """Return the members by gang. Raises InvalidField for a workload that is refused."""
-    paths = {id(spec): path for path, spec in _templates(body)}
-    of_templates: dict[object, _OfTemplate] = {}
-    for pod in members.pods_of(_started(body)):
-        metadata = pod["metadata"]
-        containers = pod["spec"].get("containers") or [None]
-        template: object = id(containers[0])
-        known = of_templates.get(template)
-        if known is not None and known.prototype.podset is not None:
-            # Topology requests are of each Job by itself, also of one template.
-            template = template, metadata["ownerReferences"][0]["name"]
-            known = of_templates.get(template)
-        if known is None:
-            read = pod_decode.pod(pod, table.MEMBERSHIP)
-            gang = read.gang
-            if gang.source == gang_sources.SINGLE.name:
-                gang = _key(workload)
-            path = paths.get(id(containers[0]), ())
-            prototype = replace(read, gang=gang, virtual=True)
-            known = of_templates[template] = _OfTemplate(path, prototype, gang)
-        known.others.append((metadata["name"], _rank(metadata)))
-    by_gang: dict[GangKey, list[_OfTemplate]] = {}
-    for each in of_templates.values():
-        by_gang.setdefault(each.gang, []).append(each)
-    return tuple(_gang(workload, key, some) for key, some in by_gang.items())
-
-
-def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> VirtualGang:
-    names = [name for each in some for name, _ in each.others]
-    prefix = workload.name if all(each.startswith(workload.name) for each in names) else ""
-    slots = [
-        ((not rank, rank, natural_key(name)), place, name, rank)
-        for place, each in enumerate(some)
-        for name, rank in each.others
-    ]
-    ordered = (Slot(place, name[len(prefix) :], rank) for _, place, name, rank in sorted(slots))
-    return VirtualGang(
-        key,
-        VirtualPods(
-            workload.uid, prefix, tuple(each.prototype for each in some), _shared(tuple(ordered))
-        ),
-        tuple(MemberTemplate(each.path, each.prototype.pod_class) for each in some),
-    )
-
-
-@functools.lru_cache(MOST_SIZES)
-def _shared(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
-    # The same object for equal ones: most workloads of one size have the same.
-    return slots
-
-
-def _rank(metadata: Body) -> tuple[int, ...]:
-    labels, present = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    return table.MEMBERSHIP.rank_of(Metadata(labels=labels, annotations=present))
-
-
-def _started(body: Body) -> Body:
-    """Return a workload as it is once it is started."""
-    spec = {**part(body, "spec"), "suspend": False}
-    if "runPolicy" in spec:
-        spec["runPolicy"] = {**part(spec, "runPolicy"), "suspend": False}
-    return {**body, "spec": spec}
-
-
-def _templates(value: object, path: TemplatePath = ()) -> Iterator[tuple[TemplatePath, object]]:
-    """Yield the paths of all pod templates in an object, each with the first of its containers."""
-    if isinstance(value, Mapping):
-        containers = part(value, "spec").get("containers")
-        if path and path[-1] == "template" and containers:
-            yield path, containers[0]
-        else:
-            for key, each in value.items():
-                yield from _templates(each, (*path, key))
-    elif isinstance(value, list):
-        for place, each in enumerate(value):
-            yield from _templates(each, (*path, place))

@@ -16,6 +16,7 @@ from gang_scheduler.decode.workloads import (
     kueue_pod_groups,
     leader_worker_sets,
     ray_clusters,
+    ray_jobs,
     spark,
     stateful_sets,
     train_jobs,
@@ -46,6 +47,7 @@ SOURCES: Final[tuple[GangSource, ...]] = (
     gang_sources.POD_GROUP,
     gang_sources.ANNOTATION,
     *(each.pods.source for each in KINDS),
+    ray_jobs.SOURCE,
     gang_sources.SINGLE,
 )
 """All ways in which gangs are named, in the order in which they count."""

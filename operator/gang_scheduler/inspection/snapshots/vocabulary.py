@@ -56,7 +56,7 @@ KEPT_FIELDS: Final = frozenset(
     {
         *("apiVersion", "kind", "resourceVersion", "type", "status", "reason", "phase", "state"),
         *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "startTime", "at"),
-        "doneAt",
+        *("doneAt", "jobDeploymentStatus"),
         *("until", "last", "lastScaleTime", "nextAllowed", "estimatedStart", "scheduleStartTime"),
         *("operator", "effect", "protocol", "hostIP", "restartPolicy", "action", "class", "mode"),
         *("preemptionPolicy", "accessModes", "volumeMode", "volumeBindingMode", "policy"),

@@ -139,6 +139,8 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
     kinds.JAX_JOBS: _TRAINING_JOB,
     kinds.MPI_JOBS[0]: _TRAINING_JOB,
     kinds.RAY_CLUSTERS[0]: _struct(ray.RayCluster),
+    kinds.RAY_JOBS[0]: _struct(ray.RayJob),
+    kinds.TRAIN_JOBS: _struct(kubeflow.TrainJob),
     kinds.SPARK_APPLICATIONS: _struct(spark_wire.SparkApplication),
     kinds.STATEFUL_SETS: _struct(apps.StatefulSet),
     kinds.JOBS: _struct(jobs.Job),

@@ -183,7 +183,8 @@ class Requests:
         self, group: GangGroup, queue: Queue, podsets: Iterable[PodSetKey]
     ) -> dict[PodSetKey, _Found]:
         kept = frozenset(pair for gang in group.gangs for pair in gang.flavors)
-        return {key: self._of_class(queue, key, kept, edited=group.suspended) for key in podsets}
+        edited = group.editable
+        return {key: self._of_class(queue, key, kept, edited=edited) for key in podsets}
 
     def _of_class(
         self, queue: Queue, key: PodSetKey, kept: frozenset[tuple[str, str]], *, edited: bool

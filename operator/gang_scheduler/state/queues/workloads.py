@@ -1,12 +1,15 @@
 """What Jobs and JobSets say of the queue of their pods, where these do not say it themselves."""
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL
+from gang_scheduler.decode.workloads import train_jobs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, QueueRequest
 
 
 class WorkloadQueues:
     """Requests by workload: a Job by its uid, a JobSet by namespace/name, as its pods name it.
+
+    A TrainJob is known by the JobSet that it makes.
 
     And the gangs that have some of their pods, which are known before their Jobs may be.
     """
@@ -47,4 +50,7 @@ def _workloads_of(pod: Pod) -> tuple[str, ...]:
     if not pod.job_uid:
         return ()
     job_set = pod.labels.get(JOB_SET_LABEL)
-    return (pod.job_uid, f"{pod.namespace}/{job_set}") if job_set else (pod.job_uid,)
+    if not job_set:
+        return (pod.job_uid,)
+    name = f"{pod.namespace}/{job_set}"
+    return pod.job_uid, name, train_jobs.of_job_set(name)

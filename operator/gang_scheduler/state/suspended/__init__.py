@@ -5,6 +5,7 @@
 | workloads  | which workloads wait, whose room is held, and what is to be written     |
 | holds      | the room of one that was let start, until its pods have it              |
 | resuming   | the room that an earlier process had begun to hold                      |
+| parts      | what a workload makes that has no pods itself: it has the pods          |
 | stand_ins  | one pod for each template: what it asks of quota and other pods         |
 | priorities | the priorities that pods of templates will have                         |
 | admission  | what an admission writes into a workload                                |

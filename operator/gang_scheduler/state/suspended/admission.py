@@ -50,7 +50,7 @@ def _edits(
         first.setdefault(templates.get(bind.pod.uid, 0), bind)
     for place, bind in sorted(first.items()):
         edit = _edit(suspended, place, bind, queues)
-        if edit is not None:
+        if edit is not None and edit.path:
             yield edit
 
 

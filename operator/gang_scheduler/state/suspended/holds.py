@@ -16,14 +16,20 @@ class Hold:
     """Where members are planned that are no pods yet. All times are in seconds.
 
     `gangs` are those of the workload. `binds` are the plans that no pod has taken over yet, by the
-    uid of the member. `until` is when the pods must be there; None as long as the API server has
-    not taken the start of the workload.
+    uid of the member; those in `late` are for pods that come only after others, at any time.
+    `until` is when the other pods must be there; None as long as the API server has not taken the
+    start of the workload.
     """
 
     def __init__(
-        self, workload: ManagedWorkload, gangs: Iterable[GangKey], binds: Iterable[Bind]
+        self,
+        workload: ManagedWorkload,
+        gangs: Iterable[GangKey],
+        binds: Iterable[Bind],
+        late: Iterable[str] = (),
     ) -> None:
         self.workload = workload
+        self._late = frozenset(late)
         self.gangs = tuple(gangs)
         self.binds = {bind.pod.uid: bind for bind in binds}
         self.until: int | None = None
@@ -37,11 +43,26 @@ class Hold:
         """
         if pod.uid in self._taken:
             return None
-        bind = min(self.binds.values(), key=lambda each: _differ(each, pod), default=None)
+        known = pod.gang in self.gangs
+        suited = (each for each in self.binds.values() if not known or each.pod.gang == pod.gang)
+        bind = min(suited, key=lambda each: _differ(each, pod), default=None)
         if bind is not None:
             del self.binds[bind.pod.uid]
             self._taken.add(pod.uid)
         return bind
+
+    @property
+    def released(self) -> tuple[GangKey, ...]:
+        """The gangs of which all pods are there, once none is missing that comes at once."""
+        if self.binds.keys() - self._late:
+            return ()
+        missing = {bind.pod.gang for bind in self.binds.values()}
+        return tuple(each for each in self.gangs if each not in missing)
+
+    @property
+    def deadline(self) -> int | None:
+        """When pods must be there, in seconds; None if that is not known, or none is missing."""
+        return self.until if self.binds.keys() - self._late else None
 
 
 def _differ(bind: Bind, pod: Pod) -> tuple[bool, bool, bool, bool, str]:

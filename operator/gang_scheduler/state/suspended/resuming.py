@@ -37,7 +37,7 @@ def of(
     there = sorted(came, key=lambda pod: (not pod.node, pod.created_at, pod.uid))
     if until <= now and any(pod.node for pod in there):
         return None
-    hold = Hold(managed.workload, managed.gangs, _binds(managed, gangs))
+    hold = Hold(managed.workload, managed.gangs, _binds(managed, gangs), _late(gangs))
     taken = [(pod, bind) for pod in there if (bind := hold.take_over(pod)) is not None]
     if until <= now:
         if not hold.binds:
@@ -54,3 +54,11 @@ def _binds(managed: Managed, gangs: Iterable[VirtualGang]) -> Iterator[Bind]:
     for pod, node in zip(members, managed.planned.nodes, strict=True):
         if node:
             yield Bind(pod, node, flavors=managed.planned.flavors)
+
+
+def _late(gangs: Iterable[VirtualGang]) -> Iterator[str]:
+    """Yield the uids of the members whose pods are created only after others."""
+    for gang in gangs:
+        for pod, slot in zip(gang.pods, gang.pods.slots, strict=True):
+            if gang.templates[slot.prototype].is_late:
+                yield pod.uid

@@ -32,6 +32,7 @@ from gang_scheduler.state.queues.declared_queues import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.suspended import admission, resuming
 from gang_scheduler.state.suspended.holds import Hold, Rests
+from gang_scheduler.state.suspended.parts import Parts, label_key
 from gang_scheduler.state.suspended.priorities import PriorityClasses
 from gang_scheduler.state.suspended.stand_ins import StandIns
 
@@ -93,6 +94,7 @@ class SuspendedWorkloads:
         self._managed: dict[str, Managed] = {}
         self._by_gang: dict[GangKey, str] = {}
         self._rests = Rests()
+        self._parts = Parts()
         self._judged: object = None
         self._has_resumed = False
 
@@ -100,9 +102,18 @@ class SuspendedWorkloads:
 
     def upsert(self, described: GangObject) -> None:
         """Take in what an object says of itself: that it waits, that it was started, or neither."""
+        for each in self._parts.upsert(described):
+            self._take_in(each)
+        part = described.part
+        if part is not None and part.maker in self.holds:
+            for pod in self._members_of(part.keys):
+                self.came(pod)
+
+    def _take_in(self, described: GangObject) -> None:
         uid = described.uid
         if described.suspended is not None:
-            self._managed.pop(uid, None)
+            self._end_former(uid, described.suspended.workload)
+            self._unmanage(uid)
             self._said[uid] = described.suspended
             self._show(uid)
             return
@@ -111,13 +122,12 @@ class SuspendedWorkloads:
         if described.managed is None:
             if hold is not None:
                 self._end_hold(hold)
-            self._managed.pop(uid, None)
+            self._unmanage(uid)
             self._rests.forget(uid)
         else:
-            managed = described.managed
             # What an earlier process planned is of use only until it is gone on with.
-            self._managed[uid] = managed._replace(planned=None) if self._has_resumed else managed
-            self._by_gang.update(dict.fromkeys(described.managed.gangs, uid))
+            managed = described.managed
+            self._manage(uid, managed._replace(planned=None) if self._has_resumed else managed)
             if hold is not None:
                 hold.workload = described.managed.workload
                 self._begin_to_wait(hold, described.managed.admitted_at)
@@ -125,14 +135,15 @@ class SuspendedWorkloads:
 
     def delete(self, uid: str) -> None:
         """Forget a workload that is gone."""
+        maker = self._parts.delete(uid)
+        if maker is not None:
+            self._take_in(maker)
         self._said.pop(uid, None)
         self._withdraw(uid)
         hold = self.holds.get(uid)
         if hold is not None:
             self._end_hold(hold)
-        managed = self._managed.pop(uid, None)
-        for key in managed.gangs if managed is not None else ():
-            self._by_gang.pop(key, None)
+        self._unmanage(uid)
         self._rests.forget(uid)
 
     def settle(self, now: int) -> None:
@@ -163,8 +174,7 @@ class SuspendedWorkloads:
 
     def came(self, pod: Pod) -> None:
         """Let a pod take over the plan of a member, if it is of a workload that was let start."""
-        uid = self._by_gang.get(pod.gang, "")
-        hold = self.holds.get(uid) or self.holds.get(pod.job_uid)
+        hold = self.holds.get(self._workload_uid(pod))
         if hold is None or pod.virtual or pod.node or pod.scheduler not in self._schedulers:
             return
         bind = hold.take_over(pod)
@@ -173,6 +183,8 @@ class SuspendedWorkloads:
         # First the pod: the room must never be free in between.
         self._note(self._pod_store.nominate(pod.uid, bind.node, bind.flavors))
         self._note(self._pod_store.delete(bind.pod.uid))
+        for key in hold.released:
+            self._gang_queue.await_pods(key, awaits=False)
         if not hold.binds:
             self._rests.forget(hold.workload.uid)
             self._end_hold(hold)
@@ -237,8 +249,8 @@ class SuspendedWorkloads:
 
     def overdue(self, now: int) -> tuple[Suspension, ...]:
         """Return the workloads whose pods have not come in time; their room is kept no longer."""
-        late = [each for each in self.holds.values() if each.until is not None]
-        late = [each for each in late if each.until is not None and each.until <= now]
+        times = [(each.deadline, each) for each in self.holds.values()]
+        late = [each for deadline, each in times if deadline is not None and deadline <= now]
         for hold in late:
             self._end_hold(hold)
         # One that runs with those that have come goes on.
@@ -249,22 +261,34 @@ class SuspendedWorkloads:
 
     def next_deadline(self) -> int | None:
         """Return when the pods of the next workload must be there, in seconds."""
-        return min((hold.until for hold in self.holds.values() if hold.until), default=None)
+        deadlines = (each.deadline for each in self.holds.values())
+        return min((each for each in deadlines if each), default=None)
 
     def workload_of(self, pod: Pod) -> ManagedWorkload | None:
         """Return the workload of a pod that was let start; None for a pod of any other."""
         if not self._managed:
             return None
-        found = self._managed.get(self._by_gang.get(pod.gang) or pod.job_uid)
+        found = self._managed.get(self._workload_uid(pod))
         return None if found is None else found.workload
 
     def pods_of(self, workload: ManagedWorkload) -> Iterator[Pod]:
         """Yield the pods of a workload that was let start, as far as they are there."""
         managed = self._managed.get(workload.uid)
         keys = {*(managed.gangs if managed else ()), *self._gang_queue.gangs_of_job(workload.uid)}
-        for key in sorted(keys & self._gang_queue.infos.keys()):
-            members = self._gang_queue.infos[key].observed.members.values()
+        yield from self._members_of(keys | self._parts.gangs_of(workload.uid))
+
+    def _members_of(self, keys: Iterable[GangKey]) -> Iterator[Pod]:
+        """Yield the members of gangs that are there."""
+        for key in sorted(set(keys) & self._gang_queue.infos.keys()):
+            members = [*self._gang_queue.infos[key].observed.members.values()]
             yield from (pod for pod in members if not pod.virtual)
+
+    def _workload_uid(self, pod: Pod) -> str:
+        """Return the uid of the workload that a pod is of, if any that is known here has it."""
+        found = self._by_gang.get(pod.gang) or self._parts.maker_of(pod.gang)
+        if not found and (key := label_key(pod)) is not None:
+            found = self._by_gang.get(key) or self._parts.maker_of(key)
+        return found or pod.job_uid
 
     def object_of(self, key: GangKey) -> ManagedWorkload | None:
         """Return the workload of a gang that waits suspended; None for any other gang."""
@@ -374,7 +398,8 @@ class SuspendedWorkloads:
     ) -> Admission:
         workload = waiting.said.workload
         binds = [bind for each in placed for bind in each.binds]
-        self.holds[workload.uid] = Hold(workload, waiting.gangs, binds)
+        late = _late(placed, templates)
+        self.holds[workload.uid] = Hold(workload, waiting.gangs, binds, late)
         for key in waiting.gangs:
             # Members without a place are surplus, which waits as pods.
             self._unplan(waiting, key)
@@ -411,6 +436,29 @@ class SuspendedWorkloads:
         if hold.until is None:
             hold.until = now + self.rules.pods_timeout_seconds
 
+    def _end_former(self, uid: str, workload: ManagedWorkload) -> None:
+        """Keep no room for a workload that was started, and is suspended again since."""
+        hold = self.holds.get(uid)
+        version = workload.resource_version
+        if hold is not None and hold.until and version != hold.workload.resource_version:
+            self._end_hold(hold)
+
+    def _manage(self, uid: str, managed: Managed) -> None:
+        """Note that a workload was let start. Its gangs stay known if what it made is gone."""
+        before = self._managed.get(uid)
+        gangs = dict.fromkeys((*(before.gangs if before is not None else ()), *managed.gangs))
+        self._managed[uid] = managed._replace(gangs=tuple(gangs))
+        self._by_gang.update(dict.fromkeys(gangs, uid))
+
+    def _unmanage(self, uid: str) -> None:
+        """Note that a workload is not ours to suspend, or not any more."""
+        managed = self._managed.pop(uid, None)
+        if managed is None or uid in self.holds:
+            return
+        for key in managed.gangs:
+            if self._by_gang.get(key) == uid:
+                del self._by_gang[key]
+
     def _end_hold(self, hold: Hold) -> None:
         """Keep no room any more for pods that have not come."""
         self.holds.pop(hold.workload.uid, None)
@@ -419,6 +467,15 @@ class SuspendedWorkloads:
         for key in hold.gangs:
             self._gang_queue.await_pods(key, awaits=False)
         self._note(Change.GANGS_TOUCHED)
+
+
+def _late(placed: Iterable[Placed], templates: Mapping[str, int]) -> Iterator[str]:
+    """Yield the uids of the members whose pods are created only after others."""
+    for each in placed:
+        known = each.gang.suspended.templates if each.gang.suspended is not None else ()
+        for bind in each.binds:
+            if known and known[templates.get(bind.pod.uid, 0)].is_late:
+                yield bind.pod.uid
 
 
 def _are_alike(

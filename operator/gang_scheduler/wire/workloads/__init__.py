@@ -5,7 +5,7 @@
 | jobs     | Jobs and JobSets          |
 | apps     | StatefulSets              |
 | kubeflow | training jobs of Kubeflow |
-| ray      | RayClusters               |
+| ray      | RayClusters, RayJobs      |
 | lws      | LeaderWorkerSets          |
 | spark    | SparkApplications         |
 """

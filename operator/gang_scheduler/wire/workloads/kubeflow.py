@@ -1,4 +1,4 @@
-"""What is read of the training jobs of Kubeflow."""
+"""What is read of the training jobs of Kubeflow, and of its TrainJobs."""
 
 from msgspec import field
 
@@ -81,3 +81,24 @@ class TrainingJob(Wire, frozen=True):
     api_version: str = ""
     spec: TrainingJobSpec = TrainingJobSpec()
     status: TrainingJobStatus = TrainingJobStatus()
+
+
+class TrainJobSpec(Wire, frozen=True):
+    """`spec` of a TrainJob."""
+
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class TrainJobStatus(Wire, frozen=True):
+    """`status` of a TrainJob."""
+
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class TrainJob(Wire, frozen=True):
+    """A TrainJob."""
+
+    metadata: Metadata
+    spec: TrainJobSpec = TrainJobSpec()
+    status: TrainJobStatus = TrainJobStatus()

@@ -1,4 +1,4 @@
-"""What is read of RayClusters."""
+"""What is read of RayClusters and RayJobs."""
 
 from msgspec import field
 
@@ -54,3 +54,27 @@ class RayCluster(Wire, frozen=True):
     metadata: Metadata
     spec: RayClusterSpec = RayClusterSpec()
     api_version: str = ""
+
+
+class RayJobSpec(Wire, frozen=True):
+    """`spec` of a RayJob."""
+
+    cluster_selector: dict[str, str] = field(default_factory=dict)
+    ray_cluster_spec: RayClusterSpec | None = None
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class RayJobStatus(Wire, frozen=True):
+    """`status` of a RayJob."""
+
+    job_deployment_status: str = ""
+    ray_cluster_name: str = ""
+
+
+class RayJob(Wire, frozen=True):
+    """A RayJob."""
+
+    metadata: Metadata
+    spec: RayJobSpec = RayJobSpec()
+    status: RayJobStatus = RayJobStatus()

@@ -52,6 +52,7 @@ def test_which_gangs_must_be_described_by_which_kind_of_object() -> None:
         "SparkApplication": "",
         "StatefulSet": "StatefulSet",
         "Job": "Job",
+        "RayJob": "RayJob",
         "Pod": "",
     } == {name: rule.object_kind for name, rule in table.BY_NAME.items()}
 

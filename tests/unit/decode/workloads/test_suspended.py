@@ -71,6 +71,7 @@ RAY = workload(
         {"groupName": "gpu", "replicas": 2, "minReplicas": 2, "template": template()}
     ],
 )
+RAY_JOB = workload("RayJob", "ray.io/v1", suspend=True, rayClusterSpec=RAY["spec"])
 ALL = (job(pods=3), JOB_SET, PYTORCH, MPI, RAY)
 
 
@@ -153,3 +154,112 @@ def test_what_an_admission_added_is_no_part_of_the_template_that_waits() -> None
 
     assert found.workload.edited
     assert (("zone", "a"),) == found.gangs[0].pods.prototypes[0].pod_class.node_selector
+
+
+def test_a_ray_job_has_the_members_of_its_cluster_in_a_gang_of_its_own_name() -> None:
+    described, found = read(RAY_JOB), suspended(RAY_JOB)
+
+    (spec,), (gang,) = described.gang_specs, found.gangs
+    of_cluster = read(RAY).gang_specs[0]
+    assert (("RayJob", "default", "a"), "uid-a") == (gang.key, spec.uid)
+    assert (gang.key, of_cluster.min_member, of_cluster.roles) == (
+        *(spec.key, spec.min_member),
+        spec.roles,
+    )
+    assert ["a-00000-head-00000", "a-00000-gpu-worker-00000", "a-00000-gpu-worker-00001"] == [
+        pod.name for pod in gang.pods
+    ]
+    assert ("spec", "rayClusterSpec", "headGroupSpec", "template") == gang.templates[0].path
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"spec": {**RAY_JOB["spec"], "suspend": False}},
+        {"spec": {"suspend": True, "clusterSelector": {"ray.io/cluster": "other"}}},
+        {"status": {"jobDeploymentStatus": "Complete"}},
+    ],
+    ids=["started", "on another cluster", "ended"],
+)
+def test_other_ray_jobs_wait_for_nothing(changes: Body) -> None:
+    assert read({**RAY_JOB, **changes}).suspended is None
+
+
+def owned(body: Body, kind: str, api_version: str) -> Body:
+    owner = {"apiVersion": api_version, "kind": kind, "name": "a", "uid": "o", "controller": True}
+    return {**body, "metadata": {**body["metadata"], "ownerReferences": [owner]}}
+
+
+TRAINER = ("TrainJob", "trainer.kubeflow.org/v1alpha1")
+ASKS_NOTHING = workload(
+    "JobSet",
+    "jobset.x-k8s.io/v1alpha2",
+    suspend=True,
+    replicatedJobs=[
+        replicated("data", 1, 1, gang=False),
+        {**replicated("node", 1, 3, gang=False), "dependsOn": [{"name": "data"}]},
+    ],
+)
+
+
+def test_the_job_set_of_a_train_job_says_its_members_and_is_not_ours_to_start() -> None:
+    described = read(owned(ASKS_NOTHING, *TRAINER))
+
+    assert described.suspended is None
+    assert described.part is not None
+    assert "o" == described.part.maker
+    found = {each.key.name: len(each.pods) for each in described.part.gangs}
+    assert {"a/data": 1, "a/node": 3} == found
+    assert [()] * 2 == [each.templates[0].path for each in described.part.gangs]
+    assert described.by_default is not None
+    groups = {each.options.groups for each in described.by_default}
+    assert {2} == {len(each) for each in groups}
+
+
+def test_gangs_are_described_where_train_jobs_are_none_by_default() -> None:
+    described = read(owned(ASKS_NOTHING, *TRAINER))
+
+    assert described.part is not None
+    assert {each.key for each in described.gang_specs} == {
+        each.key for each in described.part.gangs
+    }
+
+
+def test_what_comes_only_after_others_is_late() -> None:
+    def late(body: Body) -> list[bool]:
+        described = read(owned(body, *TRAINER))
+        assert described.part is not None
+        return [each.templates[0].is_late for each in described.part.gangs]
+
+    in_order = {**ASKS_NOTHING["spec"], "startupPolicy": {"startupPolicyOrder": "InOrder"}}
+    assert [False, True] == late(ASKS_NOTHING)
+    assert [False, True] == late({**ASKS_NOTHING, "spec": in_order})
+    assert [False, False] == late(JOB_SET)
+    waits = {**MPI["spec"], "launcherCreationPolicy": "WaitForWorkersReady"}
+    (gang,) = suspended({**MPI, "spec": waits}).gangs
+    assert {"launcher": True, "worker": False} == {
+        pod.role: each.is_late
+        for pod, each in zip(gang.pods.prototypes, gang.templates, strict=True)
+    }
+
+
+def test_of_a_job_set_that_runs_only_its_gangs_are_known() -> None:
+    running = started(owned(ASKS_NOTHING, *TRAINER))
+
+    part = read(running).part
+
+    assert part is not None
+    assert ((), {"a", "a/data", "a/node"}) == (part.gangs, {each.name for each in part.keys})
+
+
+def test_a_train_job_waits_without_saying_what_for() -> None:
+    waiting = workload("TrainJob", TRAINER[1], suspend=True, runtimeRef={"name": "torch"})
+
+    found = suspended(waiting)
+
+    assert ("TrainJob default/a", ()) == (str(found.workload), found.gangs)
+    assert ["q"] == [each.name for each in found.names]
+    ended = {"conditions": [{"type": "Failed", "status": "True"}]}
+    assert read({**waiting, "status": ended}).suspended is None
+    elsewhere = {**waiting["spec"], "managedBy": "kueue.x-k8s.io/multikueue"}
+    assert read({**waiting, "spec": elsewhere}).suspended is None

@@ -25,6 +25,7 @@ CONTROLLERS: Final = frozenset(
         "jobset.sigs.k8s.io/jobset-controller",
         "kubeflow.org/training-operator",
         "kubeflow.org/mpi-operator",
+        "trainer.kubeflow.org/trainjob-controller",
         "ray.io/kuberay-operator",
         "workload.codeflare.dev/appwrapper",
     }

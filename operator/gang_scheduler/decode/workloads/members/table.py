@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.api.kinds import GVR, JOB_SETS, JOBS
+from gang_scheduler.api.kinds import GVR, JOB_SETS, JOBS, RAY_JOBS, TRAIN_JOBS
 from gang_scheduler.api.parsing import without_nulls
 from gang_scheduler.decode.names import group_of
 from gang_scheduler.decode.workloads.members import (
@@ -64,7 +64,7 @@ ROWS: Final = (
     Row("Job", (JOBS,), jobs.job),
     _of("CronJob", "cronjobs.batch", "v1", make=jobs.cron_job),
     Row("JobSet", (JOB_SETS,), job_sets.job_set),
-    _of("TrainJob", "trainjobs.trainer.kubeflow.org", "v1alpha1", make=job_sets.train_job),
+    Row("TrainJob", (TRAIN_JOBS,), job_sets.train_job),
     _of("StatefulSet", "statefulsets.apps", "v1", make=apps.stateful_set),
     _of("ReplicaSet", "replicasets.apps", "v1", make=apps.replica_set),
     _of("Deployment", "deployments.apps", "v1", make=apps.deployment),
@@ -75,9 +75,8 @@ ROWS: Final = (
     _of("JAXJob", "jaxjobs.kubeflow.org", "v1", make=kubeflow.job),
     _of("MPIJob", "mpijobs.kubeflow.org", "v2beta1", "v1", make=mpi.mpi_job),
     _of("RayCluster", "rayclusters.ray.io", "v1", "v1alpha1", make=ray.ray_cluster),
-    _of(
-        *("RayJob", "rayjobs.ray.io", "v1", "v1alpha1"),
-        make=ray.ray_job,
+    Row(
+        *("RayJob", RAY_JOBS, ray.ray_job),
         phase=_until("jobDeploymentStatus", "Complete", "Failed"),
     ),
     _of("RayService", "rayservices.ray.io", "v1", "v1alpha1", make=ray.ray_service),
@@ -115,6 +114,12 @@ def pods_of(body: Body) -> Iterator[Body]:
     row = _BY_KEY.get((body["kind"], group_of(body["apiVersion"])))
     for each in row.make(Source(body)) if row is not None else ():
         yield from [each] if each["kind"] == "Pod" else pods_of(each)
+
+
+def has_ended(body: Body) -> bool:
+    """Return whether the status of a workload says in a word that nothing more comes of it."""
+    row = _BY_KEY.get((body["kind"], group_of(body["apiVersion"])))
+    return row is not None and row.phase.has_ended(body)
 
 
 def made_of(source: Source) -> list[Body]:

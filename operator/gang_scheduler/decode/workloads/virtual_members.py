@@ -1,0 +1,156 @@
+"""The members that a suspended workload would have: the pods of its controller.
+
+They come of the same code that `simulate` expands workloads with. One pod of each template is read
+in full: of the others only the name and the rank are their own.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode.gangs.suspended_workloads import VirtualGang
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.decode.workloads import job_sets, kubeflow, ray_jobs, table
+from gang_scheduler.decode.workloads.members import table as members
+from gang_scheduler.decode.workloads.members.present import part
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.names import natural_key
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate, TemplatePath
+from gang_scheduler.model.virtual_pods import Slot, VirtualPods
+from gang_scheduler.wire.metadata import Metadata
+
+Body = Mapping[str, Any]
+
+MOST_SIZES: Final = 4096
+"""How many different lists of members are shared by the workloads that have them."""
+
+
+def gang_of_others(workload: ManagedWorkload) -> GangKey:
+    """Return the gang of members that are in none once they are there."""
+    return GangKey(workload.kind, workload.namespace, workload.name)
+
+
+def uneditable(gang: VirtualGang) -> VirtualGang:
+    """Return a gang of which the templates are not in the workload that is started."""
+    return gang._replace(templates=tuple(each._replace(path=()) for each in gang.templates))
+
+
+@dataclass(eq=False)
+class _OfTemplate:
+    """The members of one template: the first is read, of the others only what is their own."""
+
+    path: TemplatePath
+    prototype: Pod
+    gang: GangKey
+    is_late: bool
+    others: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+
+
+def gangs_of(
+    workload: ManagedWorkload, body: Body, *, by_default: bool = False
+) -> tuple[VirtualGang, ...]:
+    """Return the members by gang. Raises InvalidField for a workload that is refused.
+
+    `by_default`: pods of JobSets are gangs without asking for it.
+    """
+    is_late = _lateness(body)
+    paths = {id(spec): path for path, spec in _templates(body)}
+    of_templates: dict[object, _OfTemplate] = {}
+    for pod in members.pods_of(_started(body)):
+        metadata = pod["metadata"]
+        containers = pod["spec"].get("containers") or [None]
+        template: object = id(containers[0])
+        known = of_templates.get(template)
+        if known is not None and known.prototype.podset is not None:
+            # Topology requests are of each Job by itself, also of one template.
+            template = template, metadata["ownerReferences"][0]["name"]
+            known = of_templates.get(template)
+        if known is None:
+            read = pod_decode.pod(pod, table.MEMBERSHIP)
+            gang = _gang_of(workload, read, by_default=by_default)
+            path = paths.get(id(containers[0]), ())
+            prototype = replace(read, gang=gang, virtual=True)
+            known = _OfTemplate(path, prototype, gang, is_late(metadata["labels"]))
+            of_templates[template] = known
+        known.others.append((metadata["name"], _rank(metadata)))
+    by_gang: dict[GangKey, list[_OfTemplate]] = {}
+    for each in of_templates.values():
+        by_gang.setdefault(each.gang, []).append(each)
+    return tuple(_gang(workload, key, some) for key, some in by_gang.items())
+
+
+def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKey:
+    """Return the gang that a member waits in."""
+    if workload.kind == ray_jobs.SOURCE.name:
+        return gang_of_others(workload)
+    if pod.gang.source != gang_sources.SINGLE.name:
+        return pod.gang
+    if by_default and annotations.JOB_GANG_LABEL not in pod.labels:
+        name = job_sets.name_of(Metadata(labels={**pod.labels}))
+        return GangKey(gang_sources.JOB_SET.name, workload.namespace, name)
+    return gang_of_others(workload)
+
+
+def _lateness(body: Body) -> Callable[[Mapping[str, str]], bool]:
+    """Return what says of the labels of a pod whether it is created only after others."""
+    late = job_sets.late_parts(body) if body["kind"] == gang_sources.JOB_SET.name else ()
+    if late:
+        return lambda labels: labels.get(annotations.REPLICATED_JOB_LABEL) in late
+    if part(body, "spec").get("launcherCreationPolicy") == kubeflow.LATE:
+        return lambda labels: labels.get(kubeflow.JOB_ROLE) == kubeflow.LAUNCHER
+    return lambda _: False
+
+
+def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> VirtualGang:
+    names = [name for each in some for name, _ in each.others]
+    prefix = workload.name if all(each.startswith(workload.name) for each in names) else ""
+    slots = [
+        ((not rank, rank, natural_key(name)), place, name, rank)
+        for place, each in enumerate(some)
+        for name, rank in each.others
+    ]
+    ordered = (Slot(place, name[len(prefix) :], rank) for _, place, name, rank in sorted(slots))
+    return VirtualGang(
+        key,
+        VirtualPods(
+            workload.uid, prefix, tuple(each.prototype for each in some), _shared(tuple(ordered))
+        ),
+        tuple(MemberTemplate(each.path, each.prototype.pod_class, each.is_late) for each in some),
+    )
+
+
+@functools.lru_cache(MOST_SIZES)
+def _shared(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
+    # The same object for equal ones: most workloads of one size have the same.
+    return slots
+
+
+def _rank(metadata: Body) -> tuple[int, ...]:
+    labels, present = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    return table.MEMBERSHIP.rank_of(Metadata(labels=labels, annotations=present))
+
+
+def _started(body: Body) -> Body:
+    """Return a workload as it is once it is started."""
+    spec = {**part(body, "spec"), "suspend": False}
+    if "runPolicy" in spec:
+        spec["runPolicy"] = {**part(spec, "runPolicy"), "suspend": False}
+    return {**body, "spec": spec}
+
+
+def _templates(value: object, path: TemplatePath = ()) -> Iterator[tuple[TemplatePath, object]]:
+    """Yield the paths of all pod templates in an object, each with the first of its containers."""
+    if isinstance(value, Mapping):
+        containers = part(value, "spec").get("containers")
+        if path and path[-1] == "template" and containers:
+            yield path, containers[0]
+        else:
+            for key, each in value.items():
+                yield from _templates(each, (*path, key))
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from _templates(each, (*path, place))

@@ -1,0 +1,93 @@
+"""What suspended workloads make that have no pods themselves, and whose pods are of which of them.
+
+A TrainJob has a JobSet also while it waits, and only that says what its members are. The RayCluster
+of a RayJob is made when that is started, and its name is not known before.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from gang_scheduler.api.annotations import JOB_SET_LABEL
+from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.gangs.suspended_workloads import MadePart
+from gang_scheduler.decode.workloads import ray_clusters
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+
+LABELS: Final = {
+    JOB_SET_LABEL: gang_sources.JOB_SET.name,
+    ray_clusters.CLUSTER: ray_clusters.SOURCE.name,
+}
+"""Where pods that are no gang name what they are of, and of which kind that is."""
+
+
+class Parts:
+    """The parts by their uid, and the workloads that made them by theirs, whichever came first."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, MadePart] = {}
+        self._of_maker: dict[str, set[str]] = {}
+        self._by_gang: dict[GangKey, str] = {}
+        self._makers: dict[str, GangObject] = {}
+
+    def upsert(self, described: GangObject) -> Iterator[GangObject]:
+        """Take in what an object says; yield all objects that say something else with it."""
+        self._forget_part(described.uid)
+        part = described.part
+        if part is not None:
+            self._parts[described.uid] = part
+            self._of_maker.setdefault(part.maker, set()).add(described.uid)
+            self._by_gang.update(dict.fromkeys(part.keys, part.maker))
+        self._makers.pop(described.uid, None)
+        if described.suspended is not None or described.managed is not None:
+            self._makers[described.uid] = described
+        yield self._completed(described)
+        maker = self._makers.get(part.maker) if part is not None else None
+        if maker is not None:
+            yield self._completed(maker)
+
+    def delete(self, uid: str) -> GangObject | None:
+        """Forget an object; return its maker, if that says something else without it."""
+        self._makers.pop(uid, None)
+        part = self._forget_part(uid)
+        maker = self._makers.get(part.maker) if part is not None else None
+        return None if maker is None else self._completed(maker)
+
+    def maker_of(self, key: GangKey) -> str:
+        """Return the uid of the workload that made that of which a gang is; "" if none did."""
+        return self._by_gang.get(key, "")
+
+    def gangs_of(self, maker: str) -> set[GangKey]:
+        """Return the gangs of all that a workload has made."""
+        return {key for uid in self._of_maker.get(maker, ()) for key in self._parts[uid].keys}
+
+    def _forget_part(self, uid: str) -> MadePart | None:
+        part = self._parts.pop(uid, None)
+        if part is not None:
+            self._of_maker[part.maker].discard(uid)
+            if not self._of_maker[part.maker]:
+                del self._of_maker[part.maker]
+            for key in part.keys:
+                self._by_gang.pop(key, None)
+        return part
+
+    def _completed(self, described: GangObject) -> GangObject:
+        """Return what a workload says, with what its parts say of its members."""
+        parts = [self._parts[uid] for uid in sorted(self._of_maker.get(described.uid, ()))]
+        said, managed = described.suspended, described.managed
+        if said is not None and not said.gangs:
+            gangs = tuple(gang for part in parts for gang in part.gangs)
+            names = (*said.names, *(name for part in parts for name in part.names))
+            said = replace(said, gangs=gangs, names=tuple(dict.fromkeys(names)))
+        if managed is not None:
+            keys = (*managed.gangs, *(key for part in parts for key in part.keys))
+            managed = managed._replace(gangs=tuple(dict.fromkeys(keys)))
+        return replace(described, suspended=said, managed=managed)
+
+
+def label_key(pod: Pod) -> GangKey | None:
+    """Return what a pod is of that is in no gang of it, as the gang that it would be by itself."""
+    found = ((kind, pod.labels.get(label)) for label, kind in LABELS.items())
+    return next((GangKey(kind, pod.namespace, name) for kind, name in found if name), None)

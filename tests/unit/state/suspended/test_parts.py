@@ -1,0 +1,256 @@
+"""Suspended workloads that leave it to another one to have pods: TrainJobs and RayJobs."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api.annotations import ADMITTED_AT
+from gang_scheduler.decode.workloads.members import table as members
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.suspended import SuspendedFor
+from support.api_objects import node_body
+from support.suspended_jobs import NOW, OF_QUEUE, START, Body, Cluster, our_queue, template
+
+TIMEOUT = 120
+
+
+def body(kind: str, api_version: str, name: str, owner: Body | None = None, **spec: Any) -> Body:
+    """Return an object; what is owned names no queue itself."""
+    metadata: Body = {
+        "name": name,
+        "namespace": "default",
+        "uid": f"uid-{kind}-{name}",
+        "resourceVersion": "1",
+        "creationTimestamp": START,
+        "labels": {} if owner else {OF_QUEUE: "q"},
+    }
+    if owner is not None:
+        reference = {
+            "apiVersion": owner["apiVersion"],
+            "kind": owner["kind"],
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"],
+            "controller": True,
+        }
+        metadata["ownerReferences"] = [reference]
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def changed(of: Body, *, suspend: bool, version: int = 1, admitted_at: str = "") -> Body:
+    metadata = {
+        **of["metadata"],
+        "resourceVersion": str(version),
+        "annotations": {ADMITTED_AT: admitted_at} if admitted_at else {},
+    }
+    return {**of, "metadata": metadata, "spec": {**of["spec"], "suspend": suspend}}
+
+
+def replicated(name: str, pods: int, **more: Any) -> Body:
+    spec = {"parallelism": pods, "completions": pods, "template": template(gang=False)}
+    return {"name": name, "replicas": 1, "template": {"spec": spec}, **more}
+
+
+TRAIN_JOB = body("TrainJob", "trainer.kubeflow.org/v1alpha1", "a", suspend=True)
+JOB_SET = body(
+    *("JobSet", "jobset.x-k8s.io/v1alpha2", "a", TRAIN_JOB),
+    suspend=True,
+    replicatedJobs=[
+        replicated("data", 1),
+        replicated("node", 3, dependsOn=[{"name": "data", "status": "Complete"}]),
+    ],
+)
+RAY_SPEC = {
+    "headGroupSpec": {"template": template()},
+    "workerGroupSpecs": [
+        {"groupName": "gpu", "replicas": 2, "minReplicas": 2, "template": template()}
+    ],
+}
+RAY_JOB = body("RayJob", "ray.io/v1", "a", suspend=True, rayClusterSpec=RAY_SPEC)
+RAY_CLUSTER = body("RayCluster", "ray.io/v1", "a-x7k2p", RAY_JOB, **RAY_SPEC)
+
+
+def pods_of(of: Body) -> list[Body]:
+    made = members.pods_of({**of, "spec": {**of["spec"], "suspend": False}})
+    return [{**each, "status": {"phase": "Pending"}} for each in made]
+
+
+def part_of(name: str) -> list[Body]:
+    key = "jobset.sigs.k8s.io/replicatedjob-name"
+    return [each for each in pods_of(JOB_SET) if each["metadata"]["labels"][key] == name]
+
+
+def let_start(cluster: Cluster, of: Body) -> Body:
+    """Let the API server take the start of a workload, and return it."""
+    (admission,) = cluster.writes.admissions
+    assert of["kind"] == admission.workload.kind
+    cluster.cache.suspended.admitted(admission.workload.uid, NOW)
+    started = changed(of, suspend=False, version=2, admitted_at=START)
+    cluster.see(started)
+    return started
+
+
+def with_memory(nodes: Mapping[str, int]) -> Cluster:
+    """Return a cluster in which the init containers of Ray's workers have room."""
+    cluster = Cluster(nodes)
+    for name, cpu in nodes.items():
+        cluster.see(node_body(name, allocatable={"cpu": str(cpu), "memory": "4Gi", "pods": "100"}))
+    return cluster
+
+
+def bound(cluster: Cluster) -> list[str]:
+    binds: list[Bind] = [bind for placed in cluster.writes.bound for bind in placed.binds]
+    return sorted(bind.pod.name for bind in binds)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations([TRAIN_JOB, JOB_SET])])
+def test_a_train_job_is_let_start_by_what_its_job_set_says(order: tuple[Body, ...]) -> None:
+    cluster = Cluster({"n1": 4})
+    cluster.see(our_queue())
+    cluster.see(order[0])
+    cluster.cycle()
+    assert [] == cluster.admitted
+
+    cluster.see(order[1])
+    cluster.cycle()
+
+    (admission,) = cluster.writes.admissions
+    assert "TrainJob default/a" == str(admission.workload)
+    assert ("q", ()) == (admission.queue, admission.edits)
+    assert 4 == cluster.charged
+
+
+def test_the_job_set_of_a_train_job_that_is_not_managed_waits_for_its_maker() -> None:
+    cluster = Cluster({"n1": 4}, manage_jobs=("JobSet",))
+    cluster.see(
+        our_queue(), {**JOB_SET, "metadata": {**JOB_SET["metadata"], "labels": {OF_QUEUE: "q"}}}
+    )
+
+    cluster.cycle()
+
+    assert ([], {}) == (cluster.admitted, cluster.waiting)
+
+
+def test_room_is_kept_for_the_nodes_of_a_train_job_while_its_data_is_fetched() -> None:
+    cluster = Cluster({"n1": 4})
+    cluster.see(our_queue(), TRAIN_JOB, JOB_SET)
+    cluster.cycle()
+    let_start(cluster, TRAIN_JOB)
+    cluster.see(changed(JOB_SET, suspend=False, version=2), *part_of("data"))
+    cluster.cycle(NOW + 1)
+    assert ["a-data-0-0"] == [name[:10] for name in bound(cluster)]
+    assert cluster.cache.suspended.next_deadline() is None
+
+    assert () == cluster.cache.suspended.overdue(NOW + 10 * TIMEOUT)
+    assert 4 == cluster.charged
+    cluster.see(*part_of("node"))
+    cluster.cycle(NOW + 11 * TIMEOUT)
+
+    assert ["a-data-0-0", *(f"a-node-0-{i}" for i in range(3))] == [
+        name[:10] for name in bound(cluster)
+    ]
+    assert {} == cluster.cache.suspended.holds
+    assert 4 == cluster.charged
+
+
+def test_a_train_job_whose_first_pods_do_not_come_is_suspended_again() -> None:
+    cluster = Cluster({"n1": 4})
+    cluster.see(our_queue(), TRAIN_JOB, JOB_SET)
+    cluster.cycle()
+    let_start(cluster, TRAIN_JOB)
+    cluster.see(changed(JOB_SET, suspend=False, version=2))
+
+    (late,) = cluster.cache.suspended.overdue(NOW + TIMEOUT)
+
+    assert ("TrainJob default/a", SuspendedFor.PODS_MISSING) == (str(late.workload), late.why)
+    assert 0 == cluster.charged
+
+
+def test_one_that_is_suspended_while_nodes_are_awaited_waits_again() -> None:
+    cluster = Cluster({"n1": 4})
+    cluster.see(our_queue(), TRAIN_JOB, JOB_SET)
+    cluster.cycle()
+    let_start(cluster, TRAIN_JOB)
+    (data,) = part_of("data")
+    cluster.see(changed(JOB_SET, suspend=False, version=2), data)
+    cluster.cycle(NOW + 1)
+    of_data = cluster.cache.pod(data["metadata"]["uid"])
+    assert of_data is not None
+    workload = cluster.cache.suspended.workload_of(of_data)
+    assert "TrainJob default/a" == str(workload)
+    assert workload is not None
+    assert [of_data] == [*cluster.cache.suspended.pods_of(workload)]
+
+    cluster.see(changed(TRAIN_JOB, suspend=True, version=3))
+    assert {} == cluster.cache.suspended.holds
+    cluster.gone(data)
+    cluster.see(changed(JOB_SET, suspend=True, version=3))
+    cluster.cycle(NOW + 2)
+
+    assert ["a", "a"] == cluster.admitted
+
+
+def test_the_queue_of_a_train_job_is_that_of_its_pods() -> None:
+    cluster = Cluster({"n1": 4})
+    running = changed(JOB_SET, suspend=False)
+
+    cluster.see(our_queue(cpu=1), changed(TRAIN_JOB, suspend=False), running, *part_of("node"))
+    cluster.cycle()
+
+    assert {"a/node": "QuotaExceeded"} == cluster.waiting
+
+
+@pytest.mark.parametrize("first", ["cluster", "pods"])
+def test_the_pods_of_a_ray_job_take_the_nodes_that_were_planned(first: str) -> None:
+    cluster = with_memory({"n1": 2, "n2": 2})
+    cluster.see(our_queue(), RAY_JOB)
+    cluster.cycle()
+    planned = sorted(cluster.nominated().values())
+    let_start(cluster, RAY_JOB)
+    pods = pods_of(RAY_CLUSTER)
+
+    cluster.see(*([RAY_CLUSTER, *pods] if first == "cluster" else [*pods, RAY_CLUSTER]))
+
+    assert {} == cluster.cache.suspended.holds
+    nominated = cluster.nominated()
+    assert {each["metadata"]["name"] for each in pods} == nominated.keys()
+    assert planned == sorted(nominated.values())
+    assert 3 == cluster.charged
+    cluster.cycle(NOW + 1)
+    assert sorted(nominated) == bound(cluster)
+
+
+def test_the_pods_of_a_ray_job_are_suspended_with_it() -> None:
+    cluster = with_memory({"n1": 4})
+    cluster.see(our_queue(), RAY_JOB)
+    cluster.cycle()
+    let_start(cluster, RAY_JOB)
+    pods = pods_of(RAY_CLUSTER)
+    cluster.see(RAY_CLUSTER, *pods)
+
+    found = [cluster.cache.pod(each["metadata"]["uid"]) for each in pods]
+
+    workloads = {cluster.cache.suspended.workload_of(pod) for pod in found if pod is not None}
+    (workload,) = workloads
+    assert "RayJob default/a" == str(workload)
+    assert workload is not None
+    assert found == [*cluster.cache.suspended.pods_of(workload)]
+    cluster.gone(RAY_CLUSTER, *pods)
+    cluster.see(changed(RAY_JOB, suspend=True, version=3))
+    cluster.cycle(NOW + 2)
+    assert ["a", "a"] == cluster.admitted
+
+
+def test_what_is_gone_is_forgotten() -> None:
+    cluster = with_memory({"n1": 4})
+    cluster.see(our_queue(), RAY_JOB, TRAIN_JOB, JOB_SET)
+    cluster.gone(JOB_SET, RAY_JOB)
+
+    cluster.cycle()
+    assert [] == cluster.admitted
+
+    cluster.see(JOB_SET)
+    cluster.gone(TRAIN_JOB)
+    cluster.cycle()
+    assert [] == cluster.admitted
