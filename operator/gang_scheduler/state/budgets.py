@@ -34,8 +34,10 @@ class Budgets:
 
     def of(self, pod: Pod) -> tuple[str, ...]:
         """Return the keys of the budgets that cover a pod."""
-        near = self._by_namespace.get(pod.namespace, {}).values()
-        return tuple(sorted(each.key for each in near if each.covers(pod)))
+        near = self._by_namespace.get(pod.namespace)
+        if not near:
+            return ()
+        return tuple(sorted(each.key for each in near.values() if each.covers(pod)))
 
     def allowed(self, pods: Callable[[], Iterable[Pod]]) -> Mapping[str, int]:
         """Return how many pods of each budget may be evicted; `pods` is called only to count."""

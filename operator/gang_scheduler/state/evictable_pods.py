@@ -5,6 +5,7 @@ evaluated once per pod change. `bound_pods` is linear in pods on nodes, because 
 depend on the clock.
 """
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +29,8 @@ SYSTEM_PRIORITY: Final = 2_000_000_000
 """The least priority of system-cluster-critical and system-node-critical."""
 
 NONE_RANKED: Mapping[GangKey, int] = {}
+
+_key_of_namespace: Final = functools.lru_cache(maxsize=4096)(natural_key)
 
 T = TypeVar("T")
 _Order = tuple[NaturalKey, NaturalKey, str]
@@ -263,10 +266,11 @@ class EvictablePods:
             return
         pod, gang = self._pods[uid]
         if uid not in self._order:
-            self._order[uid] = (natural_key(pod.namespace), natural_key(pod.name), uid)
+            self._order[uid] = (_key_of_namespace(pod.namespace), natural_key(pod.name), uid)
             self._in_order = False
-        bound_pod = replace(
-            terminating.bound_pod(pod, gang),
+        bound_pod = BoundPod(
+            pod,
+            gang or terminating.alone(pod),
             evictable=self._evictable(pod, gang),
             budgets=self.budgets.of(pod),
             unprotected=pod.job_uid in self.unprotected_jobs,

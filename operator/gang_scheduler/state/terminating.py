@@ -96,8 +96,12 @@ class Leaving:
 
 def bound_pod(pod: Pod, gang: GangKey | None) -> BoundPod:
     """Return a bound pod that is not evictable; without a gang the pod is a gang of one."""
-    alone = GangKey(gang_sources.SINGLE.name, pod.namespace, pod.name)
-    return BoundPod(pod, gang or alone, evictable=False)
+    return BoundPod(pod, gang or alone(pod), evictable=False)
+
+
+def alone(pod: Pod) -> GangKey:
+    """Return the gang of one that a pod of another scheduler is."""
+    return GangKey(gang_sources.SINGLE.name, pod.namespace, pod.name)
 
 
 def _order(each: tuple[Pod, GangKey | None]) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """What is known of one gang."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import keys
@@ -89,6 +89,13 @@ class GangInfo:
         """Note that other gangs than before may be of one group with this one."""
         self.version.changed()
 
+    def has_pending(self, schedulers: frozenset[str]) -> bool:
+        """Return whether a member waits for one of these schedulers."""
+        living = self.observed.living
+        if isinstance(living, VirtualPods):
+            return bool(living)
+        return any(map(_waits_for(schedulers), living))
+
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
         """Return the gang as the scheduler sees it; without pending members, none of ours waits.
 
@@ -98,7 +105,7 @@ class GangInfo:
         living = observed.living
         pending: Sequence[Pod] = living
         if not isinstance(living, VirtualPods):
-            pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
+            pending = [*filter(_waits_for(schedulers), living)]
         spec = observed.spec or NO_SPEC
         oldest = min(one_of_each(living), key=lambda pod: (pod.created_at, pod.uid), default=None)
         has_bound_members = gathers or any(pod.podset for pod in one_of_each(living))
@@ -174,6 +181,10 @@ class GangInfo:
         if gang_spec.problem is None and workload is not None:
             return Problem(Reason.POD_GROUP_NOT_FOUND, ObjectMissing(workload.source, workload))
         return gang_spec.problem
+
+
+def _waits_for(schedulers: frozenset[str]) -> Callable[[Pod], bool]:
+    return lambda pod: not pod.node and pod.scheduler in schedulers
 
 
 def _both(of_spec: Problem | None, of_member: Problem | None) -> Problem | None:

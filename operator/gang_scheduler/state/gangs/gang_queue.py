@@ -335,9 +335,11 @@ class GangQueue:
         groups = list(self._grouping.groups(sorted(self._to_try | due), now))
         groups += self._companions(groups, now)
         self._to_try.clear()
-        for gang in (gang for group in groups for gang in group.gangs):
-            if not gang.pending and not self.infos[gang.key].volume_waits.number:
-                self._queueing_hints.note(self.infos[gang.key], None)
+        gangs = (gang for group in groups for gang in group.gangs)
+        placed = self._grouping.take_placed() | {gang.key for gang in gangs if not gang.pending}
+        for info in (self.infos[key] for key in placed):
+            if not info.volume_waits.number:
+                self._queueing_hints.note(info, None)
         return tuple(group for group in groups if group.waiting)
 
     def _companions(self, groups: Iterable[GangGroup], now: int) -> Iterator[GangGroup]:

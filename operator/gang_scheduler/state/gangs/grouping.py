@@ -86,6 +86,7 @@ class Grouping:
         self._retries = retries
         self._layers = layers
         self._expecting_layers: set[GangKey] = set()
+        self._placed: set[GangKey] = set()
         self._changed = changed
         self._queues = queues
         self.patience = Patience()
@@ -118,6 +119,11 @@ class Grouping:
     def take_expecting_layers(self) -> set[GangKey]:
         """Return the gangs that were held for a layer since the last call."""
         found, self._expecting_layers = self._expecting_layers, set()
+        return found
+
+    def take_placed(self) -> set[GangKey]:
+        """Return the gangs of groups, asked for since the last call, of which no member waits."""
+        found, self._placed = self._placed, set()
         return found
 
     def release(self, keys: Iterable[GangKey]) -> None:
@@ -157,7 +163,10 @@ class Grouping:
         return self._set_aside(key, step.error) if step.error is not None else None
 
     def _due(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
-        """Return the group of a gang, if it can be tried now and none of it was `seen` yet."""
+        """Return the group of a gang, if it can be tried now and none of it was `seen` yet.
+
+        Of nearly all gangs no member waits: no group is made of these.
+        """
         formed = self._group_of(key, now)
         if seen.issuperset(formed.starting):
             return None  # Another gang of the group, that has ended well, is due, too.
@@ -167,6 +176,10 @@ class Grouping:
         if self._expects_more(formed.starting, now):
             return None
         if self._expects_layers(formed.starting, now):
+            return None
+        if not any(self._infos[key].has_pending(self._schedulers) for key in formed.starting):
+            self._memo.release(formed.starting)
+            self._placed.update(formed.starting)
             return None
         return self._as_group(formed, now)
 
