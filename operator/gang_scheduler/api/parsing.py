@@ -141,6 +141,8 @@ def _readable_status(status_model: type[ApiModel], status: object) -> ApiModel:
 
 def without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return the JSON value without null fields, which Kubernetes treats as absent."""
+    if isinstance(value, str | int | float):
+        return value
     if isinstance(value, Mapping):
         return {name: without_nulls(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):

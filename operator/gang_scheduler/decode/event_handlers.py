@@ -80,6 +80,7 @@ class KindHandler(Generic[T]):
         self._seen = seen
         self._broken = broken
         self._left_out = left_out
+        self._objects_seen = metrics.OBJECTS_SEEN.labels(self.name)
         self.start_over()
 
     def start_over(self) -> None:
@@ -174,7 +175,7 @@ class KindHandler(Generic[T]):
         return holds
 
     def _count(self, uid: str) -> None:
-        metrics.OBJECTS_SEEN.labels(self.name).inc()
+        self._objects_seen.inc()
         self._broken.discard(uid)
 
 

@@ -1,5 +1,6 @@
 """Single fields of objects: structs, times, amounts and label keys, or the problem of one."""
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -61,9 +62,15 @@ def _read_without_nulls(body: Mapping[str, Any], struct: type[T]) -> T:
 def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
     """Return an RFC 3339 time in seconds since the epoch; 0 for none. Raises InvalidField."""
     try:
-        return int(datetime.fromisoformat(text).timestamp()) if text else 0
+        return _seconds(text) if text else 0
     except (ValueError, TypeError, OverflowError) as error:
         raise InvalidField(field, text, "must be a time") from error
+
+
+@functools.lru_cache(maxsize=8192)
+def _seconds(text: str) -> int:
+    """Return a time in seconds. Remembered: pods of a gang are created and started together."""
+    return int(datetime.fromisoformat(text).timestamp())
 
 
 def _locate(body: Any, path: str, problem: str) -> tuple[str, object]:  # noqa: ANN401 - any JSON value.

@@ -1,5 +1,6 @@
 """Natural order of names: node-9 before node-10, then bytewise."""
 
+import functools
 import re
 
 _DIGITS = re.compile(r"([0-9]+)")
@@ -16,10 +17,12 @@ def natural_key(name: str) -> NaturalKey:
     `re.split` with a group puts text at even and digits at odd places, so that two keys
     always compare like with like.
     """
-    parts = _DIGITS.split(name)
-    return tuple(_number(part) if i % 2 else part for i, part in enumerate(parts)), name
+    parts: list[str | Number] = [*_DIGITS.split(name)]
+    parts[1::2] = map(_number, parts[1::2])
+    return tuple(parts), name
 
 
+@functools.lru_cache(maxsize=65_536)
 def _number(digits: str) -> Number:
     # Python reads no number of more than 4300 digits, and a name may have as many.
     significant = digits.lstrip("0")

@@ -38,6 +38,7 @@ from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire.metadata import Metadata, MetadataOnly
 
+_READ_APART = frozenset({"metadata", "status"})
 UNREAD = PodGroup(spec=PodGroupSpec(min_member=1))
 """Stands for a PodGroup that cannot be read until all of its faults are found."""
 
@@ -49,7 +50,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
     try:
         metadata = fields.read(body, MetadataOnly).metadata
         present = metadata.annotations
-        parsed = faults.read(lambda: parse_spec(PodGroup, body), UNREAD)
+        parsed = faults.read(lambda: parse_spec(PodGroup, _said(body)), UNREAD)
         for wrong in (
             *keys.unknown_labels(metadata.labels),
             *keys.unknown_annotations(present, metadata.labels),
@@ -101,6 +102,11 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         ),
         "spec.minMember",
     )
+
+
+def _said(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the object without metadata and status, which are read by themselves."""
+    return {name: value for name, value in body.items() if name not in _READ_APART}
 
 
 def _controller_of(metadata: Metadata) -> GangKey | None:

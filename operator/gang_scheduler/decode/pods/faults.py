@@ -3,6 +3,7 @@
 A gang that is asked for in a way that is not understood must not become single pods.
 """
 
+import functools
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
@@ -77,20 +78,24 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
     heard = _NO if is_alone else _YES_OR_NO
     if metadata.labels.get(annotations.JOB_GANG_LABEL, "false") not in heard:
         return True
-    if any(map(keys.is_odd_label, metadata.labels)):
-        return True
-    if any(map(keys.is_odd_annotation, metadata.annotations)):
-        return True
-    labels = [key for key in metadata.labels if key.startswith(_TELLING)]
-    present = [key for key in metadata.annotations if key.startswith(_TELLING)]
-    if is_alone and _asks_in_vain(metadata, labels, present):
-        return True
-    return not (_FINE_LABELS.issuperset(labels) and _FINE.issuperset(present))
+    return _keys_tell(tuple(metadata.labels), tuple(metadata.annotations), is_alone=is_alone)
 
 
-def _asks_in_vain(metadata: Metadata, labels: Collection[str], present: Collection[str]) -> bool:
+@functools.lru_cache(maxsize=4096)
+def _keys_tell(labels: tuple[str, ...], present: tuple[str, ...], *, is_alone: bool) -> bool:
+    """Return the same by the keys alone. Remembered, as most pods have the same keys."""
+    if any(map(keys.is_odd_label, labels)) or any(map(keys.is_odd_annotation, present)):
+        return True
+    if is_alone and _asks_in_vain(labels, present):
+        return True
+    telling = (each for each in labels if each.startswith(_TELLING))
+    told = (each for each in present if each.startswith(_TELLING))
+    return not (_FINE_LABELS.issuperset(telling) and _FINE.issuperset(told))
+
+
+def _asks_in_vain(labels: Collection[str], present: Collection[str]) -> bool:
     """Return whether a pod that is in no gang has keys that are for members."""
-    if annotations.ROLE in labels or _is_half_a_group(metadata):
+    if annotations.ROLE in labels or _is_half_a_group(labels, present):
         return True
     return not keys.OPTIONS.isdisjoint(present)
 
@@ -151,7 +156,7 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
         yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE}")
     for key in sorted(keys.OPTIONS.intersection(metadata.annotations)):
         yield _Fault(f"{field(annotations.GANG_NAME)} is required beside {key}")
-    if _is_half_a_group(metadata):
+    if _is_half_a_group(metadata.labels, metadata.annotations):
         needed = label_field(annotations.KUEUE_POD_GROUP)
         yield _Fault(f"{needed} is required beside {annotations.KUEUE_POD_GROUP_TOTAL}")
     if annotations.GANG_MIN_AVAILABLE_LABEL in metadata.labels:
@@ -165,10 +170,10 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
         yield _Fault(text, Reason.UNSUPPORTED_FEATURE)
 
 
-def _is_half_a_group(metadata: Metadata) -> bool:
+def _is_half_a_group(labels: Collection[str], present: Collection[str]) -> bool:
     """Return whether a pod says how many are in its pod group of Kueue, and not which that is."""
-    is_counted = annotations.KUEUE_POD_GROUP_TOTAL in metadata.annotations
-    return is_counted and annotations.KUEUE_POD_GROUP not in metadata.labels
+    is_counted = annotations.KUEUE_POD_GROUP_TOTAL in present
+    return is_counted and annotations.KUEUE_POD_GROUP not in labels
 
 
 def _kind(metadata: Metadata) -> str:

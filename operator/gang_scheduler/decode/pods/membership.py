@@ -3,6 +3,7 @@
 A pod may name its gang itself; else the kinds of workloads are asked in the order of their table.
 """
 
+import functools
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from typing import Final, NamedTuple
@@ -66,7 +67,7 @@ class Membership:
         self._keyless = tuple(each for each in self._kinds if not each.keys)
         self._keys = frozenset(chain.from_iterable(each.keys for each in self._kinds))
         self._ranked = tuple(each for each in self._kinds if each.rank_keys)
-        self._rank_keys = frozenset(chain.from_iterable(each.rank_keys for each in self._ranked))
+        self._ranked_of = functools.lru_cache(maxsize=4096)(self._find_ranked)
         self.by_default = frozenset(
             each.source.name
             for each in self._kinds
@@ -96,11 +97,10 @@ class Membership:
             return ()  # The gang waits with this as its problem: see `faults`.
         if own != NO_INDEX:
             return (own,)
-        # Most pods have none of these keys, and every pod that changes is looked at.
-        if not _has(metadata, self._rank_keys):
-            return ()
-        found = (each.rank_of(metadata) for each in self._ranked if _has(metadata, each.rank_keys))
-        return next(filter(None, found), ())
+        for each in self._ranked_of(tuple(metadata.labels), tuple(metadata.annotations)):
+            if found := each.rank_of(metadata):
+                return found
+        return ()
 
     def _gang_of_workload(self, source: Pod) -> GangKey | None:
         metadata = source.metadata
@@ -113,6 +113,13 @@ class Membership:
                 if name:
                     return GangKey(each.source.name, metadata.namespace, name)
         return None
+
+    def _find_ranked(
+        self, labels: tuple[str, ...], present: tuple[str, ...]
+    ) -> tuple[PodsOfKind, ...]:
+        """Return the kinds that find a rank under these keys: most pods have the same ones."""
+        known = {*labels, *present}
+        return tuple(each for each in self._ranked if not known.isdisjoint(each.rank_keys))
 
     def _kinds_of(self, metadata: Metadata) -> tuple[PodsOfKind, ...]:
         """Return the kinds that a pod may be of, most often those that have no keys."""

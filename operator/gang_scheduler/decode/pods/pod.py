@@ -88,9 +88,8 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
 
 
 def _owners(metadata: Metadata) -> str:
-    return ",".join(
-        sorted(f"{metadata.namespace}/{each.name}" for each in metadata.owner_references)
-    )
+    owners = [f"{metadata.namespace}/{each.name}" for each in metadata.owner_references]
+    return owners[0] if len(owners) == 1 else ",".join(sorted(owners))
 
 
 def _stateful_set(metadata: Metadata) -> str:

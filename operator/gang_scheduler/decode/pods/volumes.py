@@ -1,6 +1,6 @@
 """The volumes of a pod that may decide where it goes: claims, and disks that it names itself."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gang_scheduler.model.volumes import Disk, PodVolume
 from gang_scheduler.wire import pods as pod_wire
@@ -11,16 +11,16 @@ def volumes_of(pod: pod_wire.Pod) -> tuple[PodVolume, ...]:
     """Return the volumes in the order of the pod; most pods have none."""
     if not pod.spec.volumes:
         return ()
-    return tuple(volume for each in pod.spec.volumes for volume in _read(each, pod.metadata.name))
+    name = pod.metadata.name
+    return tuple([volume for each in pod.spec.volumes for volume in _read(each, name)])
 
 
-def _read(source: Volume, pod: str) -> Iterator[PodVolume]:
+def _read(source: Volume, pod: str) -> Iterable[PodVolume]:
     if source.persistent_volume_claim is not None:
-        yield PodVolume(claim=source.persistent_volume_claim.claim_name)
-    elif source.ephemeral is not None:
-        yield PodVolume(claim=f"{pod}-{source.name}", ephemeral=True)
-    else:
-        yield from (PodVolume(disk=disk) for disk in _disks(source))
+        return (PodVolume(claim=source.persistent_volume_claim.claim_name),)
+    if source.ephemeral is not None:
+        return (PodVolume(claim=f"{pod}-{source.name}", ephemeral=True),)
+    return [PodVolume(disk=disk) for disk in _disks(source)]
 
 
 def _disks(source: Volume) -> Iterator[Disk]:
