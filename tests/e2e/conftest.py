@@ -12,7 +12,7 @@ import pytest
 
 from e2e.support import operator_health, queues
 from e2e.support.fault_proxy import FaultProxy
-from e2e.support.fixtures import namespace, operator_process, scheduler
+from e2e.support.fixtures import audited, namespace, operator_process, scheduler
 from e2e.support.operator_health import Start
 from e2e.support.queues import Objects
 from tools import controlplane

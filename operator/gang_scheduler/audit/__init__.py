@@ -20,6 +20,8 @@ they are what users and both programs agree on, and the connection to the API se
 | pods          | a pod as it is read here                                      |
 | nodes         | a node as it is read here                                     |
 | gangs         | the gang of a pod, and its quorum                             |
+| networks      | network domains of nodes, and what gangs ask of them          |
+| selectors     | selectors of labels, nodes and taints                         |
 | quantities    | amounts of resources                                          |
 | rules         | what must not be                                              |
 | findings      | what was found, as lines of JSON                              |

@@ -7,6 +7,8 @@ Those of other workloads are not known here.
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from gang_scheduler.api import annotations as keys
 from gang_scheduler.audit.events import Object
 from gang_scheduler.audit.kinds import Kind
@@ -65,6 +67,20 @@ def _of_workload(pod: Pod) -> GangName | None:
     if pod.controller.get("kind") == "Job":
         return GangName(JOB, pod.namespace, str(pod.controller.get("name") or ""))
     return None
+
+
+def group_of(gang: GangName, world: "World") -> tuple[GangName, ...]:
+    """Return the gangs that a PodGroup says are one group with it, in its namespace; sorted."""
+    name = f"{gang.namespace}/{gang.name}"
+    found = world.objects(OURS).latest(name) if gang.kind == OURS else None
+    annotations = mapping(mapping(found or {}, "metadata"), "annotations")
+    try:
+        named = msgspec.json.decode(annotations.get(keys.GANG_GROUPS) or "[]", type=list[str])
+    except (msgspec.DecodeError, RecursionError):
+        named = []
+    pairs = [each.partition("/") for each in named]
+    mates = {GangName(OURS, space, own) for space, _, own in pairs if space == gang.namespace}
+    return tuple(sorted({gang, *mates}))
 
 
 def quorums(gang: GangName, world: "World", begin: float, end: float) -> set[int]:

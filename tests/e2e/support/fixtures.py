@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from e2e.support import operator_health
+from e2e.support.auditing import finding_nothing
 from e2e.support.namespaces import Namespace
 from tools import controlplane
 
@@ -24,6 +25,15 @@ def scheduler(operator_process: controlplane.Scheduler) -> Iterator[controlplane
     """Give the operator; afterwards it must be the same process and have logged no traceback."""
     with operator_health.is_unharmed(operator_process):
         yield operator_process
+
+
+@pytest.fixture(scope="module")
+def audited(
+    plane: controlplane.ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Let an auditor watch all that a module does: it must find nothing."""
+    with finding_nothing(plane, tmp_path_factory.mktemp("audit")):
+        yield
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
 """What must not be: a rule a module, with its source and what it leaves alone on purpose.
 
-| module   | what it judges                                             |
-|----------|------------------------------------------------------------|
-| capacity | more on a node than it offers                              |
-| ports    | two pods with one port of a node                           |
-| bindings | a pod bound twice, or while it was deleted, ended or gated |
-| quorum   | a gang that is bound in part                               |
-| leader   | bindings by two replicas, or without the Lease             |
-| due      | cases that are judged later                                |
-| table    | all rules                                                  |
+| module       | what it judges                                             |
+|--------------|------------------------------------------------------------|
+| capacity     | more on a node than it offers                              |
+| ports        | two pods with one port of a node                           |
+| volumes      | a node that does not reach a volume, or has no slot for it |
+| filters      | a node that does not take the pod                          |
+| pod_affinity | pods that must not be near each other, or are not near     |
+| gathering    | a gang beyond the domain that it must gather in            |
+| bindings     | a pod bound twice, or while it was deleted, ended or gated |
+| quorum       | a gang that is bound in part                               |
+| leader       | bindings by two replicas, or without the Lease             |
+| due          | cases that are judged later                                |
+| table        | all rules                                                  |
 """

@@ -6,9 +6,13 @@ from typing import Final, Protocol
 from gang_scheduler.audit.auditor import Limits, Rule
 from gang_scheduler.audit.rules.bindings import Bindings
 from gang_scheduler.audit.rules.capacity import Capacity
+from gang_scheduler.audit.rules.filters import Filters
+from gang_scheduler.audit.rules.gathering import Gathering
 from gang_scheduler.audit.rules.leader import Leader
+from gang_scheduler.audit.rules.pod_affinity import PodAffinity
 from gang_scheduler.audit.rules.ports import Ports
 from gang_scheduler.audit.rules.quorum import Quorum
+from gang_scheduler.audit.rules.volumes import Volumes
 
 
 class Making(Protocol):
@@ -21,7 +25,11 @@ class Making(Protocol):
 
 
 RULES: Final[Mapping[str, Making]] = {
-    each.name: each for each in (Capacity, Ports, Bindings, Quorum, Leader)
+    each.name: each
+    for each in (
+        *(Capacity, Ports, Volumes, Filters, PodAffinity, Gathering),
+        *(Bindings, Quorum, Leader),
+    )
 }
 
 
