@@ -27,6 +27,7 @@ from support import api_objects, builders, cache_feeding
 pytestmark = pytest.mark.looptime
 
 NAMES = ("a", "b")
+SLOW = Fault(delay_seconds=0.2)
 
 
 class Watch:
@@ -125,6 +126,30 @@ async def test_a_start_may_be_slow_as_long_as_something_comes() -> None:
     await started
 
     assert 20 + len(NAMES) == len(watch.pods())
+
+
+async def test_a_start_ends_although_pods_go_while_others_are_waited_for() -> None:
+    watch = Watch()
+    for number in range(200):
+        watch.cluster.put(PODS, api_objects.pod_body(f"short-{number}"))
+    first, *others = watch.cluster.all(PODS)
+    # So long takes the API server for each kind: no moment has all that was listed.
+    watch.api.scripts.append(lambda call: SLOW if call.method == "uids" else None)
+    started = asyncio.create_task(watch.sweep.wait_until_complete())
+    for body in others:
+        watch.told_of(body)
+    await asyncio.sleep(LIST_AGAIN_SECONDS)
+    watch.told_of(first)
+
+    for body in others:
+        await asyncio.sleep(1)
+        watch.event_handlers.of(PODS).take({"type": "DELETED", "object": body})
+        watch.cluster.delete(PODS, "default", body["metadata"]["name"])
+        if started.done():
+            break
+
+    assert started.done()
+    await started
 
 
 async def test_a_kind_of_which_nothing_is_told_is_found() -> None:

@@ -80,16 +80,13 @@ class Sweep:
 
         Raises KindsNotWatchedError when missing objects do not come.
         """
-        required: dict[Handler, Mapping[str, PodRef]] = {}
+        required: dict[Handler, set[str]] = {}
         missing = dict.fromkeys(self._handlers, 1)
         stalls = 0
         while any(missing.values()):
-            listed = {each: await self._insist(each) for each in self._handlers}
+            listed = {each: set(await self._insist(each)) for each in self._handlers}
             # What came after the first list is the watches' business, or this might never end.
-            required = {
-                each: {uid: ref for uid, ref in listed[each].items() if uid in first}
-                for each, first in (required or listed).items()
-            }
+            required = {each: uids & listed[each] for each, uids in (required or listed).items()}
             before, missing = missing, await self._fill(required)
             stalls = stalls + 1 if missing == before else 0
             if stalls == self._patience:
@@ -141,12 +138,18 @@ class Sweep:
             metrics.SWEPT.labels(handler.name).inc(len(gone))
             log.info("swept", kind=handler.plural, gone=len(gone))
 
-    async def _fill(self, required: Mapping[Handler, Mapping[str, PodRef]]) -> dict[Handler, int]:
-        """Give the watches a while to bring what is required; return how much is missing then."""
+    async def _fill(self, required: Mapping[Handler, set[str]]) -> dict[Handler, int]:
+        """Give the watches a while to bring what is required; return how much is missing then.
+
+        What has come is required no more: it may be deleted before the last of all has come, and
+        where pods go all the time there is no moment at which everything listed is there.
+        """
         clock = asyncio.get_running_loop().time
         until = clock() + LIST_AGAIN_SECONDS
         while True:
-            missing = {each: self._missing(each, uids) for each, uids in required.items()}
+            for each, uids in required.items():
+                uids &= self._missing(each, uids)
+            missing = {each: len(uids) for each, uids in required.items()}
             if clock() >= until or not any(missing.values()):
                 break
             await asyncio.sleep(LOOK_SECONDS)
@@ -164,9 +167,9 @@ class Sweep:
                         found.add(handler)
         return found
 
-    def _missing(self, handler: Handler, listed: Mapping[str, PodRef]) -> int:
+    def _missing(self, handler: Handler, listed: Iterable[str]) -> set[str]:
         known = handler.uids()
-        return sum(uid not in known and uid not in self._broken for uid in listed)
+        return {uid for uid in listed if uid not in known and uid not in self._broken}
 
     async def _insist(self, handler: Handler) -> Mapping[str, PodRef]:
         """List a kind, again and again until that is answered."""
