@@ -148,7 +148,7 @@ class Sweep:
         until = clock() + LIST_AGAIN_SECONDS
         while True:
             for each, uids in required.items():
-                uids &= self._missing(each, uids)
+                uids.intersection_update(self._missing(each, uids))
             missing = {each: len(uids) for each, uids in required.items()}
             if clock() >= until or not any(missing.values()):
                 break

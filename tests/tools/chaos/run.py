@@ -1,11 +1,14 @@
 """One run: users and faults beside each other, then rest, then the judgement."""
 
+import datetime as dt
+import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.support import operator_health
+from e2e.support.auditing import Audit, auditing
 from tools.chaos import releases, report, settled, site, storm, workload
 from tools.chaos.faults import Fault
 from tools.chaos.site import Say, Site
@@ -15,6 +18,9 @@ from tools.chaos.witness import Violation, Witness, violations
 from tools.controlplane.wholeness import Spell
 
 LONG_SECONDS = 30.0
+AUDIT = ("--partial-seconds=240",)
+"""A gang may stay in part for as long as faults keep replicas from ending what was begun."""
+ENDED_WATCH = '"event": "Watcher for '
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,16 @@ class Seen:
 
 
 def run(plan: Plan, say: Say, keep: Path | None = None) -> Seen:
-    """Let it storm on a control plane of its own. Logs of the replicas go to `keep`."""
+    """Let it storm on a control plane of its own. Logs and the audit's record go to `keep`."""
     with site.running(plan.replicas, plan.source, say) as there:
         there.old_source = releases.unpacked(there.plane.directory / "last-release")
         steps = workload.steps(plan.seed, plan.seconds, there.namespace.name, plan.pace)
         users = Users(there.namespace, steps)
         there.on_crd = users.create_again
-        with Witness(there.plane, there.namespace.name) as witness:
+        with (
+            Witness(there.plane, there.namespace.name) as witness,
+            auditing(there.plane, there.plane.directory, *AUDIT) as audit,
+        ):
             try:
                 users.start()
                 struck = storm.rage(there, storm.schedule(plan.seed, plan.seconds, plan.faults))
@@ -62,18 +71,26 @@ def run(plan: Plan, say: Say, keep: Path | None = None) -> Seen:
                 sizes = {name: gang.min_member for name, gang in users.every.items()}
                 unsettled = settled.wrong(there, users.living, witness.was_whole(sizes))
             finally:
-                _keep_logs(there, keep)
-            return _seen(there, users, witness, struck, unsettled)
+                audit.end()
+                _keep_logs(there, audit, keep)
+            return _seen(there, users, witness, audit, struck=struck, unsettled=unsettled)
 
 
 def _seen(
-    there: Site, users: Users, witness: Witness, struck: list[Struck], unsettled: list[str]
+    there: Site,
+    users: Users,
+    witness: Witness,
+    audit: Audit,
+    *,
+    struck: list[Struck],
+    unsettled: list[str],
 ) -> Seen:
     timed = witness.timed()
     sizes = {name: gang.min_member for name, gang in users.every.items()}
     found = [
         *violations(timed, workload.NODE_CPU),
         *(Violation(at, words) for at, words in there.log.foreign()),
+        *_findings(audit),
         *(Violation(time.monotonic(), each) for each in _tracebacks(there)),
     ]
     bindings = witness.bindings()
@@ -91,11 +108,28 @@ def _seen(
     )
 
 
+def _findings(audit: Audit) -> list[Violation]:
+    """Return what the auditor has found, and that it has failed itself."""
+    since = time.monotonic() - time.time()
+    found = [
+        Violation(
+            since + dt.datetime.fromisoformat(each["at"]).timestamp(),
+            f"audit, {each['rule']}: {each['about']}: {each['message']}",
+        )
+        for each in audit.findings
+    ]
+    if audit.status not in (0, 1):
+        found.append(Violation(time.monotonic(), f"the auditor ended with {audit.status}"))
+    return found
+
+
 def _tracebacks(there: Site) -> list[str]:
+    """Return the unexpected exceptions; the end of a watch, which Kopf logs as one, is none."""
     return [
-        f"{each.name}: {line[:400]}"
+        f"{each.name}: {line[:2000]}"
         for each in there.replicas
         for line in operator_health.tracebacks(each)
+        if ENDED_WATCH not in line
     ]
 
 
@@ -108,9 +142,9 @@ def _told(spell: Spell, last: float) -> str:
     return f"{spell.gang}: {len(spell.bound)} of {spell.min_member}, {spell.seconds(last):.0f} s"
 
 
-def _keep_logs(there: Site, keep: Path | None) -> None:
+def _keep_logs(there: Site, audit: Audit, keep: Path | None) -> None:
     if keep is None:
         return
     keep.mkdir(parents=True, exist_ok=True)
-    for each in there.replicas:
-        (keep / each.log.name).write_bytes(each.log.read_bytes())
+    for path in (*(each.log for each in there.replicas), audit.out, audit.err, audit.record):
+        shutil.copyfile(path, keep / path.name)

@@ -50,6 +50,11 @@ class Users:
         if self.failure:
             raise self.failure
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether steps are left."""
+        return self._thread.is_alive()
+
     def create_again(self, kind: str) -> None:
         """Create the objects of a kind again that are gone with their CRD."""
         with self._turn:
