@@ -10,13 +10,14 @@ binder's requests included. So the tasks of Kopf are spawned and watched here.
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Final, cast
 
 import anyio
 import kopf
 import structlog
-from kopf._cogs.aiokits import aiotasks
 
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
 from gang_scheduler.client.http import CONNECT_SECONDS
@@ -35,6 +36,8 @@ SILENT_SECONDS = 20.0
 """After so long without an event a watch is begun anew from the last version, which costs little:
 a stalled connection looks like one without events."""
 HEALTHY_SECONDS = 60.0
+KOPF: Final = f"{Path(kopf.__file__).parent}{os.sep}"
+"""Where the code of Kopf is."""
 
 log = structlog.get_logger()
 
@@ -126,8 +129,8 @@ class KopfSource:
             # Two of Kopf at once would watch everything twice.
             with anyio.CancelScope(shield=True):
                 await _stop(tasks)
-                # Kopf leaves the other watchers running when one has failed.
-                await _stop([task for task in asyncio.all_tasks() if _is_guarded(task)])
+                # Kopf leaves the other watchers, and requests for what is served, when one failed.
+                await _stop([task for task in asyncio.all_tasks() if _is_kopfs(task)])
         errors = (task.exception() for task in done if not task.cancelled())
         return next((repr(error) for error in errors if error is not None), "ended by itself")
 
@@ -151,19 +154,19 @@ async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 
 def _pass_on(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report an error that no code asked for, unless Kopf has logged it: that of a watcher.
+    """Report an error that no code asked for, unless it is one of a task of Kopf.
 
-    When watchers fail together, Kopf asks for the error of one of them.
+    When its tasks fail together, Kopf asks for the error of one of them, and logs that.
     """
     task = context.get("future")
-    if not (isinstance(task, asyncio.Task) and _is_guarded(task)):
+    if not (isinstance(task, asyncio.Task) and _is_kopfs(task)):
         loop.default_exception_handler(context)
 
 
-def _is_guarded(task: asyncio.Task[Any]) -> bool:
-    """Return whether a task is one of Kopf's that log their errors themselves."""
+def _is_kopfs(task: asyncio.Task[Any]) -> bool:
+    """Return whether the code of a task is Kopf's."""
     code = getattr(task.get_coro(), "cr_code", None)
-    return code is aiotasks.guard.__code__
+    return code is not None and code.co_filename.startswith(KOPF)
 
 
 class _NoDiff(kopf.AnnotationsDiffBaseStorage):

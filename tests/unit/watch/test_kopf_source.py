@@ -3,10 +3,12 @@
 import asyncio
 import gc
 import logging
+from typing import Any
 
 import kopf
 import pytest
 from kopf._cogs.aiokits import aiotasks
+from kopf._cogs.clients import api, scanning
 from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler.client.connection import Connection
@@ -25,6 +27,13 @@ async def fail() -> None:
     raise ValueError("why")
 
 
+def source() -> KopfSource:
+    event_handlers = cache_feeding.event_handlers(Cache([SCHEDULER], Changes()))
+    connection = Connection(Configuration())
+    sweep = Sweep(FakeApi(), event_handlers, interval_seconds=3600)
+    return KopfSource(connection, event_handlers, sweep, Relist(connection, event_handlers))
+
+
 async def test_when_one_task_of_kopf_fails_no_watcher_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -35,13 +44,36 @@ async def test_when_one_task_of_kopf_fails_no_watcher_goes_on(
         return [asyncio.create_task(fail())]
 
     monkeypatch.setattr(kopf, "spawn_tasks", spawn_tasks)
-    event_handlers = cache_feeding.event_handlers(Cache([SCHEDULER], Changes()))
-    connection = Connection(Configuration())
-    sweep = Sweep(FakeApi(), event_handlers, interval_seconds=3600)
-    source = KopfSource(connection, event_handlers, sweep, Relist(connection, event_handlers))
 
-    assert "ValueError('why')" == await source._run_once()
+    assert "ValueError('why')" == await source()._run_once()
     assert [True] == [each.done() for each in watchers]
+
+
+async def test_requests_that_kopf_leaves_when_others_fail_are_ended_and_not_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def get(url: str, **_: object) -> Any:
+        if url == "/api":
+            return {"versions": ["hangs", "fails", "fails-later"]}
+        await asyncio.sleep({"/api/fails": 0.0, "/api/fails-later": 0.01}.get(url, 3600))
+        raise ValueError(url)
+
+    async def spawn_tasks(**how: Any) -> list[asyncio.Task[Any]]:
+        scan = scanning.scan_resources(settings=how["settings"], logger=logging.getLogger("kopf"))
+        return [asyncio.create_task(scan)]
+
+    async def look_after(_: KopfSource) -> None:
+        await asyncio.sleep(3600)
+
+    asyncio.get_running_loop().set_exception_handler(kopf_source._pass_on)
+    monkeypatch.setattr(api, "get", get)
+    monkeypatch.setattr(kopf, "spawn_tasks", spawn_tasks)
+    monkeypatch.setattr(KopfSource, "_look_after", look_after)
+
+    assert "ValueError('/api/fails')" == await source()._run_once()
+    assert {asyncio.current_task()} == asyncio.all_tasks()
+    gc.collect()
+    assert [] == caplog.messages
 
 
 async def test_an_error_that_kopf_has_logged_is_not_logged_again(
