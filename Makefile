@@ -142,6 +142,25 @@ storm: SOURCE ?= kopf
 storm: binaries ## Let SECONDS of faults loose on two replicas, by SEED, and check what they did
 	@$(WITH_TESTS) -m e2e.storm --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE)
 
+.PHONY: chaos
+chaos: SECONDS ?= 300
+chaos: SEED ?= 1
+chaos: SOURCE ?= kopf
+chaos: REPLICAS ?= 2
+chaos: FAULTS ?=
+chaos: BINARIES += helm
+chaos: binaries ## Let SECONDS of faults of all kinds loose, by SEED, and judge what was and what is left
+	@$(WITH_TESTS) -m tools.chaos --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE) \
+		--replicas $(REPLICAS) $(if $(FAULTS),--faults $(FAULTS))
+
+.PHONY: soak
+soak: SECONDS ?= 1800
+soak: SEED ?= 1
+soak: SOURCE ?= kopf
+soak: BINARIES += helm
+soak: binaries ## Let gangs come and go for SECONDS, by SEED, and check that the memory does not grow
+	@$(WITH_TESTS) -m tools.soak --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE)
+
 .PHONY: churn
 churn: SECONDS ?= 300
 churn: SEED ?= 1

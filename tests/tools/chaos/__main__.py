@@ -60,7 +60,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        *("--faults", "-f"),
+        "--faults",
         nargs="*",
         default=[],
         choices=[*faults.FAMILIES, *faults.BY_NAME],

@@ -20,7 +20,9 @@ from tools.controlplane.wholeness import Spell
 LONG_SECONDS = 30.0
 AUDIT = ("--partial-seconds=240",)
 """A gang may stay in part for as long as faults keep replicas from ending what was begun."""
-ENDED_WATCH = '"event": "Watcher for '
+EXPECTED = (" has failed: ", "+ Exception Group Traceback", "    | Traceback")
+"""In lines that tell of what is no fault of ours: that a part of Kopf has ended, which is started
+again, and that the process ends because it has lost its Lease."""
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,12 @@ def _findings(audit: Audit) -> list[Violation]:
 
 
 def _tracebacks(there: Site) -> list[str]:
-    """Return the unexpected exceptions; the end of a watch, which Kopf logs as one, is none."""
+    """Return the unexpected exceptions in the logs of the replicas."""
     return [
         f"{each.name}: {line[:2000]}"
         for each in there.replicas
         for line in operator_health.tracebacks(each)
-        if ENDED_WATCH not in line
+        if not any(expected in line for expected in EXPECTED)
     ]
 
 

@@ -48,7 +48,7 @@ def schedule(seed: int, seconds: float, faults: Sequence[type[Fault]]) -> list[P
             fault = dice.choices(free, weights=[each.weight for each in free])[0]
             until = now + dice.uniform(*fault.seconds)
             planned.append(Planned(now, until, fault, dice.getrandbits(32)))
-            taken.update(dict.fromkeys(fault.takes, until))
+            taken.update(dict.fromkeys(fault.takes, until + fault.rest_seconds))
         now += dice.uniform(*PAUSE_SECONDS)
     return planned
 

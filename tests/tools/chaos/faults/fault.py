@@ -12,12 +12,14 @@ REPLICAS, PROXIES, SERVERS, RIGHTS, CLOCKS = "replicas", "proxies", "servers", "
 class Fault(abc.ABC):
     """One fault, for a time drawn from `seconds`. Its seed decides what the class leaves open.
 
-    Two faults that take the same are never at work at once; others may be. After the end `struck`
+    Two faults that take the same are never at work at once, nor within `rest_seconds`; others may
+    be. After the end `struck`
     says whether it has met anything, and `detail` what.
     """
 
     name: ClassVar[str]
     seconds: ClassVar[tuple[float, float]] = (0.0, 0.0)
+    rest_seconds: ClassVar[float] = 0.0
     takes: ClassVar[frozenset[str]]
     weight: ClassVar[int] = 2
 

@@ -9,12 +9,15 @@ from tools.chaos.faults.fault import PROXIES, REPLICAS, Fault
 from tools.chaos.proxy import ChaosProxy, is_of_lease, is_write
 
 LATEST_WRITE = 40
+REST_SECONDS = 12.0
+"""About as long as it takes until there is a leader again, which does some work."""
 
 
 class Kill(Fault):
     """Kill -9 of one replica."""
 
     name = "kill -9"
+    rest_seconds = REST_SECONDS
     takes = frozenset({REPLICAS})
 
     def begin(self) -> None:
@@ -28,7 +31,8 @@ class KillAtWrite(Fault):
     """Kill -9 of a replica at one of its next writes: the request is lost, or its answer is."""
 
     name = "kill -9 at a write"
-    seconds = (2.0, 8.0)
+    seconds = (4.0, 12.0)
+    rest_seconds = REST_SECONDS
     takes = frozenset({REPLICAS, PROXIES})
     weight = 8
     words, outcome = "before", LOSE_REQUEST
@@ -86,6 +90,7 @@ class KillAll(Fault):
     """Kill -9 of all replicas at once."""
 
     name = "kill -9 of all replicas"
+    rest_seconds = REST_SECONDS
     takes = frozenset({REPLICAS})
     weight = 1
 

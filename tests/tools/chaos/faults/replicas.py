@@ -37,6 +37,7 @@ class SucceedBlindly(Fault):
 
     name = "successor with an old view"
     seconds = (14.0, 20.0)
+    rest_seconds = 5.0
     takes = frozenset({REPLICAS, PROXIES})
     weight = 1
 

@@ -1,0 +1,56 @@
+"""The state at rest, judged by what pods and PodGroups say."""
+
+from typing import Any
+
+from tools.chaos import settled
+from tools.chaos.workload import Gang
+
+
+def pod(name: str, gang: str, node: str = "", **status: Any) -> dict[str, Any]:
+    labels = {"pod-group.scheduling.sigs.k8s.io": gang}
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"nodeName": node} if node else {},
+        "status": {"phase": "Running" if node else "Pending", **status},
+    }
+
+
+def gang(name: str, least: int) -> dict[str, Gang]:
+    return {name: Gang(name, "PodGroup", least, (), least)}
+
+
+def test_a_gang_in_part_is_wrong_unless_it_was_whole() -> None:
+    pods = [pod("g-0", "g", "node-1"), pod("g-1", "g")]
+
+    assert ["in part: 1 of 2 of g (PodGroup)"] == list(settled.in_part(pods, gang("g", 2), set()))
+    assert [] == list(settled.in_part(pods, gang("g", 2), {"g"}))
+    assert [] == list(settled.in_part(pods, gang("g", 1), set()))
+    assert [] == list(settled.in_part(pods[1:], gang("g", 2), set()))
+
+
+def test_marks_and_nominations_that_nothing_follows_from_are_wrong() -> None:
+    mark = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    marked = pod("g-0", "g", "node-1", conditions=[mark])
+    nominated = pod("h-0", "h", nominatedNodeName="node-1")
+
+    assert [
+        "marked, and not evicted: g-0",
+        "nominated, and nothing leaves: h-0",
+    ] == list(settled.left_over([marked, nominated]))
+    assert [] == list(settled.left_over([pod("g-0", "g", "node-1", nominatedNodeName="node-1")]))
+
+
+def test_there_is_no_rest_while_pods_leave() -> None:
+    leaving = pod("g-0", "g", "node-1")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    assert ["pods are leaving"] == list(settled.left_over([leaving]))
+
+
+def test_a_status_must_say_how_many_are_bound() -> None:
+    pods = [pod("g-0", "g", "node-1"), pod("g-1", "g")]
+    right = {"metadata": {"name": "g"}, "status": {"scheduled": 1}}
+    wrong = {"metadata": {"name": "g"}, "status": {"scheduled": 2}}
+
+    assert [] == list(settled.statuses(pods, [right]))
+    assert ["status of g: 2 scheduled, and it is 1"] == list(settled.statuses(pods, [wrong]))

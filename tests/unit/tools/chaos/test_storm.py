@@ -1,0 +1,52 @@
+"""The schedule of a storm: the same for a seed, and no two faults at once that take the same."""
+
+import itertools
+
+import pytest
+
+from tools.chaos import faults, storm
+from tools.chaos.storm import Planned
+
+SECONDS = 1800.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_same_seed_gives_the_same_faults(seed: int) -> None:
+    assert plan(seed) == plan(seed)
+    assert plan(seed) != plan(seed + 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_faults_that_take_the_same_never_overlap(seed: int) -> None:
+    planned = plan(seed)
+
+    for earlier, later in itertools.combinations(planned, 2):
+        if earlier.fault.takes & later.fault.takes:
+            assert earlier.until <= later.at
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_half_an_hour_has_more_than_300_faults_and_each_kind(seed: int) -> None:
+    planned = plan(seed)
+
+    assert 300 < len(planned)
+    assert set(faults.ALL) == {each.fault for each in planned}
+
+
+def test_chosen_faults_alone_come() -> None:
+    (only,) = faults.FAMILIES["clocks"]
+
+    planned = storm.schedule(1, 100.0, [only])
+
+    assert {only} == {each.fault for each in planned}
+    assert all(0 < each.at < 100.0 for each in planned)
+
+
+def test_names_of_faults_and_families_are_apart() -> None:
+    assert len(faults.ALL) == len(faults.BY_NAME)
+    assert set() == faults.BY_NAME.keys() & faults.FAMILIES.keys()
+    assert set(faults.ALL) == set(itertools.chain(*faults.FAMILIES.values()))
+
+
+def plan(seed: int) -> list[Planned]:
+    return storm.schedule(seed, SECONDS, faults.ALL)
