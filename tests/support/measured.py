@@ -88,13 +88,15 @@ class Measured:
         self.cache.gang_queue.refused(refused, self.now)
         self.measures.planned(Plan(refused=(refused,)))
 
-    def carry_out(self, name: str, *nodes: str, outcome: Outcome = Outcome.BOUND) -> None:
-        """Let the bindings of a gang end so."""
+    def carry_out(
+        self, name: str, *nodes: str, outcome: Outcome = Outcome.BOUND, joins: bool = False
+    ) -> None:
+        """Let the bindings of a gang end so; those that `joins` are of members with own claims."""
         info = self.cache.gang_queue.infos[builders.gang_key(name)]
         gang = info.as_gang(self.cache.schedulers)
         placed = Placed(gang, tuple(map(Bind, gang.pending, nodes)))
         outcomes = {pod.uid: outcome for pod in gang.pending}
-        self.measures.bound(GangBinding(placed, "plan", submitted_at=0, outcomes=outcomes))
+        self.measures.bound(GangBinding(placed, "plan", joins, submitted_at=0, outcomes=outcomes))
 
     def preempt(self, victims: list[Pod]) -> None:
         """Let pods be evicted."""

@@ -58,6 +58,8 @@ class Decisions:
         self._clock = clock
         # The last refusal of each gang: what came of it, and whether after the schedule timeout.
         self._last: dict[GangKey, tuple[str, bool]] = {}
+        # Since when gangs that need one member were complete whose start is counted.
+        self._started: dict[GangKey, int] = {}
 
     def refused(self, refused: Iterable[Refused]) -> None:
         """Count refusals that say another thing than the last one of the gang."""
@@ -93,7 +95,7 @@ class Decisions:
         if elastic_texts.scaled_up(binding.gang, binding.placed.binds):
             metrics.ELASTIC_CHANGES.labels(self._queue_of(info.key), UP, MODE).inc()
         since = info.attempt.quorum_since
-        if since is None or binding.joins:
+        if since is None or (binding.joins and not self._is_start_of_one(binding, since)):
             return
         self._last.pop(info.key, None)
         if binding.gang.was_whole:
@@ -108,6 +110,17 @@ class Decisions:
         metrics.WAIT_SECONDS.labels(queue).observe(waited)
         if len(binding.placed.binds) > 1:
             self._spread(binding.placed)
+
+    def _is_start_of_one(self, binding: GangBinding, since: int) -> bool:
+        """Return whether a gang starts with a member that others need not wait for.
+
+        So it is with a gang that needs one: each of its members waits for its own claims.
+        """
+        key = binding.gang.key
+        if binding.gang.quorum != 1 or self._started.get(key) == since:
+            return False
+        self._started[key] = since
+        return True
 
     def _spread(self, placed: Placed) -> None:
         """Count over how many domains of each layer the members of a plan are spread."""
@@ -171,6 +184,8 @@ class Decisions:
         infos = self._cache.gang_queue.infos
         if len(self._last) > 2 * len(infos) + MOST_GONE:
             self._last = {key: last for key, last in self._last.items() if key in infos}
+        if len(self._started) > 2 * len(infos) + MOST_GONE:
+            self._started = {key: at for key, at in self._started.items() if key in infos}
 
 
 def _count_domains(tree: Topology, places: IntArray) -> None:

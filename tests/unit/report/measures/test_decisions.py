@@ -90,6 +90,27 @@ def test_members_that_join_a_gang_that_runs_have_no_wait() -> None:
     assert {("unschedulable", "false"): 1, ("scheduled", "false"): 1} == grown
 
 
+def test_the_wait_of_a_gang_of_one_ends_with_the_first_that_has_its_claims() -> None:
+    found = Measured()
+    found.gang("a", 1)
+    found.now += 40
+    with growing(DURATION) as waited:
+        found.carry_out("a", "n1", joins=True)
+        found.now += 40
+        found.carry_out("a", "n1", joins=True)
+
+    assert {("PodGroup", "", "scheduled"): 40} == waited
+
+
+def test_a_member_that_the_quorum_need_not_wait_for_has_no_wait() -> None:
+    found = Measured()
+    found.gang("a", 2)
+    with growing(DURATION) as waited:
+        found.carry_out("a", "n1", "n1", joins=True)
+
+    assert {} == waited
+
+
 def test_a_binding_that_failed_is_a_refusal() -> None:
     found = Measured()
     found.gang("a")
