@@ -12,7 +12,16 @@ from gang_scheduler.client.pod_port import PodAnswer, PodRequest
 from gang_scheduler.model.checkpoints import Outcome
 from gang_scheduler.report.queues.eviction_writer import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
-from integration.support.saving_gangs import LOW, TIMEOUT, counts, last_save, outcome, workloads
+from integration.support.saving_gangs import (
+    LOW,
+    TIMEOUT,
+    counts,
+    last_save,
+    nothing_is_left,
+    outcome,
+    requests,
+    workloads,
+)
 from integration.support.victims_and_preemptor import (
     MEMBERS,
     NAMESPACE,
@@ -108,6 +117,39 @@ async def test_a_gang_whose_plan_is_void_is_asked_no_longer() -> None:
         await asyncio.sleep(2 * TIMEOUT)
 
         assert (None, asked) == (outcome(process), len(pods.asked))
+    assert ["n1"] * VICTIMS == made.nodes("low")
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["saving", "saved"])
+async def test_a_next_life_asks_by_the_same_id_in_the_time_that_is_left(*, done: bool) -> None:
+    made, pods = of_http(), Pods(after_seconds=10**6)
+    async with SchedulerProcess(made, modes=Modes(http=pods)) as first:
+        await first.until(lambda: len(pods.asked) > 1)
+        await asyncio.sleep(TIMEOUT / 2)
+    later = Pods(after_seconds=0 if done else 10**6)
+    begun = asyncio.get_running_loop().time()
+    async with SchedulerProcess(made, modes=Modes(http=later)) as second:
+        await second.until(lambda: is_bound(made))
+        found, last = outcome(second), last_save(second)
+
+    assert {each.id for each in pods.asked} == {each.id for each in later.asked}
+    assert asyncio.get_running_loop().time() - begun <= TIMEOUT / 2 + 3
+    assert (Outcome.SAVED if done else Outcome.TIMED_OUT) is found
+    assert done == (last is not None)
+    assert_the_right_ones_went(made)
+
+
+async def test_a_next_life_withdraws_what_is_noted_for_a_preemptor_that_is_gone() -> None:
+    made, pods = of_http(), Pods(after_seconds=10**6)
+    async with SchedulerProcess(made, modes=Modes(http=pods)) as first:
+        await first.until(lambda: bool(pods.asked))
+    for i in range(MEMBERS):
+        made.cluster.delete(PODS, NAMESPACE, f"high-{i}")
+    made.pod("late", priority=0)
+    assert ["low-0"] == list(requests(made))
+    async with SchedulerProcess(made, modes=Modes(http=Pods())) as second:
+        await second.until(lambda: nothing_is_left(made))
+
     assert ["n1"] * VICTIMS == made.nodes("low")
 
 

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
+
+CHECKPOINT_REQUESTED: Final = "py-gang-scheduler.io/CheckpointRequested"
+"""On a pod that is asked over HTTP to save the work of its gang: the message is the id."""
 
 
 @dataclass(frozen=True, slots=True)

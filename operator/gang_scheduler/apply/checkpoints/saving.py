@@ -81,8 +81,10 @@ class Saving:
         self._cache.gang_queue.saving(preemptors, SavesAwaited(len(asked), until))
         try:
             async with anyio.create_task_group() as requests:
-                for each in asked:
-                    if each.policy.mode is CheckpointMode.HTTP and self._ways.posting is not None:
+                if self._ways.posting is not None:
+                    by_http = [e for e in asked if e.policy.mode is CheckpointMode.HTTP]
+                    await self._ways.annotating.note(current, by_http)
+                    for each in by_http:
                         requests.start_soon(self._ways.posting.ask, each)
                 annotated = (e for e in asked if e.policy.mode is CheckpointMode.ANNOTATION)
                 await self._ways.annotating.ask(current, annotated)

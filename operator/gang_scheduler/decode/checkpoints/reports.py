@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from gang_scheduler.api import annotations
+from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.checkpoints import policies
@@ -26,6 +27,7 @@ from gang_scheduler.model.checkpoints import (
     Requested,
     Save,
 )
+from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.containers import ContainerStatus
 
 LONGEST_ID: Final = 64
@@ -53,15 +55,19 @@ class _Message(msgspec.Struct, frozen=True):
     checkpoint: _Told
 
 
-def of_pod(present: Mapping[str, str], statuses: Iterable[ContainerStatus]) -> PodCheckpoint | None:
+def of_pod(
+    present: Mapping[str, str],
+    statuses: Iterable[ContainerStatus],
+    conditions: Iterable[Condition] = (),
+) -> PodCheckpoint | None:
     """Return what a pod says of checkpoints; None for most."""
-    ended = _of_containers(statuses)
-    if ended is None and _KEYS.isdisjoint(present) and not policies.says(present):
+    ended, noted = _of_containers(statuses), _noted(conditions)
+    if ended is None and noted is None and _KEYS.isdisjoint(present) and not policies.says(present):
         return None
     policy = policies.readable(present)
     return PodCheckpoint(
         policy=policy,
-        request=_request(present),
+        request=_request(present) or noted,
         save=_newest(of_annotations(present, policy), ended),
         resume_count=_number(present.get(annotations.RESUME_COUNT)) or 0,
     )
@@ -165,6 +171,15 @@ def _request(present: Mapping[str, str]) -> Request | None:
     request_id = _id(present.get(annotations.CHECKPOINT_REQUEST_ID))
     at = _time(present.get(annotations.CHECKPOINT_REQUESTED_AT))
     return Request(request_id, at) if request_id and at else None
+
+
+def _noted(conditions: Iterable[Condition]) -> Request | None:
+    """Return the request that is made over HTTP, as the scheduler noted it."""
+    for each in conditions:
+        if (each.type, each.status) == (CHECKPOINT_REQUESTED, "True"):
+            request_id, at = _id(each.message), _time(each.last_transition_time)
+            return Request(request_id, at) if request_id and at else None
+    return None
 
 
 def _step(found: object) -> int | None:

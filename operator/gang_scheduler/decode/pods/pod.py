@@ -81,7 +81,9 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         marked=_is_marked(source.status),
         started_at=timestamp(source.status.start_time, "status.startTime"),
         gone_by=timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
-        checkpoint=reports.of_pod(metadata.annotations, source.status.container_statuses),
+        checkpoint=reports.of_pod(
+            metadata.annotations, source.status.container_statuses, source.status.conditions
+        ),
         address="" if spec.host_network else source.status.pod_ip,
         grace_seconds=_grace_seconds(spec),
     )

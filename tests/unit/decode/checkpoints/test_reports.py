@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.api import annotations
+from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.decode.checkpoints import reports
 from gang_scheduler.model.checkpoints import (
     GREATEST_STEP,
@@ -20,6 +21,7 @@ from gang_scheduler.model.checkpoints import (
     Requested,
     Save,
 )
+from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.containers import ContainerState, ContainerStatus, Terminated
 from support import api_objects
 from support import decoded as pod_decode
@@ -36,6 +38,26 @@ def ended(message: str, finished_at: str = AT) -> ContainerStatus:
 
 
 # Annotations.
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "at", "expected"),
+    [
+        pytest.param("True", "r1", AT, Request("r1", SECONDS), id="stands"),
+        pytest.param("False", "r1", AT, None, id="withdrawn"),
+        pytest.param("True", "", AT, None, id="no id"),
+        pytest.param("True", "r1", None, None, id="no time"),
+    ],
+)
+def test_a_request_over_http_is_a_condition(
+    status: str, message: str, at: str | None, expected: Request | None
+) -> None:
+    ready = Condition("Ready", "True")
+    noted = Condition(CHECKPOINT_REQUESTED, status, "", message, last_transition_time=at)
+
+    found = reports.of_pod({}, [], [ready, noted])
+
+    assert expected == (found.request if found is not None else None)
 
 
 def test_most_pods_say_nothing() -> None:
