@@ -1,38 +1,31 @@
 """The admission policies of the chart, on the API server: what they let through, and what not."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from e2e.support import manifests
+from e2e.support.admission_policies import rendered
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from e2e.support.queues import QUEUE
 from e2e.support.waiting import until
 from tools import controlplane
-from tools.chart import CHART
-from tools.controlplane import access, binaries
+from tools.controlplane import access
 
 pytestmark = pytest.mark.e2e
 
 PREFIX = "py-gang-scheduler.io"
 ADMITTED = f"{PREFIX}/admitted-at"
 ACCOUNT = "system:serviceaccount:gang-system:py-gang-scheduler"
-VALUES = (
-    "image.repository=registry.example.com/py-gang-scheduler",
-    "settings.manageJobs={Job}",
-    "admissionPolicies.validate=true",
-    "admissionPolicies.suspend=true",
-)
 
 
 @pytest.fixture
 def guarded(plane: controlplane.ControlPlane, namespace: Namespace) -> Iterator[Namespace]:
     """Give a namespace of which the chart's policies look after the Jobs, and no other's."""
-    made = rendered(plane, namespace.name)
+    made = rendered(plane, namespace.name, "Job")
     applied = ("apply", "--server-side", "--filename=-")
     plane.kubectl(*applied, input=made)
     # The API server compiles policies in its own time.
@@ -40,25 +33,6 @@ def guarded(plane: controlplane.ControlPlane, namespace: Namespace) -> Iterator[
     until(lambda: dry_run(namespace, job("probe"))["spec"]["suspend"])
     yield namespace
     plane.kubectl("delete", "--filename=-", input=made)
-
-
-def rendered(plane: controlplane.ControlPlane, namespace: str) -> str:
-    """Return the policies as the chart makes them for this cluster, for one namespace alone."""
-    selector = r"admissionPolicies.namespaceSelector.matchLabels.kubernetes\.io/metadata\.name"
-    values = (*VALUES, f"{selector}={namespace}")
-    done = subprocess.run(
-        [
-            *(binaries.find("helm"), "template", "py-gang-scheduler", str(CHART)),
-            *("--dry-run=server", "--namespace=gang-system", f"--kubeconfig={plane.kubeconfig}"),
-            "--show-only=templates/admissionpolicies.yaml",
-            *(f"--set={each}" for each in values),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def job(name: str, queue: str = "team-a", **labels: str) -> Manifest:

@@ -3,7 +3,8 @@
 Kueue's and that of the cluster autoscaler are fetched as data from their Go modules, at versions
 that are pinned with their checksums.
 Volcano publishes none as a module: `volcano-queue.yaml` declares the fields of its Queue, and
-`volcano-jobs.yaml` its Jobs and PodGroups.
+`volcano-jobs.yaml` its Jobs and PodGroups. `workload-makers.yaml` declares TrainJobs, RayJobs and
+RayClusters.
 """
 
 import json
@@ -31,6 +32,7 @@ OF_QUEUES = (
 )
 VOLCANO_QUEUE = Path(__file__).parent / "volcano-queue.yaml"
 VOLCANO_JOBS = Path(__file__).parent / "volcano-jobs.yaml"
+WORKLOAD_MAKERS = Path(__file__).parent / "workload-makers.yaml"
 
 
 def kueue() -> Path:
@@ -71,6 +73,11 @@ def of_volcano() -> list[dict[str, Any]]:
     """Return the CRDs of Volcano's Queues, Jobs and PodGroups."""
     files = (VOLCANO_QUEUE, VOLCANO_JOBS)
     return [crd for each in files for crd in yaml.safe_load_all(each.read_text())]
+
+
+def of_workload_makers() -> list[dict[str, Any]]:
+    """Return the CRDs of TrainJobs, RayJobs and RayClusters."""
+    return [*yaml.safe_load_all(WORKLOAD_MAKERS.read_text())]
 
 
 def queues_of_kueue() -> Iterator[dict[str, Any]]:

@@ -95,6 +95,7 @@ class SuspendedWorkloads:
         self._by_gang: dict[GangKey, str] = {}
         self._rests = Rests()
         self._parts = Parts()
+        self._leaving: set[str] = set()
         self._judged: object = None
         self._has_resumed = False
 
@@ -161,6 +162,8 @@ class SuspendedWorkloads:
         if judged != self._judged:
             self._judged = judged
             self._show_all()
+        for uid in list(self._leaving):
+            self._show(uid)
         made = [each.pods for one in self._waiting.values() for each in one.gangs.values()]
         if sum(each.made for each in made) > MOST_MADE:
             for each in made:
@@ -307,10 +310,16 @@ class SuspendedWorkloads:
     def _show(self, uid: str) -> None:
         """Let a workload wait as it is now; one that is the same as before goes on waiting."""
         said = self._said.get(uid)
+        self._leaving.discard(uid)
         if said is None or uid in self.holds:
             # What was written of it comes back later than what was decided.
             return
         if not self._is_ours(said):
+            self._withdraw(uid)
+            return
+        if self._runs(uid, said):
+            # Started now, its controller might never see that it was suspended, and end no pod.
+            self._leaving.add(uid)
             self._withdraw(uid)
             return
         known = self._waiting.get(uid)
@@ -352,6 +361,12 @@ class SuspendedWorkloads:
             if self._by_gang.get(key) == uid and uid not in self._managed:
                 del self._by_gang[key]
         self._note(Change.GANGS_TOUCHED)
+
+    def _runs(self, uid: str, said: SuspendedWorkload) -> bool:
+        """Return whether a suspended workload has pods that are not about to go."""
+        keys = {*self._gang_queue.gangs_of_job(uid), *self._parts.gangs_of(uid)}
+        pods = self._members_of(keys | {each.key for each in said.gangs})
+        return any(pod.living for pod in pods)
 
     def _is_ours(self, said: SuspendedWorkload) -> bool:
         if said.workload.kind not in self.rules.kinds:

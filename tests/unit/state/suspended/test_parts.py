@@ -236,9 +236,11 @@ def test_the_pods_of_a_ray_job_are_suspended_with_it() -> None:
     assert "RayJob default/a" == str(workload)
     assert workload is not None
     assert found == [*cluster.cache.suspended.pods_of(workload)]
-    cluster.gone(RAY_CLUSTER, *pods)
     cluster.see(changed(RAY_JOB, suspend=True, version=3))
     cluster.cycle(NOW + 2)
+    assert ["a"] == cluster.admitted
+    cluster.gone(RAY_CLUSTER, *pods)
+    cluster.cycle(NOW + 3)
     assert ["a", "a"] == cluster.admitted
 
 
