@@ -257,7 +257,7 @@ class SuspendedWorkloads:
         for hold in late:
             self._end_hold(hold)
         # One that runs with those that have come goes on.
-        vain = [each for each in late if not self._runs(each.workload)]
+        vain = [each for each in late if not self._has_bound_pods(each.workload)]
         for hold in vain:
             self._rests.begin(hold.workload.uid, now)
         return tuple(Suspension(each.workload, SuspendedFor.PODS_MISSING) for each in vain)
@@ -298,7 +298,7 @@ class SuspendedWorkloads:
         waiting = self._waiting.get(self._by_gang.get(key, ""))
         return waiting.said.workload if waiting is not None else None
 
-    def _runs(self, workload: ManagedWorkload) -> bool:
+    def _has_bound_pods(self, workload: ManagedWorkload) -> bool:
         return any(pod.node and pod.living for pod in self.pods_of(workload))
 
     # Those that wait.
@@ -317,7 +317,7 @@ class SuspendedWorkloads:
         if not self._is_ours(said):
             self._withdraw(uid)
             return
-        if self._runs(uid, said):
+        if self._has_pods(uid, said):
             # Started now, its controller might never see that it was suspended, and end no pod.
             self._leaving.add(uid)
             self._withdraw(uid)
@@ -362,7 +362,7 @@ class SuspendedWorkloads:
                 del self._by_gang[key]
         self._note(Change.GANGS_TOUCHED)
 
-    def _runs(self, uid: str, said: SuspendedWorkload) -> bool:
+    def _has_pods(self, uid: str, said: SuspendedWorkload) -> bool:
         """Return whether a suspended workload has pods that are not about to go."""
         keys = {*self._gang_queue.gangs_of_job(uid), *self._parts.gangs_of(uid)}
         pods = self._members_of(keys | {each.key for each in said.gangs})
