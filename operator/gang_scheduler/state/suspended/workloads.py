@@ -177,11 +177,11 @@ class SuspendedWorkloads:
 
     def came(self, pod: Pod) -> None:
         """Let a pod take over the plan of a member, if it is of a workload that was let start."""
-        hold = self.holds.get(self._workload_uid(pod))
-        if hold is None or pod.virtual or pod.node or pod.scheduler not in self._schedulers:
+        if not self.holds or pod.virtual or pod.node or pod.scheduler not in self._schedulers:
             return
-        bind = hold.take_over(pod)
-        if bind is None:
+        hold = self.holds.get(self._workload_uid(pod))
+        bind = hold.take_over(pod) if hold is not None else None
+        if hold is None or bind is None:
             return
         # First the pod: the room must never be free in between.
         self._note(self._pod_store.nominate(pod.uid, bind.node, bind.flavors))
