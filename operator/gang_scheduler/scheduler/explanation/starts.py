@@ -4,7 +4,8 @@ Only ends count that are declared. The gang is looked at alone: what comes befor
 room that is free by then.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from gang_scheduler.model.bound_pods import BoundPods
@@ -26,6 +27,9 @@ from gang_scheduler.scheduler.turns.requests import Request, Way
 
 ANY_TIME: Final = 2**40
 """Every declared end counts, however far away it is."""
+
+MOST_PLACES: Final = 100
+"""So many ends are gone through one by one where an earlier one may be the right one."""
 
 
 def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
@@ -63,7 +67,7 @@ def _request(turn: Turn) -> Request | None:
 
 
 def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | None:
-    """Look for the first place in the sequence at which the group fits, by halving it."""
+    """Look for the first place in the sequence at which the group fits."""
     releases = releases_of(turn, running)
     nothing = QueueState(QueueSet(), QueueUsage())
     forest = turn.forest or Forest(nothing, turn.snapshot.nodes)
@@ -79,14 +83,46 @@ def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | Non
 
     if fits(0):
         return None  # It waits for something else than ends.
-    if not fits(len(releases)):
+    place = _by_halving(len(releases), fits)
+    if _depends_on_others(request):
+        place = next(filter(fits, _places(releases, place)), place)
+    if place is None:
         return Start(StartBasis.NEVER)
-    low, high = 0, len(releases)
+    last = releases[place - 1]
+    return Start(StartBasis.ENDS, last.ends_at, last.gang)
+
+
+def _by_halving(last: int, fits: Callable[[int], bool]) -> int | None:
+    """Return the first place that fits, where all later ones fit, too; None if the last does not.
+
+    More room leaves no group without a place, unless members ask for other pods near them.
+    """
+    if not fits(last):
+        return None
+    low, high = 0, last
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
-    last = releases[high - 1]
-    return Start(StartBasis.ENDS, last.ends_at, last.gang)
+    return high
+
+
+def _depends_on_others(request: Request) -> bool:
+    """Return whether members fit or not by which pods run near them: these may end too early."""
+    classes = (each for unit in request.units for each in unit.classes)
+    return any(each.pod_affinity is not None for each in classes)
+
+
+def _places(releases: Sequence[Release], known: int | None) -> Iterator[int]:
+    """Yield the places before a known one, of each moment the last: the first so many of them."""
+    most = len(releases) if known is None else known - 1
+    moments = (
+        place
+        for place in range(1, most + 1)
+        if place == len(releases)
+        or releases[place - 1].ends_at is None
+        or releases[place - 1].ends_at != releases[place].ends_at
+    )
+    return itertools.islice(moments, MOST_PLACES)
 
 
 def _of_decided(turn: Turn, clock: Clock) -> Iterator[Release]:
