@@ -64,9 +64,13 @@ def _reservation(reservation: Reservation) -> Json:
 
 def described(cache: Cache) -> Iterator[GangInfo]:
     """Yield what is known of all gangs, but for workloads whose pods name other gangs."""
-    elsewhere = {key for pod in cache.pods() for key in _of_workloads(pod) if key != pod.gang}
-    for key, info in cache.gang_queue.infos.items():
-        if info.observed.members or key not in elsewhere:
+    infos = cache.gang_queue.infos
+    # Pods are looked at for gangs without members alone, of which there are few.
+    bare = {key for key, info in infos.items() if not info.observed.members}
+    pods = cache.pods() if bare else ()
+    elsewhere = {key for pod in pods for key in _of_workloads(pod) if key != pod.gang}
+    for key, info in infos.items():
+        if key not in bare or key not in elsewhere:
             yield info
 
 
