@@ -34,6 +34,7 @@ class Cluster:
 
     Of a cluster that is WRITTEN only one `namespace` is known, and no node: `written` has its
     PodGroups and pods, with what the scheduler wrote into them.
+    `of_snapshot`: the files are a snapshot of an API server, which has no Events.
     """
 
     cache: Cache
@@ -45,6 +46,7 @@ class Cluster:
     unread: tuple[str, ...] = ()
     namespace: str = ""
     written: Objects = field(default_factory=dict)
+    of_snapshot: bool = False
 
     @property
     def profile(self) -> Profile:

@@ -11,7 +11,7 @@ from gang_scheduler.simulation import documents, objects, remarks
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import filled
-from gang_scheduler.simulation.snapshot_files import header_among, policy_of
+from gang_scheduler.simulation.snapshot_files import LIVE, header_among, policy_of
 
 
 def read(filenames: Sequence[str], policy: Policy, *, at: int | None = None) -> Cluster:
@@ -41,5 +41,6 @@ def loaded(
         settings_of=header.profile_of if header is not None else "",
         notes=notes,
         unread=tuple(header.not_readable) if header is not None else (),
+        of_snapshot=header is not None and header.source == LIVE,
     )
     return cluster, found

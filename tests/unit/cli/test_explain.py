@@ -149,3 +149,19 @@ def test_a_workload_that_waits_suspended_is_explained_by_its_name() -> None:
     assert "default/job   suspended Job   queue q   priority 0   6 of 6 members" in first
     room = "it needs room for 6 members of 1 cpu each, there is room for 4"
     assert f"It lacks room: {room}." == second
+
+
+def test_of_a_snapshot_of_a_cluster_it_is_said_that_it_has_no_events(tmp_path: Path) -> None:
+    said = yaml.safe_dump_all([*expanded(MANIFESTS)])
+    taken = CliRunner().invoke(main, ["snapshot", "-f", "-", "-o", "-"], input=said).stdout
+    of_manifests, of_a_cluster = tmp_path / "m.jsonl", tmp_path / "c.jsonl"
+    of_manifests.write_text(taken)
+    of_a_cluster.write_text(taken.replace('"source":"files",', ""))
+
+    lines, others = (
+        CliRunner().invoke(main, ["explain", "llama", "-f", str(file)]).stdout.splitlines()
+        for file in (of_a_cluster, of_manifests)
+    )
+
+    assert "  without Events: a snapshot has none" in lines[lines.index("HISTORY") :]
+    assert not [each for each in others if "Events" in each]

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 PASSING: Final = ("readAt", "waitsSeconds")
 """What changes with the time alone."""
 _DURATION: Final = re.compile(r"[0-9]+ (s|min|h|days)\b")
-_Found = tuple[Reading, tuple[Happened, ...]]
+IN_NO_SNAPSHOT: Final = "Events: a snapshot has none"
+MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
+
+
+class _Found(NamedTuple):
+    """A cluster, with what Events say of what was asked about, or why these are not known."""
+
+    reading: Reading
+    events: tuple[Happened, ...] = ()
+    without_events: str = ""
 
 
 class Wanted(NamedTuple):
@@ -55,8 +64,8 @@ def _explained(
 ) -> Printed:
     """Return what is printed, of a cluster that is read for it."""
     at, since = moments
-    reading, events = _read(asked, name, at)
-    question = Question(reading.cluster, events, since or 0)
+    reading, events, without_events = _read(asked, name, at)
+    question = Question(reading.cluster, events, since or 0, without_events)
     document = _document(name, answer_for(name, reading.namespace, question))
     said = {key: each for key, each in document.items() if key not in PASSING}
     if asked.output in ("json", "yaml"):
@@ -69,12 +78,13 @@ def _explained(
 def _read(asked: Asked, name: str, at: int | None) -> _Found:
     """Return the cluster that is meant, and what Events say of what has that name."""
     if asked.filenames:
-        found: _Found = (sources.of_files(asked, at), ())
+        reading = sources.of_files(asked, at)
+        found = _Found(reading, (), IN_NO_SNAPSHOT if reading.cluster.of_snapshot else "")
     elif at is not None:
         refuse(["--at: a cluster is explained as it is now; with -f, files as of a time"])
     else:
         found = sources.answer(asked, functools.partial(_live, asked, name))
-    sources.tell(found[0])
+    sources.tell(found.reading)
     return found
 
 
@@ -88,11 +98,11 @@ async def _live(asked: Asked, name: str, server: "Server") -> _Found:
     found = names.find(cache, names.wanted(name, reading.namespace))
     about = names.objects_of(cache, found[0]) if len(found) == 1 else None
     if about is None:
-        return reading, ()
+        return _Found(reading)
     try:
-        return reading, history.of_events(await events_of(server, *about))
+        return _Found(reading, history.of_events(await events_of(server, *about)))
     except ApiError:
-        return reading, ()  # Without the right to read Events there are none.
+        return _Found(reading, (), MAY_NOT_BE_LISTED)
 
 
 def _moment(field: str, given: str | None) -> int | None:

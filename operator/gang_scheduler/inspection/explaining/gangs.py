@@ -40,11 +40,21 @@ OVER: Final = (Phase.FINISHED, Phase.FAILED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What is asked of a cluster, with the Events about the gang, and since when history counts."""
+    """What is asked of a cluster, with the Events about the gang, and since when history counts.
+
+    `without_events` says why these are not known, "" where they are.
+    """
 
     cluster: Cluster
     events: tuple[Happened, ...] = ()
     since: int = 0
+    without_events: str = ""
+
+    def history_of(self, info: GangInfo) -> Json:
+        """Return what happened to a gang, and what of that is not known."""
+        told = history.as_json(history.history_of(info, self.events, self.since))
+        lacks = {"historyLacks": self.without_events} if self.without_events else {}
+        return {"history": told, **lacks}
 
 
 AWAITS_PODS: Final = "It was let start, and its room is kept until its pods are there."
@@ -77,11 +87,10 @@ def document_of(key: GangKey, asked: Question) -> Json:
         **parts.parts_of(found, names),
     }
     where = running.running_of(info, cluster, surroundings.running)
-    told = history.history_of(info, asked.events, asked.since)
     return {
         **made,
         **({"running": where} if where is not None else {}),
-        "history": history.as_json(told),
+        **asked.history_of(info),
     }
 
 

@@ -275,13 +275,15 @@ def _outcome(each: Json, document: Json) -> str:
 
 
 def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return what happened, the last transitions."""
+    """Return what happened, the last transitions, and of what none are known."""
     now = seconds_of(document["readAt"])
     found = document.get("history", [])
-    return [
+    told = [
         Line(f"{ages.moment(seconds_of(each['at']), now)}  {each['what']}", under=True, hanging=9)
         for each in found
     ]
+    lacks = document.get("historyLacks")
+    return [*told, Line(f"without {lacks}", under=True)] if lacks else told
 
 
 def seconds_of(text: str) -> int:

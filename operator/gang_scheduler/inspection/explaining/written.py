@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.inspection.explaining import gangs, history
+from gang_scheduler.inspection.explaining import gangs
 from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.explaining.sentences import LEADS
 from gang_scheduler.model.problems import Reason
@@ -30,7 +30,6 @@ def document_of(key: GangKey, asked: Question) -> Json:
     cluster.snapshot()
     phase = phases.phase_of(phases.counts_of(info))
     reason, message = _why(info)
-    told = history.history_of(info, asked.events, asked.since)
     return {
         "name": str(key),
         **gangs.header_of(info, cluster),
@@ -41,7 +40,7 @@ def document_of(key: GangKey, asked: Question) -> Json:
         **_in_queue(info),
         **_nodes(info),
         "notKnown": list(NOT_KNOWN),
-        "history": history.as_json(told),
+        **asked.history_of(info),
     }
 
 
