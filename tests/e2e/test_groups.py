@@ -14,7 +14,7 @@ from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from tools import controlplane
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("audited", "scheduler")]
 
 GROUPS = f"metadata.annotations[{gang_manifests.PREFIX}/groups]"
 

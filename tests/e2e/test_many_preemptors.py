@@ -21,7 +21,7 @@ from e2e.support.waiting import until
 from gang_scheduler.cli import main
 from tools import controlplane
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("audited")]
 
 CASE = OverlappingGangs(nodes=48, gangs=16, needed=2, cpus=2, members=6)
 SOURCES = ("kopf", "reflector")

@@ -15,7 +15,7 @@ from e2e.support.queues import QUEUE, Objects, gang, queue, reason
 from e2e.support.waiting import eventually, until
 from tools import controlplane
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("audited", "operator")]
 
 JOB_SECONDS = 60.0
 BORROWS = {"enabled": True}

@@ -12,7 +12,7 @@ from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually
 from tools import controlplane
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("audited")]
 
 GANGS = 50
 SIZE = 4

@@ -22,6 +22,9 @@ they are what users and both programs agree on, and the connection to the API se
 | gangs         | the gang of a pod, and its quorum                             |
 | networks      | network domains of nodes, and what gangs ask of them          |
 | selectors     | selectors of labels, nodes and taints                         |
+| victims       | which pods were evicted for which gang                        |
+| queues        | the tree of queues, and what each may use                     |
+| charges       | what queues are charged                                       |
 | quantities    | amounts of resources                                          |
 | rules         | what must not be                                              |
 | findings      | what was found, as lines of JSON                              |

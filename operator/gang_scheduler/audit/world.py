@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from gang_scheduler.audit import gangs
+from gang_scheduler.audit.charges import Charges
 from gang_scheduler.audit.events import DELETED, Event, Object
 from gang_scheduler.audit.gangs import GangName
 from gang_scheduler.audit.kinds import NODES, PODS, Kind, name_of
@@ -54,6 +55,7 @@ class World:
         self.nodes: Versions[Node] = Versions(KEPT_SECONDS)
         self.bound_at: dict[str, float] = {}
         """When each pod that has a node was seen to have one."""
+        self.charges = Charges()
         self._on_node: dict[str, dict[str, Pod]] = defaultdict(dict)
         self._members: dict[GangName, dict[str, Pod]] = defaultdict(dict)
         self._objects: dict[Kind, Versions[Object]] = defaultdict(lambda: Versions(KEPT_SECONDS))
@@ -82,6 +84,11 @@ class World:
     def members(self, gang: GangName) -> Collection[Pod]:
         """Return the pods that are there and say that they are in a gang."""
         return self._members.get(gang, {}).values()
+
+    def named(self, name: str) -> list[Pod]:
+        """Return the pod of a name, as `namespace/name`, or of a uid; none if it is not there."""
+        found = self.pods.get(self._uids.get(name, name))
+        return [] if found is None else [found]
 
     def objects(self, kind: Kind) -> Versions[Object]:
         """Return the objects of a kind."""
@@ -121,12 +128,14 @@ class World:
         change = Change(before, after, at, since)
         if before is not None:
             self._drop(before)
+            self.charges.add(before, -1)
             if after is None:
                 self.pods.pop(before.uid, None)
                 self.bound_at.pop(before.uid, None)
                 self._uids.pop(before.key, None)
         if after is not None:
             self.pods[after.uid] = after
+            self.charges.add(after)
             self._uids[after.key] = after.uid
             if after.node:
                 self._on_node[after.node][after.uid] = after

@@ -11,6 +11,10 @@
 | bindings     | a pod bound twice, or while it was deleted, ended or gated |
 | quorum       | a gang that is bound in part                               |
 | leader       | bindings by two replicas, or without the Lease             |
+| evictions    | victims that the preemptor may not evict                   |
+| spared       | victims that there was room for beside the preemptor       |
+| leftovers    | nominations and marks that nothing follows from            |
+| quotas       | a queue over its limit, and a guarantee that is lent       |
 | due          | cases that are judged later                                |
 | table        | all rules                                                  |
 """

@@ -1,0 +1,189 @@
+"""`evictions`: a victim is one that the preemptor may evict.
+
+Source: docs/preemption.md and docs/queues.md. A victim is judged as it is marked, by the preemptor
+that the mark names: never mirror pods, pods of DaemonSets, pods that are already being deleted, nor
+pods that a label protects; never for a gang with `preemptionPolicy: Never`. Without queues its
+gang's priority must be lower. In its own queue withinQueue decides; from another one reclaim or
+whileBorrowing, `allowPreemption` and `allowPreemptFrom`, and that queue must be over its nominal.
+
+Not flagged: marks by uid of a gang that is not there any more; gangs of Kueue's and Volcano's
+queues; gangs that may be evicted since they overran a declared end; run times that are too short.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit import queues, victims
+from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.charges import NO_QUEUE, charges_of
+from gang_scheduler.audit.events import Object
+from gang_scheduler.audit.findings import Finding
+from gang_scheduler.audit.gangs import OURS, GangName
+from gang_scheduler.audit.kinds import Kind
+from gang_scheduler.audit.pods import Pod, mapping
+from gang_scheduler.audit.world import Change, World
+
+NAMESPACE: Final = Kind("", "Namespace")
+FOREIGN: Final = (keys.KUEUE_QUEUE, keys.VOLCANO_QUEUE, keys.VOLCANO_QUEUE_SHORT)
+UNKNOWN: Final = "?"
+
+
+class Evictions:
+    """Which gangs may be evicted for which."""
+
+    name = "evictions"
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
+        """Judge victims as they are marked."""
+        for change in changes:
+            pod, before = change.after, change.before
+            mark = victims.mark_of(pod) if pod is not None else None
+            if pod is None or mark is None or (before is not None and victims.is_marked(before)):
+                continue
+            fault = _protected(before or pod) or _of_preemptor(pod, mark, world)
+            if fault:
+                details = {"preemptor": mark.gang, "node": pod.node}
+                message = f"evicted for {mark.gang}, {fault}"
+                yield Finding(change.at, self.name, pod.about, message, details)
+
+    def passed(self, now: float, world: World) -> Iterator[Finding]:  # noqa: ARG002 - a rule's.
+        """Judge nothing later."""
+        yield from ()
+
+
+def _protected(pod: Pod) -> str:
+    """Return why a pod may be evicted for no gang, "" if it may."""
+    states = {
+        "while it was being deleted": pod.is_deleted,
+        "though it is a mirror pod": keys.MIRROR_POD in pod.annotations,
+        "though it is of a DaemonSet": pod.controller.get("kind") == "DaemonSet",
+        "though a label protects it": pod.labels.get(keys.DISABLE_PREEMPTIBLE) == "true"
+        or pod.labels.get(keys.QUOTA_PREEMPTIBLE) == "false",
+    }
+    return next((words for words, holds in states.items() if holds), "")
+
+
+def _of_preemptor(victim: Pod, mark: victims.Mark, world: World) -> str:
+    """Return why a gang may not evict a pod, "" if it may or cannot be judged."""
+    preemptor, gang = victims.preemptor_of(mark, world), victims.gang_or_pod(victim)
+    if preemptor is None or _has_overrun(victim, world):
+        return ""
+    members = victims.members_of(preemptor, world)
+    if any(each.spec.get("preemptionPolicy") == "Never" for each in members if not each.node):
+        return "whose preemptionPolicy is Never"
+    mine, other = victims.priority_of(preemptor, world), victims.priority_of(gang, world)
+    if mine is None or other is None:
+        return ""
+    names = (_queue_of(preemptor, world), _queue_of(gang, world))
+    return "" if UNKNOWN in names else _by_queues(names, victim, mine, other, world)
+
+
+def _by_queues(names: tuple[str, str], victim: Pod, mine: int, other: int, world: World) -> str:
+    """Judge by the queues of preemptor and victim, and their priorities."""
+    specs = queues.specs_of(world)
+    own, theirs = names
+    policy = mapping(specs.get(own, {}), "preemption")
+    if not specs or own == theirs == NO_QUEUE:
+        return "" if other < mine else f"whose priority {mine} is not above {other}"
+    if own == theirs:
+        return _in_queue(policy, mine, other)
+    fault = _from_another(specs, names, victim, world)
+    return fault or _reclaimed(policy, mine, other)
+
+
+def _in_queue(policy: Mapping[str, Any], mine: int, other: int) -> str:
+    wanted = policy.get("withinQueue") or "LowerPriority"
+    if wanted == "Never":
+        return "in a queue in which none is evicted for another"
+    most = mine if wanted == "LowerOrNewerEqualPriority" else mine - 1
+    return "" if other <= most else f"of its own queue, whose priority {mine} is not above {other}"
+
+
+def _reclaimed(policy: Mapping[str, Any], mine: int, other: int) -> str:
+    """Judge by what the queue of the preemptor may take from others."""
+    reclaim = policy.get("reclaim") or "Any"
+    borrowing = mapping(policy, "whileBorrowing")
+    bounds = {"Any": other, "LowerPriority": mine - 1, "LowerOrNewerEqualPriority": mine}
+    if other <= bounds.get(reclaim, other - 1):
+        return ""
+    threshold = borrowing.get("maxPriorityThreshold")
+    borrows = borrowing.get("policy") == "LowerPriority" and other < mine
+    if borrows and (threshold is None or other <= threshold):
+        return ""
+    return f"whose queue may not take from others at priority {mine} against {other}"
+
+
+def _from_another(
+    specs: Mapping[str, Object], names: tuple[str, str], victim: Pod, world: World
+) -> str:
+    """Return why nothing may be taken from a queue, "" if something may."""
+    own, theirs = names
+    above = _path(specs, own)
+    for each in _path(specs, theirs):
+        if each in above:
+            break
+        policy = mapping(specs.get(each, {}), "preemption")
+        if policy.get("allowPreemption") is False:
+            return f"from {each}, of which no queue may take"
+        allowed = policy.get("allowPreemptFrom")
+        if allowed is not None and not set(allowed) & set(above):
+            return f"from {each}, of which {own} may not take"
+    return "" if _is_over(specs, theirs, victim, world) else f"from {theirs}, which is within quota"
+
+
+def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World) -> bool:
+    """Return whether a queue has more than its nominal of anything that a victim uses."""
+    if queue not in specs:
+        return True
+    used = dict(world.charges.used)
+    # What goes and what will come counts as there: in some order the victim was over.
+    for pod in world.pods.values():
+        for charge, count in charges_of(pod, anyway=True):
+            if charge.queue == queue and (pod.is_deleted or not pod.node):
+                used[charge] = used.get(charge, 0) + count
+    asked = {resource for resource, count in victim.requests.items() if count}
+    for key in queues.governed(specs):
+        account = queues.tree_of(world, specs, used, key).accounts[queue]
+        if asked & set(queues.meanings(key[1])) and account.used > account.nominal:
+            return True
+    return False
+
+
+def _path(specs: Mapping[str, Object], queue: str) -> list[str]:
+    """Return a queue and those above it."""
+    path = [queue]
+    while path[-1] in specs and path[-1] != queues.ROOT and len(path) <= len(specs):
+        path.append(str(specs[path[-1]].get("parent") or queues.ROOT))
+    return path if path[-1] == queues.ROOT else [*path, queues.ROOT]
+
+
+def _queue_of(gang: GangName, world: World) -> str:
+    """Return the queue of a gang: that of its bindings, else the one that it names."""
+    members = victims.members_of(gang, world)
+    for pod in members:
+        if pod.plan and pod.annotations.get(keys.QUEUE):
+            return _ours(pod.annotations[keys.QUEUE])
+    found = world.objects(OURS).latest(f"{gang.namespace}/{gang.name}")
+    labelled = [mapping(mapping(found or {}, "metadata"), "labels"), *(e.labels for e in members)]
+    for labels in labelled:
+        if labels.get(keys.QUEUE):
+            return str(labels[keys.QUEUE])
+        if any(labels.get(key) for key in FOREIGN):
+            return UNKNOWN
+    space = world.objects(NAMESPACE).latest(gang.namespace)
+    default = mapping(mapping(space or {}, "metadata"), "annotations").get(keys.DEFAULT_QUEUE)
+    return str(default or NO_QUEUE)
+
+
+def _ours(written: str) -> str:
+    return UNKNOWN if "/" in written else written
+
+
+def _has_overrun(victim: Pod, world: World) -> bool:
+    gang = victims.gang_or_pod(victim)
+    found = world.objects(OURS).latest(f"{gang.namespace}/{gang.name}")
+    return bool(mapping(mapping(found or {}, "status"), "backfill"))

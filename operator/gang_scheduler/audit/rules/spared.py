@@ -1,0 +1,135 @@
+"""`spared`: no gang is evicted without need.
+
+Source: docs/preemption.md: in the end no victim can be spared. When a plan has been carried out,
+each gang of its victims is put back on paper: if all nodes still have room for it beside what was
+bound or nominated, it need not have gone.
+
+Not flagged: victims where there are queues, since quota may have been lacking; where the preemptor
+or the victim has ports, claims, affinity or spread; room that was freed within the skew, and what
+other gangs were nominated to. So a finding is certain, and what is not found may still be wrong:
+`--simulate` compares with a plan.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gang_scheduler.audit import quantities, queues, victims
+from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.findings import Finding
+from gang_scheduler.audit.gangs import GangName
+from gang_scheduler.audit.pods import Pod, mapping
+from gang_scheduler.audit.quantities import Amounts
+from gang_scheduler.audit.rules.due import Due
+from gang_scheduler.audit.rules.volumes import claims_of
+from gang_scheduler.audit.world import Change, World
+
+
+@dataclass
+class _Plan:
+    """The victims of a preemptor that were marked about one time."""
+
+    preemptor: str
+    at: float
+    mark: victims.Mark
+    marked: dict[str, Pod] = field(default_factory=dict)
+
+
+class Spared:
+    """Victims that would fit beside what they were evicted for."""
+
+    name = "spared"
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._plans: dict[str, _Plan] = {}
+        self._due: Due[_Plan] = Due(limits.skew)
+        # A plan is judged one skew after it was seen, and may be older by another one.
+        self._left: Due[Pod] = Due(2 * limits.skew)
+        self._leaving: dict[str, Pod] = {}
+
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
+        """Note victims that are marked, and room that is freed."""
+        for change in changes:
+            self._note_leaving(change)
+            pod, before = change.after, change.before
+            mark = victims.mark_of(pod) if pod is not None else None
+            if pod is None or mark is None or (before is not None and victims.is_marked(before)):
+                continue
+            plan = self._plans.get(mark.gang)
+            if plan is None:
+                plan = self._plans[mark.gang] = _Plan(mark.gang, change.at, mark)
+                self._due.add(change.at, plan)
+            plan.marked[pod.uid] = pod
+        yield from ()
+
+    def _note_leaving(self, change: Change) -> None:
+        """Keep pods that leave for as long as a plan may not have known it."""
+        before, after = change.before, change.after
+        if before is None or not before.holds_its_node:
+            return
+        is_going = after is None or after.has_ended or after.is_deleted
+        if is_going and not before.is_deleted and not victims.is_marked(before):
+            self._leaving[before.uid] = before
+            self._left.add(change.at, before)
+
+    def passed(self, now: float, world: World) -> Iterator[Finding]:
+        """Put victims back, on paper."""
+        for pod in self._left.take(now):
+            self._leaving.pop(pod.uid, None)
+        for plan in self._due.take(now):
+            del self._plans[plan.preemptor]
+            yield from self._judge(plan, world)
+
+    def _judge(self, plan: _Plan, world: World) -> Iterator[Finding]:
+        preemptor = victims.preemptor_of(plan.mark, world)
+        if preemptor is None or any(True for _ in world.objects(queues.QUEUE)):
+            return
+        members = victims.members_of(preemptor, world)
+        placed = [each for each in members if each.node or each.nominated]
+        if not placed or any(_is_special(each) for each in members):
+            return
+        for gang, pods in _by_gang(plan.marked.values()).items():
+            if not any(_is_special(each) for each in pods) and self._fits(pods, plan, world):
+                names = ", ".join(sorted(each.key for each in pods))
+                details = {"preemptor": plan.preemptor, "pods": sorted(e.key for e in pods)}
+                message = f"evicted for {plan.preemptor}, though there was room beside it: {names}"
+                yield Finding(plan.at, self.name, gang.about, message, details)
+
+    def _fits(self, pods: Sequence[Pod], plan: _Plan, world: World) -> bool:
+        """Return whether the nodes have room for pods beside all that is there or to come."""
+        nodes = {each.node for each in pods}
+        for name in nodes:
+            versions = world.nodes.between(name, plan.at - self._limits.skew, plan.at)
+            offered = [each.allocatable for each in versions if each]
+            if not offered or None in versions:
+                return False
+            staying = {e.uid: e for e in self._leaving.values() if e.node == name}
+            staying |= {e.uid: e for e in world.on_node(name) if not e.is_deleted}
+            coming = {e.uid: e for e in world.pods.values() if e.nominated == name and not e.node}
+            back = {each.uid: each for each in pods if each.node == name}
+            beside = {**staying, **coming}
+            others = [e for uid, e in beside.items() if uid not in plan.marked]
+            used = quantities.total(e.requests for e in (*others, *back.values()))
+            asked = {key for each in back.values() for key, n in each.requests.items() if n}
+            if any(_is_over(key, used, offered) for key in asked):
+                return False
+        return True
+
+
+def _is_over(resource: str, used: Mapping[str, int], offered: Sequence[Amounts]) -> bool:
+    return used.get(resource, 0) > min(each.get(resource, 0) for each in offered)
+
+
+def _by_gang(pods: Iterable[Pod]) -> dict[GangName, list[Pod]]:
+    found: dict[GangName, list[Pod]] = {}
+    for each in pods:
+        found.setdefault(victims.gang_or_pod(each), []).append(each)
+    return found
+
+
+def _is_special(pod: Pod) -> bool:
+    """Return whether more than resources decides where a pod fits."""
+    affinity = mapping(pod.spec, "affinity")
+    near = affinity.get("podAffinity") or affinity.get("podAntiAffinity")
+    spread = pod.spec.get("topologySpreadConstraints")
+    return bool(near or spread or pod.host_ports or claims_of(pod))

@@ -1,0 +1,148 @@
+"""Victims that the preemptor may not evict."""
+
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api import annotations as keys
+from support.audit_streams import Manifest, Stream, bound, changed, deleted, node, pod
+from support.audit_victims import marked, nominated, queue, queued, quota
+
+
+@pytest.fixture
+def stream() -> Stream:
+    stream = Stream("evictions")
+    stream.see(node("n1", cpu=8))
+    return stream
+
+
+def evict(stream: Stream, victim: Manifest, preemptor: Manifest) -> list[str]:
+    stream.see(victim, preemptor, marked(victim, "big", preemptor["metadata"]["name"]))
+    stream.end()
+    return [each.message for each in stream.found]
+
+
+def big(priority: int = 10, **fields: Any) -> Manifest:
+    return nominated(pod("big-0", gang="big", priority=priority, **fields), "n1")
+
+
+def small(priority: int = 0, **fields: Any) -> Manifest:
+    return bound(pod("small", priority=priority, **fields), "n1")
+
+
+def test_a_victim_of_a_lower_priority_is_right(stream: Stream) -> None:
+    assert [] == evict(stream, small(), big())
+
+
+def test_an_equal_priority_is_found(stream: Stream) -> None:
+    words = "evicted for lab/big, whose priority 10 is not above 10"
+    assert [words] == evict(stream, small(10), big())
+
+
+def test_the_priority_of_a_gang_is_the_lowest_of_its_members(stream: Stream) -> None:
+    stream.see(pod("big-1", gang="big", priority=5))
+
+    assert ["evicted for lab/big, whose priority 5 is not above 7"] == evict(
+        stream, small(7), big()
+    )
+
+
+def test_a_mark_is_judged_once(stream: Stream) -> None:
+    victim, preemptor = small(10), big()
+    evict(stream, victim, preemptor)
+    stream.see(deleted(marked(victim, "big", "big-0")))
+
+    assert 1 == len(stream.end())
+
+
+@pytest.mark.parametrize(
+    ("victim", "words"),
+    [
+        (small(labels={keys.DISABLE_PREEMPTIBLE: "true"}), "though a label protects it"),
+        (small(labels={keys.QUOTA_PREEMPTIBLE: "false"}), "though a label protects it"),
+        (small(annotations={keys.MIRROR_POD: "x"}), "though it is a mirror pod"),
+        (deleted(small()), "while it was being deleted"),
+        (
+            changed(
+                small(),
+                metadata={"ownerReferences": [{"kind": "DaemonSet", "controller": True}]},
+            ),
+            "though it is of a DaemonSet",
+        ),
+    ],
+)
+def test_protected_pods_are_no_victims(stream: Stream, victim: Manifest, words: str) -> None:
+    assert [f"evicted for lab/big, {words}"] == evict(stream, victim, big())
+
+
+def test_a_gang_that_never_preempts_has_no_victims(stream: Stream) -> None:
+    words = "evicted for lab/big, whose preemptionPolicy is Never"
+    assert [words] == evict(stream, small(), big(preemptionPolicy="Never"))
+
+
+def test_a_preemptor_that_is_gone_cannot_be_judged(stream: Stream) -> None:
+    stream.see(small(10), marked(small(10), "big", "big-0"))
+
+    assert [] == stream.end()
+
+
+LOW, HIGH = 0, 10
+OF_A = {keys.QUEUE: "a"}
+
+
+def of(**preemption: Any) -> Manifest:
+    """Return what a Queue says of preemption."""
+    return {"preemption": preemption}
+
+
+@pytest.mark.parametrize(
+    ("policies", "used", "priority", "words"),
+    [
+        # What is borrowed is taken back, whatever the priorities.
+        (({}, {}), 4, LOW, ""),
+        (({}, {}), 2, HIGH, "from b, which is within quota"),
+        (({}, of(allowPreemption=False)), 4, HIGH, "from b, of which no queue may take"),
+        (({}, of(allowPreemptFrom=["c"])), 4, HIGH, "from b, of which a may not take"),
+        (({}, of(allowPreemptFrom=["a"])), 4, HIGH, ""),
+        ((of(reclaim="LowerPriority"), {}), 4, HIGH, ""),
+        ((of(reclaim="LowerPriority"), {}), 4, LOW, "whose queue may not take from others"),
+        ((of(reclaim="Never"), {}), 4, HIGH, "whose queue may not take from others"),
+        ((of(reclaim="Never", whileBorrowing={"policy": "LowerPriority"}), {}), 4, HIGH, ""),
+    ],
+)
+def test_another_queue_gives_what_it_borrows(
+    stream: Stream, policies: tuple[Manifest, Manifest], used: int, priority: int, words: str
+) -> None:
+    of_a, of_b = policies
+    stream.see(queue("a", quota=quota(4), **of_a), queue("b", quota=quota(2), **of_b))
+    victim = queued("small", "b", cpu=used, priority=5)
+    found = evict(stream, victim, nominated(pod("big-0", priority=priority, labels=OF_A), "n1"))
+
+    assert bool(words) == bool(found)
+    assert all(each.startswith(f"evicted for lab/big, {words}") for each in found)
+
+
+@pytest.mark.parametrize(
+    ("policy", "priority", "is_right"),
+    [
+        (None, HIGH, True),
+        (None, 5, False),
+        ("LowerOrNewerEqualPriority", 5, True),
+        ("LowerOrNewerEqualPriority", LOW, False),
+        ("Never", HIGH, False),
+    ],
+)
+def test_the_own_queue_says_which_of_its_gangs_go(
+    stream: Stream, policy: str | None, priority: int, *, is_right: bool
+) -> None:
+    stream.see(queue("a", quota=quota(4), preemption={"withinQueue": policy} if policy else {}))
+    victim = queued("small", "a", priority=5)
+    found = evict(stream, victim, nominated(pod("big-0", priority=priority, labels=OF_A), "n1"))
+
+    assert is_right == (found == [])
+
+
+def test_gangs_of_other_products_queues_are_not_judged(stream: Stream) -> None:
+    victim = small(10, labels={keys.KUEUE_QUEUE: "team"})
+
+    assert [] == evict(stream, victim, big())
