@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 import anyio
 import kopf
 import structlog
+from kopf._cogs.aiokits import aiotasks
 
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
 from gang_scheduler.client.http import CONNECT_SECONDS
@@ -36,6 +37,7 @@ SILENT_SECONDS = 20.0
 """After so long without an event a watch is begun anew from the last version, which costs little:
 a stalled connection looks like one without events."""
 HEALTHY_SECONDS = 60.0
+CANCEL_AGAIN_SECONDS = 1.0
 KOPF: Final = f"{Path(kopf.__file__).parent}{os.sep}"
 """Where the code of Kopf is."""
 
@@ -129,7 +131,10 @@ class KopfSource:
             # Two of Kopf at once would watch everything twice.
             with anyio.CancelScope(shield=True):
                 await _stop(tasks)
-                # Kopf leaves the other watchers, and requests for what is served, when one failed.
+                # Kopf leaves the other watchers running when one has failed.
+                await _stop([task for task in asyncio.all_tasks() if _is_guarded(task)])
+                # And requests for what is served. Last: a watcher goes on, although it is
+                # cancelled, when it finds that ended by which it would be told to pause.
                 await _stop([task for task in asyncio.all_tasks() if _is_kopfs(task)])
         errors = (task.exception() for task in done if not task.cancelled())
         return next((repr(error) for error in errors if error is not None), "ended by itself")
@@ -147,10 +152,13 @@ class KopfSource:
 
 
 async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancel tasks, and return when they have ended, with whatever errors."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    """Cancel tasks, again while they go on, and return when they have ended, with any errors."""
+    left = set(tasks)
+    while left:
+        for task in left:
+            task.cancel()
+        ended, left = await asyncio.wait(left, timeout=CANCEL_AGAIN_SECONDS)
+        await asyncio.gather(*ended, return_exceptions=True)
 
 
 def _pass_on(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -161,6 +169,11 @@ def _pass_on(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     task = context.get("future")
     if not (isinstance(task, asyncio.Task) and _is_kopfs(task)):
         loop.default_exception_handler(context)
+
+
+def _is_guarded(task: asyncio.Task[Any]) -> bool:
+    """Return whether a task is one of Kopf's that log their errors themselves."""
+    return getattr(task.get_coro(), "cr_code", None) is aiotasks.guard.__code__
 
 
 def _is_kopfs(task: asyncio.Task[Any]) -> bool:

@@ -5,9 +5,10 @@ import gc
 import logging
 from typing import Any
 
+import anyio
 import kopf
 import pytest
-from kopf._cogs.aiokits import aiotasks
+from kopf._cogs.aiokits import aiotasks, aiotoggles
 from kopf._cogs.clients import api, scanning
 from kubernetes_asyncio.client import Configuration
 
@@ -47,6 +48,60 @@ async def test_when_one_task_of_kopf_fails_no_watcher_goes_on(
 
     assert "ValueError('why')" == await source()._run_once()
     assert [True] == [each.done() for each in watchers]
+
+
+async def test_a_watcher_that_goes_on_when_it_is_cancelled_is_cancelled_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cancelled = 0
+
+    async def go_on_once() -> None:
+        nonlocal cancelled
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled += 1
+        await asyncio.sleep(3600)
+
+    async def spawn_tasks(**_: object) -> list[asyncio.Task[None]]:
+        aiotasks.create_guarded_task(go_on_once(), "watcher")
+        return [asyncio.create_task(fail())]
+
+    monkeypatch.setattr(kopf_source, "CANCEL_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(kopf, "spawn_tasks", spawn_tasks)
+
+    assert "ValueError('why')" == await source()._run_once()
+    assert 1 == cancelled
+
+
+async def test_watchers_end_also_where_kopf_takes_a_cancellation_for_a_pause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = asyncio.Event()
+
+    async def request(**_: object) -> None:
+        opened.set()
+        await asyncio.sleep(3600)
+
+    async def watch(paused: asyncio.Task[None], settings: kopf.OperatorSettings) -> None:
+        while True:
+            logger = logging.getLogger("kopf")
+            async for _ in api.stream("/", settings=settings, stopper=paused, logger=logger):
+                pass
+
+    async def spawn_tasks(settings: kopf.OperatorSettings, **_: object) -> list[asyncio.Task[Any]]:
+        paused = asyncio.create_task(aiotoggles.ToggleSet(any).wait_for(True))  # noqa: FBT003 - its parameter has no name.
+        watchers.append(aiotasks.create_guarded_task(watch(paused, settings), "watcher"))
+        await opened.wait()
+        return [asyncio.create_task(fail())]
+
+    watchers: list[asyncio.Task[None]] = []
+    monkeypatch.setattr(api, "request", request)
+    monkeypatch.setattr(kopf, "spawn_tasks", spawn_tasks)
+
+    with anyio.fail_after(10):
+        assert "ValueError('why')" == await source()._run_once()
+    assert [True] == [each.cancelled() for each in watchers]
 
 
 async def test_requests_that_kopf_leaves_when_others_fail_are_ended_and_not_logged(
