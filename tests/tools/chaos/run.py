@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from e2e.support import operator_health
 from e2e.support.auditing import Audit, auditing
-from tools.chaos import releases, report, settled, site, storm, workload
+from tools.chaos import logs, releases, report, settled, site, storm, workload
 from tools.chaos.faults import Fault
 from tools.chaos.site import Say, Site
 from tools.chaos.storm import Struck
@@ -18,11 +17,10 @@ from tools.chaos.witness import Violation, Witness, violations
 from tools.controlplane.wholeness import Spell
 
 LONG_SECONDS = 30.0
+LONGEST = 2000
+"""So many of the last characters of a traceback are shown."""
 AUDIT = ("--partial-seconds=240",)
 """A gang may stay in part for as long as faults keep replicas from ending what was begun."""
-EXPECTED = (" has failed: ", "+ Exception Group Traceback", "    | Traceback")
-"""In lines that tell of what is no fault of ours: that a part of Kopf has ended, which is started
-again, and that the process ends because it has lost its Lease."""
 
 
 @dataclass(frozen=True)
@@ -126,12 +124,10 @@ def _findings(audit: Audit) -> list[Violation]:
 
 
 def _tracebacks(there: Site) -> list[str]:
-    """Return the unexpected exceptions in the logs of the replicas."""
     return [
-        f"{each.name}: {line[:2000]}"
+        f"{each.name}: {found[-LONGEST:]}"
         for each in there.replicas
-        for line in operator_health.tracebacks(each)
-        if not any(expected in line for expected in EXPECTED)
+        for found in logs.unexpected(each.log.read_text(errors="replace").splitlines())
     ]
 
 
