@@ -135,13 +135,6 @@ differential: BINARIES += kube-scheduler
 differential: binaries ## Compare our filters with kube-scheduler's on CASES random clusters, from SEED on
 	@$(WITH_TESTS) -m differential --cases $(CASES) --seed $(SEED)
 
-.PHONY: storm
-storm: SECONDS ?= 300
-storm: SEED ?= 1
-storm: SOURCE ?= kopf
-storm: binaries ## Let SECONDS of faults loose on two replicas, by SEED, and check what they did
-	@$(WITH_TESTS) -m e2e.storm --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE)
-
 .PHONY: chaos
 chaos: SECONDS ?= 300
 chaos: SEED ?= 1

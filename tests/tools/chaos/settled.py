@@ -36,7 +36,8 @@ def wrong(
     until = time.monotonic() + patience_seconds
     was_well, said_at = False, time.monotonic()
     while True:
-        found = sorted({*_wrong_now(site, living, were_whole)})
+        # The last takes seconds: not before it can be all that is left.
+        found = sorted({*_wrong_now(site, living, were_whole)}) or sorted({*undone(site)})
         if found and time.monotonic() - said_at > HEARTBEAT_SECONDS:
             said_at = time.monotonic()
             site.say(f"  not at rest yet in {len(found)} ways, such as: {found[0]}")
@@ -52,7 +53,6 @@ def _wrong_now(site: Site, living: Mapping[str, Gang], were_whole: set[str]) -> 
     yield from left_over(pods)
     groups = placements.items(site.plane, f"{GANGS}/namespaces/{site.namespace.name}/podgroups")
     yield from statuses(pods, groups)
-    yield from undone(site)
 
 
 def in_part(pods: Sequence[Pod], living: Mapping[str, Gang], were_whole: set[str]) -> Iterator[str]:
