@@ -167,6 +167,14 @@ variants: SEED ?= 0
 variants: binaries ## Do what explain proposes in CLUSTERS random ones, by SEED, and check that gangs start
 	@$(WITH_TESTS) -m e2e.variants --clusters $(CLUSTERS) --seed $(SEED)
 
+.PHONY: overload
+overload: setup ## Create 10,000 pods at once on an API server that works on little at once: about 10 minutes
+	@OVERLOAD_PODS=10000 $(WITH_TESTS) -m pytest --capture=no tests/e2e/test_overload.py
+
+.PHONY: handover
+handover: setup ## Measure how long one replica takes over from the other, on 5,000 nodes
+	@$(WITH_TESTS) -m e2e.handover
+
 .PHONY: crds
 crds: setup ## Write the CRDs again from the models in api/
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds $(CRD_DIRECTORIES)

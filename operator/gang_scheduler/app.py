@@ -32,8 +32,8 @@ from gang_scheduler.telemetry import logs, metrics
 SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
 CLOSE_SECONDS = 2
-QUIET_SECONDS = 5
-"""Longer than any binding takes: after this, all that was sent has been answered or given up."""
+QUIET_SECONDS = 8
+"""For answers, and to be sure of what was not answered. Otherwise the Lease has to run out."""
 TELL_SECONDS = 2
 LEASE_CONNECTIONS = 2
 BEAT_SECONDS = 1.0

@@ -534,3 +534,68 @@ def test_helm_test_gives_up_with_the_last_answer() -> None:
 
     assert (1, 1) == (done.returncode, len(done.stderr.splitlines()))
     assert "503" in done.stderr
+
+
+def flow_schemas(*values: str) -> dict[str, Manifest]:
+    """Return the FlowSchemas and levels by kind and name."""
+    kinds = {"FlowSchema", "PriorityLevelConfiguration"}
+    found = [each for each in rendered(*values) if each["kind"] in kinds]
+    return {f"{each['kind']}/{each['metadata']['name']}": each["spec"] for each in found}
+
+
+def test_the_lease_is_in_the_level_of_leader_elections_and_all_else_in_one_of_its_own() -> None:
+    found = flow_schemas("flowSchema.concurrencyShares=7")
+
+    (level,) = (name for name in found if name.startswith("PriorityLevelConfiguration/"))
+    assert 7 == found[level]["limited"]["nominalConcurrencyShares"]
+    ours, lease = (found[f"FlowSchema/{level.partition('/')[2]}{end}"] for end in ("", "-lease"))
+    assert level.partition("/")[2] == ours["priorityLevelConfiguration"]["name"]
+    assert "leader-election" == lease["priorityLevelConfiguration"]["name"]
+    assert lease["matchingPrecedence"] < ours["matchingPrecedence"] < 900
+    assert ["leases"] == lease["rules"][0]["resourceRules"][0]["resources"]
+    account = only("ServiceAccount")["metadata"]["name"]
+    for each in (ours, lease):
+        (subject,) = each["rules"][0]["subjects"]
+        assert account == subject["serviceAccount"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("values", "made"),
+    [
+        ((), True),
+        (("rbac.create=false",), False),
+        (("flowSchema.enabled=false",), False),
+        (("rbac.create=false", "flowSchema.enabled=true"), True),
+    ],
+)
+def test_flow_schemas_are_made_where_that_is_allowed(
+    values: tuple[str, ...], *, made: bool
+) -> None:
+    assert made == bool(flow_schemas(*values))
+
+
+def test_the_queue_of_the_level_takes_all_that_may_be_in_flight() -> None:
+    def length(*values: str) -> int:
+        found = flow_schemas(*values)
+        (level,) = (spec for name, spec in found.items() if name.startswith("PriorityLevel"))
+        queue: int = level["limited"]["limitResponse"]["queuing"]["queueLengthLimit"]
+        return queue
+
+    assert length() > 2 * 64
+    assert (
+        length("settings.bindConcurrency=1024", "settings.statusConcurrency=256") > 2 * 1024 + 256
+    )
+
+
+def test_a_new_pod_is_ready_before_an_old_one_ends() -> None:
+    strategy = only("Deployment")["spec"]["strategy"]
+    assert {"maxSurge": 1, "maxUnavailable": 0} == strategy["rollingUpdate"]
+
+    alone = only("Deployment", "settings.leaderElect=false", "replicas=1")["spec"]["strategy"]
+    assert {"type": "Recreate"} == alone
+
+
+def test_an_update_that_could_never_go_on_is_refused() -> None:
+    values = ("rollingUpdate.maxSurge=0", "rollingUpdate.maxUnavailable=0")
+
+    assert "no pod could ever be replaced" in refusal(*values)

@@ -136,6 +136,17 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if not (or (eq (toString $set) "false") (has "--no-leader-elect" .Values.extraArgs)) }}true{{ end }}
 {{- end }}
 
+{{/* Whether there are FlowSchemas: as the user says, or where other objects of the cluster are made. */}}
+{{- define "py-gang-scheduler.hasFlowSchema" -}}
+{{- $enabled := toString .Values.flowSchema.enabled }}
+{{- if or (eq $enabled "true") (and (eq $enabled "auto") .Values.rbac.create) }}true{{ end }}
+{{- end }}
+
+{{/* The name of FlowSchemas and levels: no colon may be in it. */}}
+{{- define "py-gang-scheduler.flowName" -}}
+{{- printf "%s.%s" .Release.Namespace (include "py-gang-scheduler.fullname" .) }}
+{{- end }}
+
 {{/* Refuses values that no schema can refuse, because each of them is right by itself. */}}
 {{- define "py-gang-scheduler.check" -}}
 {{- if and (gt (int .Values.replicas) 1) (not (include "py-gang-scheduler.elects" .)) }}
@@ -149,6 +160,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- if and (or .Values.admissionPolicies.suspend .Values.admissionPolicies.validate) (not (default dict .Values.settings).manageJobs) }}
 {{- fail "admissionPolicies are for the kinds in settings.manageJobs, which has none: what is suspended on creation would never start" }}
+{{- end }}
+{{- with .Values.rollingUpdate }}
+{{- if and (has (toString .maxSurge) (list "0" "0%")) (has (toString .maxUnavailable) (list "0" "0%")) }}
+{{- fail "rollingUpdate.maxSurge and rollingUpdate.maxUnavailable are both 0: no pod could ever be replaced" }}
+{{- end }}
 {{- end }}
 {{- with .Values.metrics }}
 {{- if and .serviceMonitor.enabled (not .service.enabled) }}

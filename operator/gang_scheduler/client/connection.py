@@ -227,13 +227,18 @@ class Connection:
         body: bytes | None,
         timeout_seconds: float,
     ) -> Answer:
-        """Send a write if the fence lets it pass; no server works on it for longer than that."""
-        seconds = self.fence.within(timeout_seconds)
-        if not self.fence.allows(seconds):
+        """Send a write if the fence lets it pass. How long it may last, the server is told.
+
+        That is no less than the Lease allows, since a request may wait in the queues of priority
+        and fairness for a quarter of it.
+        """
+        lasts = self.fence.within(REQUEST_SECONDS)
+        if not self.fence.allows(lasts):
             raise NotSentError("another replica may lead")
         if self.fence.is_needed:
-            path = f"{path}{'&' if '?' in path else '?'}timeout={seconds:.3f}s"
-        with self.fence.write(seconds) as write:
+            path = f"{path}{'&' if '?' in path else '?'}timeout={lasts:.3f}s"
+        seconds = min(timeout_seconds, lasts)
+        with self.fence.write(lasts) as write:
             answer = await self.client.ask(
                 method, path, headers, body, seconds, may_send=write.may_be_sent
             )

@@ -131,7 +131,7 @@ class Events:
 
     async def _send(self, queued: _Queued) -> None:
         error = await create(self._api, queued.namespace, queued.event)
-        metrics.WRITES.labels("event", error.value if error else "written").inc()
+        metrics.WRITES.labels("event", error.kind.value if error else "written").inc()
 
     def _said_lately(self, kind: _Kind, note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:
@@ -144,8 +144,8 @@ class Events:
         return now - said.at < (REPEAT_SECONDS if note == said.note else REWORD_SECONDS)
 
 
-async def create(api: Api, namespace: str, event: Body) -> Kind | None:
-    """Create an Event; return the kind of the error if there was one.
+async def create(api: Api, namespace: str, event: Body) -> ApiError | None:
+    """Create an Event; return the error if there was one.
 
     Once more if there was no answer, since the connection may be stale; no more often, since that
     would delay other Events. The API server refuses a second Event of the same name.
@@ -155,7 +155,7 @@ async def create(api: Api, namespace: str, event: Body) -> Kind | None:
             await api.create_event(namespace, event)
         except ApiError as error:
             if error.kind is not Kind.UNKNOWN or last:
-                return error.kind
+                return error
         else:
             break
     return None

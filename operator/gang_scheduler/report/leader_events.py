@@ -64,4 +64,4 @@ class LeaderEvents:
         event = events.event_of(about, REASON, note, self._clock(), warning=False)
         error = await events.create(self._api, about.namespace, event)
         if error is not None:
-            log.warning("leader_event_not_written", note=note, error=error.value)
+            log.warning("leader_event_not_written", note=note, error=str(error))

@@ -223,26 +223,26 @@ class PodEvents:
         told = self._told.get((pod.uid, waits.reason))
         again = told is not None and told.note == note
         error = await self._raise(pod, told) if told and again else None
-        if not again or error is Kind.GONE:
+        if not again or (error is not None and error.kind is Kind.GONE):
             event = event_of(_about(pod), "FailedScheduling", note, self._clock(), warning=True)
             told = _Told(event["metadata"]["name"], note, self._clock())
             error = await self._create(pod, event)
-        if error in LATER:
+        if error is not None and error.kind in LATER:
             self._waiting.setdefault(pod.uid, waits)
             self._is_queued.set()
-            await asyncio.sleep(RETRY_SECONDS)
+            await asyncio.sleep(max(RETRY_SECONDS, error.retry_after))
         elif told is not None:
             self._told[pod.uid, waits.reason] = told
 
-    async def _raise(self, pod: Pod, told: _Told) -> Kind | None:
-        """Say once more what was told; return the kind of the error if there was one."""
+    async def _raise(self, pod: Pod, told: _Told) -> ApiError | None:
+        """Say once more what was told; return the error if there was one."""
         told.at, told.count = self._clock(), told.count + 1
         try:
             await self._api.patch_event_series(
                 pod.namespace, told.event, told.count, micro_time(told.at)
             )
         except ApiError as error:
-            return _counted(error.kind)
+            return _counted(error)
         return _counted(None)
 
     async def _tell_bound(self) -> bool:
@@ -257,7 +257,7 @@ class PodEvents:
                 return True
         return False
 
-    async def _create(self, pod: Pod, event: dict[str, object]) -> Kind | None:
+    async def _create(self, pod: Pod, event: dict[str, object]) -> ApiError | None:
         return _counted(await create(self._api, pod.namespace, event))
 
     def _forget(self, now: int) -> None:
@@ -294,6 +294,6 @@ def _where(pod: Pod, bound: _Bound) -> str:
     return f"{where} with {others} of gang {bound.gang}"
 
 
-def _counted(error: Kind | None) -> Kind | None:
-    metrics.WRITES.labels("pod_event", error.value if error else "written").inc()
+def _counted(error: ApiError | None) -> ApiError | None:
+    metrics.WRITES.labels("pod_event", error.kind.value if error else "written").inc()
     return error

@@ -5,6 +5,7 @@ write are sent. So ten thousand pods that change at once cost a write a gang, no
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -367,7 +368,8 @@ class StatusWriter:
             metrics.WRITES.labels(what, error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED):
                 self._told.pop(key, None)
-                self._look_again(key, 0)
+                # What the server asks for, beside the interval that comes in any case.
+                self._look_again(key, math.ceil(self._clock() + error.retry_after))
             elif error.kind is Kind.REFUSED:
                 log.warning("status_refused", what=what, gang=str(key), error=str(error))
         else:

@@ -41,7 +41,7 @@ def main() -> int:
     for title in ("source", "s to the first binding", "peak MB", "% of a core when quiet"):
         table.add_column(title, justify="left" if title == "source" else "right")
     with controlplane.start(options) as plane:
-        _fill(plane, arguments.nodes, arguments.pods)
+        fill(plane, arguments.nodes, arguments.pods)
         for number, name in enumerate(SOURCES):
             _say(f"starting {name}")
             table.add_row(name, *_measured(plane, CONTESTANTS[name], number))
@@ -49,7 +49,8 @@ def main() -> int:
     return 0
 
 
-def _fill(plane: ControlPlane, nodes: int, pods: int) -> None:
+def fill(plane: ControlPlane, nodes: int, pods: int) -> None:
+    """Create CRDs, nodes, and pods that run on them."""
     plane.kubectl("apply", "-f", str(CRDS))
     population.create_nodes(plane, Shape(nodes=nodes))
     _say(f"creating {pods} pods")

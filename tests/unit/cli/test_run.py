@@ -91,8 +91,8 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
             ["--lease-duration-seconds", "6"],
             {},
             (
-                "--renew-deadline-seconds: value error, it must be at least 1 less than the "
-                'duration of the Lease, 6, not "6.0"'
+                "PGS_RENEW_DEADLINE_SECONDS: value error, it must be at least 1 less than the "
+                "duration of the Lease, 6, not 6.0"
             ),
         ),
         (

@@ -133,6 +133,7 @@ class QueueWriter:
             metrics.WRITES.labels("queue_status", error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT):
                 self._written.pop(uid, None)
+                self._next[uid] = max(self._next[uid], self._clock() + error.retry_after)
                 self._news.set()
             elif error.kind is Kind.REFUSED:
                 log.warning("status_refused", what="queue", name=name, error=str(error))

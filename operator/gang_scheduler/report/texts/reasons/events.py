@@ -146,6 +146,11 @@ ENTRIES: Final[Mapping[str, Entry]] = {
         (Turn.PLATFORM,),
         "Give its ServiceAccount the [rights](operations.md#rights) of the chart.",
     ),
+    "LeaderElection": Entry(
+        "On the Lease: another replica of the scheduler leads, so long after the one before.",
+        (Turn.SCHEDULER,),
+        "Nothing, in an update. Otherwise see why the one before ended.",
+    ),
     "ExcludedNodes": Entry(
         "Nodes are outside the network tree.", (Turn.PLATFORM,), "Label the nodes."
     ),

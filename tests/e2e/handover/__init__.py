@@ -1,0 +1,1 @@
+"""How long nothing is scheduled while one replica takes over from the other: a measurement."""
