@@ -78,9 +78,18 @@ class DegradedGang:
         """Let a member be gone."""
         self.cache.delete_pod(f"uid-{name_of(number)}")
 
-    def waits(self, number: int) -> None:
-        """Create a member in place of a lost one."""
-        self.cache.upsert_pod(self._replacement(number, ""))
+    def waits(self, number: int, told_at: int = 0) -> None:
+        """Create a member in place of a lost one, told from a moment on that it has no room."""
+        made = self._replacement(number, "")
+        if told_at:
+            told = ("Unschedulable", "no room")
+            made = replace(made, unscheduled=told, unscheduled_at=told_at)
+        self.cache.upsert_pod(made)
+
+    def marks(self, number: int) -> None:
+        """Mark a member as one of a gang that starts anew."""
+        made = self._replacement(number, f"n{number}")
+        self.cache.upsert_pod(replace(made, marked=True, starting_anew=True))
 
     def joins(self, number: int, where: str) -> None:
         """Let a member run on a node."""

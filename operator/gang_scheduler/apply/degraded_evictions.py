@@ -1,20 +1,22 @@
 """Evicts gangs whole whose domain has no room for members that replace lost ones.
 
 Only if the settings say so, and after the schedule timeout: by then the rest of the gang has held
-its nodes for nothing for long. It starts anew where there is room for all of it.
+its nodes for nothing for long. It starts anew where there is room for all of it. An eviction that
+an earlier process had begun is finished at once: its marks stand on the pods.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import structlog
 
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.degraded import Degraded
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Preemption
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import terminating
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -39,6 +41,8 @@ class DegradedEvictions:
         self._evictor = evictor
         self._may_write = may_write
         self._clock = clock
+        # Gangs that an earlier process had begun to evict; None: nobody has looked yet.
+        self._begun: set[GangKey] | None = None
 
     async def run(self) -> None:
         """Look every LOOK_SECONDS, until cancelled."""
@@ -51,27 +55,39 @@ class DegradedEvictions:
         """Evict the gangs that are late by now."""
         now = int(self._clock())
         self._cache.settle_failed_nodes(now)
+        if not self._may_write():
+            return
+        for info in tuple(self._unfinished()):
+            with confined("evict", str(info.key)):
+                self._evict(info, info.as_gang(self._cache.schedulers))
         for info, degraded in tuple(self._cache.degraded.all(now)):
-            if self._is_late(info, degraded, now) and self._may_write():
+            if degraded.refused is not None and self._is_late(info, now):
                 with confined("evict", str(info.key)):
-                    self._evict(info, degraded)
+                    self._evict(info, degraded.refused.gang)
 
-    def _is_late(self, info: GangInfo, degraded: Degraded, now: int) -> bool:
+    def _unfinished(self) -> Iterator[GangInfo]:
+        """Yield the gangs that are still to be evicted since pods of them were marked."""
+        if self._begun is None:
+            marked = (pod for pod in self._cache.pods() if pod.starting_anew and pod.living)
+            self._begun = {pod.gang for pod in marked if pod.node}
+        self._begun &= self._cache.gang_queue.infos.keys()
+        yield from (self._cache.gang_queue.infos[key] for key in sorted(self._begun))
+
+    def _is_late(self, info: GangInfo, now: int) -> bool:
         since = info.losses.no_room_since
-        if degraded.refused is None or since is None:
-            return False
-        return now >= since + self._cache.gang_queue.timeout_of(info)
+        return since is not None and now >= since + self._cache.gang_queue.timeout_of(info)
 
-    def _evict(self, info: GangInfo, degraded: Degraded) -> None:
+    def _evict(self, info: GangInfo, gang: Gang) -> None:
         bound = info.observed.bound()
         # A binding that is under way must be finished first.
-        if degraded.refused is None or any(pod.assumed for pod in bound):
+        if any(pod.assumed for pod in bound):
             return
         log.warning("degraded_gang_evicted", gang=str(info.key), pods=len(bound))
         victims = tuple(terminating.bound_pod(pod, info.key) for pod in bound)
-        gangs = (degraded.refused.gang,)
         # Written first: if this raises, nothing is counted.
-        self._evictor.submit(Preemption(gangs, (), victims, to_start_anew=True))
+        self._evictor.submit(Preemption((gang,), (), victims, to_start_anew=True))
         self._cache.victims.decided([pod.uid for pod in bound])
         # Should the eviction fail, the gang is given as much time again.
         info.losses.no_room_since = None
+        if self._begun is not None:
+            self._begun.discard(info.key)

@@ -13,8 +13,7 @@ TYPE = "DisruptionTarget"
 REASON = pod_decode.MARK
 WITHDRAWN = "PreemptionWithdrawn"
 STUCK = "NodeFailed"
-DEGRADED = "DegradedDomain"
-"""The reason on members of a gang that is evicted whole, since its domain cannot hold it."""
+DEGRADED = pod_decode.MARK_OF_DEGRADED
 BEGINNING = pod_decode.OUR_MARK
 DRAINING = pod_decode.OUR_DRAIN
 

@@ -120,9 +120,10 @@ class Pod:
 
     `priority_class` is the name of the class that `priority` is of, for people alone.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
-    writes it, so pods are equal without it. `scheduled_at` is when that condition became true.
-    `nominated` is the pod's nominated node, `preempts` whether the pod may evict other pods.
-    `marked`: the pod is marked as a victim. `started_at` is when the pod began to run, and
+    writes it, so pods are equal without it. `unscheduled_at` is when that condition became false,
+    and `scheduled_at` when it became true. `nominated` is the pod's nominated node, `preempts`
+    whether the pod may evict other pods. `marked`: the pod is marked as a victim; `starting_anew`:
+    since its gang is degraded. `started_at` is when the pod began to run, and
     `gone_by` when a pod that is being deleted should be gone. A `pinned` pod is recreated on the
     same node after an eviction (DaemonSets, mirror pods). A `virtual` pod is not created yet, since
     its workload is suspended: nothing can be written to it. `checkpoint` is what the pod says of
@@ -160,10 +161,12 @@ class Pod:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     unscheduled: tuple[str, str] | None = field(default=None, compare=False)
+    unscheduled_at: int = field(default=0, compare=False)
     scheduled_at: int = field(default=0, compare=False)
     nominated: str = ""
     preempts: bool = True
     marked: bool = False
+    starting_anew: bool = False
     started_at: int = field(default=0, compare=False)
     gone_by: int = field(default=0, compare=False)
     pinned: bool = False

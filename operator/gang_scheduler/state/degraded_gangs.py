@@ -47,7 +47,7 @@ class DegradedGangs:
         for each in refused:
             info = self._gang_queue.infos.get(each.gang.key)
             if info is not None and each.gang.replacing and _lacks_room(each):
-                info.losses.refused(now)
+                info.losses.refused(_told_since(info) or now)
                 self._concerned.add(info.key)
 
     def of(self, key: GangKey, now: int) -> Degraded | None:
@@ -153,6 +153,20 @@ def _is_of_ones(info: GangInfo) -> bool:
     """Return whether each member is a gang of one: then none lacks the others."""
     spec = info.observed.spec
     return info.key.source == gang_sources.SINGLE.name or (spec is not None and spec.apart)
+
+
+def _told_since(info: GangInfo) -> int | None:
+    """Return since when all members that wait say that they lack room, in seconds; None if not.
+
+    Then an earlier process has found it: in this one it is found before any pod is told.
+    """
+    waiting = [pod for pod in info.observed.living if not pod.node]
+    told = [pod.unscheduled_at for pod in waiting if _says_no_room(pod)]
+    return max(told) if told and len(told) == len(waiting) and all(told) else None
+
+
+def _says_no_room(pod: Pod) -> bool:
+    return pod.unscheduled is not None and pod.unscheduled[0] == Reason.UNSCHEDULABLE
 
 
 def _lacks_room(refused: Refused) -> bool:

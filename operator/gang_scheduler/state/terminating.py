@@ -39,7 +39,7 @@ class Leaving:
         self._chosen.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
-        elif pod.chosen:
+        elif pod.marked or (pod.checkpoint is not None and pod.chosen):
             self._chosen[pod.uid] = pod.node
 
     def delete(self, uid: str) -> None:

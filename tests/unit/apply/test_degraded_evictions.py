@@ -1,5 +1,7 @@
 """A gang whose domain cannot hold it is evicted whole once its schedule timeout is over."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from gang_scheduler.apply.degraded_evictions import DegradedEvictions
@@ -21,15 +23,20 @@ class Evicts:
 
 
 class Desk:
-    """A gang that lost a member, and others took the room. `now` is in seconds."""
+    """A gang that lost a member, and others took the room. `now` is in seconds.
 
-    def __init__(self) -> None:
+    `told_at` is when an earlier process told the member that waits that it has no room.
+    """
+
+    def __init__(self, *, now: int = LATER, told_at: int = 0, marked: Sequence[int] = ()) -> None:
         self.gang = DegradedGang(free=0)
         self.gang.fails(1)
         self.gang.gone(1)
-        self.gang.waits(1)
-        self.gang.decide(LATER)
-        self.now = LATER
+        self.gang.waits(1, told_at)
+        for number in marked:
+            self.gang.marks(number)
+        self.gang.decide(now)
+        self.now = now
         self.leads = True
         self.evictor = Evicts()
         self.evictions = DegradedEvictions(
@@ -92,3 +99,37 @@ def test_the_time_is_that_of_the_gang(seconds: int) -> None:
 
     assert TIMEOUT == desk.gang.cache.gang_queue.timeout_of(info)
     assert [] == desk.victims(LATER + TIMEOUT - seconds)
+
+
+# Restarts.
+
+
+def test_the_time_goes_on_that_an_earlier_process_has_begun() -> None:
+    desk = Desk(now=LATER + TIMEOUT // 2, told_at=LATER)
+
+    assert [] == desk.victims(LATER + TIMEOUT - 1)
+    assert 3 == len(desk.victims(LATER + TIMEOUT))
+
+
+def test_a_member_that_was_told_another_reason_has_all_of_its_time() -> None:
+    desk = Desk(now=LATER + TIMEOUT // 2)
+
+    assert [] == desk.victims(LATER + TIMEOUT)
+    assert 3 == len(desk.victims(LATER + TIMEOUT // 2 + TIMEOUT))
+
+
+def test_an_eviction_that_was_begun_is_finished_at_once_whatever_room_there_is() -> None:
+    desk = Desk(marked=[0, 2])
+    desk.gang.cache.delete_pod("uid-a-0")
+
+    assert ["a-2", "a-3"] == desk.victims(LATER + 1)
+    assert ["a-2", "a-3"] == desk.victims(LATER + 2)
+
+
+def test_only_the_leader_finishes_it() -> None:
+    desk = Desk(marked=[0])
+    desk.leads = False
+    assert [] == desk.victims(LATER + 1)
+
+    desk.leads = True
+    assert 3 == len(desk.victims(LATER + 2))

@@ -1,7 +1,7 @@
 """From the wire to a pod."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gang_scheduler.api import annotations
@@ -14,6 +14,7 @@ from gang_scheduler.decode.pods.membership import Membership, job_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.pods import GRACE_SECONDS, Pod
 from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.metadata import Metadata
 
 KNOWN_ANNOTATIONS = (
@@ -27,6 +28,8 @@ OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
 """Reason, and the beginning of the message, of the condition DisruptionTarget of our victims."""
 OUR_DRAIN = "py-gang-scheduler: draining"
 """The beginning of the message on pods that must leave their queue."""
+MARK_OF_DEGRADED = "DegradedDomain"
+"""The reason on members of a gang that is evicted whole, since its domain cannot hold it."""
 NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
 """Kinds of owners that recreate a pod on its node at once after an eviction."""
 
@@ -75,10 +78,12 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         annotations=_known(metadata.annotations, membership.prefixes),
         pinned=_pinned(metadata),
         unscheduled=_unscheduled(source.status),
-        scheduled_at=_scheduled_at(source.status),
+        unscheduled_at=_told_at(source.status, "False"),
+        scheduled_at=_told_at(source.status, "True"),
         nominated="" if spec.node_name else source.status.nominated_node_name,
         preempts=spec.preemption_policy != "Never",
         marked=_is_marked(source.status),
+        starting_anew=_starts_anew(source.status),
         started_at=timestamp(source.status.start_time, "status.startTime"),
         gone_by=timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
         checkpoint=reports.of_pod(
@@ -106,21 +111,30 @@ def _unscheduled(status: pod_wire.PodStatus) -> tuple[str, str] | None:
     return None
 
 
-def _scheduled_at(status: pod_wire.PodStatus) -> int:
+def _told_at(status: pod_wire.PodStatus, value: str) -> int:
+    """Return since when the condition PodScheduled has a value, in seconds; 0 if it has another."""
     for each in status.conditions:
-        if each.type == "PodScheduled" and each.status == "True":
+        if each.type == "PodScheduled" and each.status == value:
             return timestamp(each.last_transition_time or "")
     return 0
 
 
 def _is_marked(status: pod_wire.PodStatus) -> bool:
-    marks = (each for each in status.conditions if each.type == "DisruptionTarget")
     # kube-scheduler marks its own victims with the same reason, and another message.
-    return any(
-        (each.status, each.reason) == ("True", MARK)
+    return _starts_anew(status) or any(
+        each.reason == MARK
         and each.message.startswith((OUR_MARK, OUR_DRAIN) if each.message else "")
-        for each in marks
+        for each in _marks(status)
     )
+
+
+def _starts_anew(status: pod_wire.PodStatus) -> bool:
+    return any(each.reason == MARK_OF_DEGRADED for each in _marks(status))
+
+
+def _marks(status: pod_wire.PodStatus) -> Iterator[Condition]:
+    found = (each for each in status.conditions if each.type == "DisruptionTarget")
+    return (each for each in found if each.status == "True")
 
 
 def _grace_seconds(spec: pod_wire.PodSpec) -> int:

@@ -300,6 +300,29 @@ def test_other_conditions_mark_no_victim(condition: dict[str, Any]) -> None:
     assert not pod.pod(pod_body(status={"conditions": [condition]})).marked
 
 
+def test_a_member_of_a_gang_that_starts_anew_is_marked() -> None:
+    mark = {"type": "DisruptionTarget", "status": "True", "reason": "DegradedDomain"}
+
+    found = pod.pod(pod_body(status={"conditions": [mark]}))
+    withdrawn = pod.pod(pod_body(status={"conditions": [{**mark, "status": "False"}]}))
+
+    assert (True, True) == (found.marked, found.starting_anew)
+    assert (False, False) == (withdrawn.marked, withdrawn.starting_anew)
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [("False", (1767323045, 0)), ("True", (0, 1767323045))]
+)
+def test_since_when_a_pod_waits_or_has_a_node_is_read(
+    status: str, expected: tuple[int, int]
+) -> None:
+    said = {"type": "PodScheduled", "status": status, "lastTransitionTime": "2026-01-02T03:04:05Z"}
+
+    found = pod.pod(pod_body(status={"conditions": [said]}))
+
+    assert expected == (found.unscheduled_at, found.scheduled_at)
+
+
 @pytest.mark.parametrize(
     ("kind", "expected"), [("DaemonSet", True), ("Node", True), ("Job", False)]
 )
