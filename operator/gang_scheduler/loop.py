@@ -129,8 +129,8 @@ class Loop:
         taken = take_in(
             self._cache, plan, now, lost_nominations=self._lost_nominations, writers=self._writers
         )
-        self._evictor.settle_leftovers(taken.plan)
         self._cache.degraded.refused(taken.plan.refused, now)
+        self._evictor.settle_leftovers(taken.plan)
         with internal_errors.confined("report", "reservations"):
             self._gang_events.promised(taken.reservations)
         if self._partial_gangs is not None:

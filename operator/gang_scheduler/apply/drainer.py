@@ -1,7 +1,8 @@
 """Drains queues with `stopPolicy: HoldAndDrain`: evicts what runs in them, gang by gang.
 
 By the same stages as a preemption, without a gang that room is made for. What could not be evicted
-is decided on again at the next look, and so is what a crash left.
+is decided on again at the next look, and so is what a crash left. Of a queue that is drained no
+longer, gangs stay that no pod was evicted of yet.
 """
 
 import asyncio
@@ -50,6 +51,7 @@ class Drainer:
     def look(self) -> None:
         """Begin to evict all gangs that must go and that no earlier look has begun to evict."""
         now = int(self._clock())
+        self._evictor.drain_only(draining.queues_of(self._cache, now))
         # A list: to evict a gang changes what is looked at.
         for each in list(draining.drained(self._cache, now)):
             with confined("drain", str(each.gang)):

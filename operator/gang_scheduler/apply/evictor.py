@@ -31,6 +31,7 @@ from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.causes.preemption import MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod, PodPhase
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.cache import Cache
@@ -128,12 +129,20 @@ class Evictor:
             if not self._is_over(each) and not uids.isdisjoint(each.nodes):
                 self._stop(each)
 
+    def drain_only(self, queues: Collection[QueueRef]) -> None:
+        """Stop the runs that drain other queues than these, as far as they evict no pod yet."""
+        for each in dict.fromkeys(self._by_victim.values()):
+            queue = each.preemption.drained
+            if queue is not None and queue not in queues and not each.evicted:
+                self._stop(each)
+
     def settle_leftovers(self, plan: Plan) -> None:
         """Withdraw the marks and requests of an earlier process that no plan of this one needs.
 
         Called after every cycle.
         """
-        pods = self._orphaned_marks.settled(plan)
+        found = self._orphaned_marks.settled(plan, int(self._clock()))
+        pods = [pod for pod in found if pod.uid not in self._by_victim]
         if pods:
             marked, asked = {pod.uid for pod in pods if pod.marked}, self._saving.requested(pods)
             made = PreemptionRun(Preemption((), ()), void=True, marked=marked, asked=asked)

@@ -1,11 +1,12 @@
 """Marks and requests that an earlier process left, and that no preemption may need now."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.queues import draining
 
 
 class OrphanedMarks:
@@ -14,7 +15,7 @@ class OrphanedMarks:
     After a restart pods may carry a DisruptionTarget of a preemption that is not planned again, or
     a request. Victims get these only after all members of the preemptor are nominated. So once
     every gang with nominated members has been decided, each such pod that no plan names as a victim
-    is orphaned.
+    is orphaned; those of drained queues and of degraded gangs once these are so no longer.
     """
 
     def __init__(self, cache: Cache) -> None:
@@ -22,8 +23,11 @@ class OrphanedMarks:
         self._marked: set[str] | None = None
         self._unjudged: set[GangKey] = set()
 
-    def settled(self, plan: Plan) -> list[Pod]:
-        """Return the pods with orphaned marks or requests, once these are certain; empty before."""
+    def settled(self, plan: Plan, now: int) -> list[Pod]:
+        """Return the pods with orphaned marks or requests, once these are certain; empty before.
+
+        `now` is in seconds.
+        """
         if self._marked is None:
             self._marked = {pod.uid for pod in self._cache.pods() if self._is_told(pod)}
             self._unjudged = set(self._nominated_gangs())
@@ -35,8 +39,16 @@ class OrphanedMarks:
         self._unjudged &= self._cache.gang_queue.infos.keys()
         if self._unjudged:
             return []
-        found, self._marked = map(self._cache.pod, sorted(self._marked)), set()
-        return [pod for pod in found if pod is not None]
+        found = [pod for uid in sorted(self._marked) if (pod := self._cache.pod(uid)) is not None]
+        going = self._gangs_that_go(found, now)
+        self._marked = {pod.uid for pod in found if pod.gang in going and self._is_told(pod)}
+        return [pod for pod in found if pod.uid not in self._marked]
+
+    def _gangs_that_go(self, pods: Iterable[Pod], now: int) -> set[GangKey]:
+        """Return the gangs that may be evicted for no preemptor: it is looked for these later."""
+        going = {pod.gang for pod in pods if pod.starting_anew}
+        going |= {info.key for info, _ in self._cache.degraded.all(now)}
+        return going | {each.gang for each in draining.all_in_drained(self._cache, now)}
 
     def _is_told(self, pod: Pod) -> bool:
         """Return whether a running pod says that it is to be evicted."""

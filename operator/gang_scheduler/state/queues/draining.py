@@ -27,14 +27,26 @@ def drained(cache: Cache, now: int) -> Iterator[Drained]:
 
     Costs nothing while no queue is drained; else linear in pods on nodes.
     """
-    state = cache.queue_state(now)
-    queues = _drained_queues(state.declared) if state is not None else frozenset()
+    for each in all_in_drained(cache, now):
+        if all(_may_go(cache, bound) for bound in each.pods):
+            yield each
+
+
+def all_in_drained(cache: Cache, now: int) -> Iterator[Drained]:
+    """Yield all gangs in drained queues, those too that may not go yet. `now` is in seconds."""
+    queues = queues_of(cache, now)
     if not queues:
         return
     for key, gang in cache.running(now).gangs.items():
         queue = next((ref for ref in _queues_of(gang) if ref in queues), None)
-        if queue is not None and all(_may_go(cache, each) for each in gang.pods):
+        if queue is not None:
             yield Drained(queue, key, gang.pods)
+
+
+def queues_of(cache: Cache, now: int) -> frozenset[QueueRef]:
+    """Return the queues that are drained. `now` is in seconds."""
+    state = cache.queue_state(now)
+    return frozenset() if state is None else _drained_queues(state.declared)
 
 
 def _drained_queues(declared: QueueSet) -> frozenset[QueueRef]:
