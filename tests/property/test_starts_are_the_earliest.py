@@ -16,7 +16,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation.explain import explain
 from gang_scheduler.scheduler.explanation.findings import StartBasis, Surroundings
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import filled
 from gang_scheduler.state.cache import Cache

@@ -14,7 +14,7 @@ from gang_scheduler.cli import main
 from support.api_objects import node_body
 from support.suspended_jobs import job, our_queue
 
-MANIFESTS = [
+MANIFESTS: list[dict[str, Any]] = [
     {"kind": "Node", "copies": 2, "name": "n", "allocatable": {"cpu": 4}},
     {"kind": "PodGroup", "name": "llama", "minMember": 3},
     {"kind": "Pod", "copies": 3, "name": "llama", "gang": "llama", "requests": {"cpu": 4}},
