@@ -59,7 +59,8 @@ def take(asked: Asked, wanted: Wanted) -> None:
         sys.stdout.buffer.write(content)
     else:
         if names is not None:
-            _write(f"{name}{NAMES}", json.dumps({"words": names.words}, indent=2).encode())
+            stand_for = {"words": names.words, "numbers": names.numbers}
+            _write(f"{name}{NAMES}", json.dumps(stand_for, indent=2).encode())
         _write(name, files.packed([content]) if name.endswith(files.PACKED) else content)
         objects = sum(taken.header.counts.values())
         click.echo(f"{name}: {objects} objects", err=True)

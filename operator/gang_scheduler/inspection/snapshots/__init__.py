@@ -8,6 +8,8 @@
 | taking     | snapshots of an API server, and of files                               |
 | tenants    | what one namespace may know of all others                              |
 | words      | pseudonyms of words, in the order of the words                         |
+| numbers    | pseudonyms of addresses and of numbers of many digits                  |
+| api_words  | values of fields that are the same in every cluster                    |
 | vocabulary | what no pseudonym stands for                                           |
 | pseudonyms | which texts become pseudonyms, and which stay                          |
 | files      | what is in a file, and how it is written                               |

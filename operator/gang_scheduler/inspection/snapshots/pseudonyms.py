@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from gang_scheduler.decode.pods.pod import OUR_MARK
-from gang_scheduler.inspection.snapshots import shapes, vocabulary, words
+from gang_scheduler.inspection.snapshots import api_words, numbers, shapes, vocabulary, words
 from gang_scheduler.inspection.snapshots.files import Snapshot
 from gang_scheduler.inspection.snapshots.recording import Line
 from gang_scheduler.inspection.snapshots.shapes import Shape
@@ -29,14 +29,19 @@ Rename = Callable[[str], str]
 
 
 class Pseudonyms:
-    """The pseudonyms of a snapshot: `words` has that of each word."""
+    """The pseudonyms of a snapshot: `words` and `numbers` have those of the parts of texts."""
 
-    def __init__(self, found: Iterable[str]) -> None:
-        self.words = words.pseudonyms(found, vocabulary.WORDS)
+    def __init__(self, texts: Iterable[str]) -> None:
+        found = [each for each in texts if not stays(each)]
+        parts = {part for text in found for part in words.of(text)}
+        self.words = words.pseudonyms(parts, vocabulary.WORDS)
+        self.numbers = numbers.pseudonyms(part for text in found for part in numbers.of(text))
 
     def text(self, text: str) -> str:
         """Return the pseudonym of a text, itself for one that stays."""
-        return text if stays(text) else words.renamed(text, self.words)
+        if stays(text):
+            return text
+        return words.renamed(numbers.renamed(text, self.numbers), self.words)
 
 
 def of(snapshot: Snapshot) -> Pseudonyms:
@@ -44,8 +49,7 @@ def of(snapshot: Snapshot) -> Pseudonyms:
     found: set[str] = set()
 
     def note(text: str) -> str:
-        if not stays(text):
-            found.update(words.of(text))
+        found.add(text)
         return text
 
     for _ in _lines(snapshot.lines, note):
@@ -61,8 +65,10 @@ def anonymized(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
 
 
 def stays(text: str) -> bool:
-    """Return whether a text tells nothing of a cluster: a well-known key, or made by chance."""
-    return UUID.fullmatch(text) is not None or ("/" in text and vocabulary.is_known(text))
+    """Return whether a text tells nothing of a cluster: a known key, made by chance, a time."""
+    if UUID.fullmatch(text) or api_words.TIME.fullmatch(text):
+        return True
+    return "/" in text and vocabulary.is_known(text)
 
 
 def _lines(lines: Iterable[Line], rename: Rename) -> Iterable[Line]:
@@ -106,12 +112,13 @@ def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # no
         return {_key(key, rename): _renamed(v, inner, "", rename) for key, v in value.items()}
     if isinstance(value, list):
         return [_renamed(each, shape.items or shapes.PRESENCE, field, rename) for each in value]
-    if not isinstance(value, str) or shape.is_word or field in vocabulary.KEPT_FIELDS:
-        return value
-    return _text(value, field, rename)
+    is_kept = not isinstance(value, str) or value in shape.words
+    return value if is_kept else _text(value, field, rename)
 
 
 def _text(text: str, field: str, rename: Rename) -> str:
+    if field in vocabulary.KEPT_FIELDS and api_words.is_known(text):
+        return text
     if field in vocabulary.KEY_FIELDS:
         return _key(text, rename)
     if field in vocabulary.MESSAGES:

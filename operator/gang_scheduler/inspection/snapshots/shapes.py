@@ -24,15 +24,16 @@ class Shape:
 
     `fields` are those of an object, `values` is what a map has under each key, `items` what a list
     has; None: no object, no map, no list. `scalar`: there may be text, a number or a truth value,
-    and `is_word`, if it is one of few that the API knows. `only` are the keys of a map that are
-    read, None for all. `others`: of fields that are not read, it is read that they are there.
+    and `words` are those that the API knows there, if they are few. `only` are the keys of a map
+    that are read, None for all. `others`: of fields that are not read, it is read that they are
+    there.
     """
 
     fields: Mapping[str, "Shape"] | None = None
     values: "Shape | None" = None
     items: "Shape | None" = None
     scalar: bool = False
-    is_word: bool = False
+    words: frozenset[str] = frozenset()
     only: Callable[[str], bool] | None = None
     others: bool = False
 
@@ -40,7 +41,6 @@ class Shape:
 PRESENCE: Final = Shape()
 """Nothing is read but whether it is there."""
 SCALAR: Final = Shape(scalar=True)
-WORD: Final = Shape(scalar=True, is_word=True)
 
 
 def of(kind: Any) -> Shape:  # noqa: ANN401 - any type that a struct or model may have.
@@ -67,7 +67,9 @@ def _of_class(kind: type) -> Shape:
     if issubclass(kind, BaseModel):
         models = kind.model_fields.items()
         return Shape(fields={each.alias or name: of(each.annotation) for name, each in models})
-    return WORD if issubclass(kind, enum.Enum | bool) else SCALAR
+    if issubclass(kind, enum.Enum):
+        return Shape(scalar=True, words=frozenset(str(each.value) for each in kind))
+    return SCALAR
 
 
 def _either(shapes: Iterable[Shape]) -> Shape:
@@ -79,7 +81,7 @@ def _either(shapes: Iterable[Shape]) -> Shape:
             values=found.values or each.values,
             items=found.items or each.items,
             scalar=found.scalar or each.scalar,
-            is_word=found.is_word or each.is_word,
+            words=found.words | each.words,
         )
     return found
 

@@ -22,6 +22,9 @@ DOMAINS: Final = (
     *("azure.com", "aws.com"),
 )
 """Keys under these are of products, and the same for all that use them."""
+_NAMED_BY_USERS: Final = frozenset({"node-role.kubernetes.io", "node-restriction.kubernetes.io"})
+"""Of keys under these the rest is chosen by administrators."""
+_ROLES: Final = frozenset({"control-plane", "master", "worker"})
 _PRODUCTS: Final = tuple(f".{each}" for each in DOMAINS)
 _PLAIN: Final = frozenset(
     {*KEYS, *SPARK_SETTINGS, spark.SELECTOR, "job-name", "controller-uid", "metadata.name"}
@@ -58,7 +61,7 @@ KEPT_FIELDS: Final = frozenset(
         *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "startTime", "at"),
         *("doneAt", "jobDeploymentStatus"),
         *("until", "last", "lastScaleTime", "nextAllowed", "estimatedStart", "scheduleStartTime"),
-        *("operator", "effect", "protocol", "hostIP", "restartPolicy", "action", "class", "mode"),
+        *("operator", "effect", "protocol", "restartPolicy", "action", "class", "mode"),
         *("preemptionPolicy", "accessModes", "volumeMode", "volumeBindingMode", "policy"),
         *("declaredFeatures", "disruptionMode", "strategy", "fairness", "stopPolicy"),
         *("queueingStrategy", "withinQueue", "reclaim", "whenCanBorrow", "whenCanPreempt"),
@@ -67,7 +70,7 @@ KEPT_FIELDS: Final = frozenset(
         *("launcherCreationPolicy", "minAvailable", "maxUnavailable"),
     }
 )
-"""Fields that have a word of the API, a time or an address."""
+"""Fields that have a word of the API, a number or a time."""
 KEY_FIELDS: Final = frozenset(
     {"key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "nodeLabel", "labelKey"}
 )
@@ -87,5 +90,8 @@ NAMING_SETTINGS: Final = frozenset(
 
 def is_known(key: str) -> bool:
     """Return whether the key of a label, an annotation or a resource is the same for all."""
-    domain = key.rpartition("/")[0] or key
+    domain, _, name = key.rpartition("/")
+    if domain in _NAMED_BY_USERS and name not in _ROLES:
+        return False
+    domain = domain or key
     return key in _PLAIN or domain in DOMAINS or domain.endswith(_PRODUCTS)

@@ -1,13 +1,21 @@
 """Which texts become pseudonyms, and which stay."""
 
 import json
+from random import Random
 from typing import Any
 
+import pytest
+
 from gang_scheduler.api import annotations
-from gang_scheduler.inspection.snapshots import pseudonyms, taking
+from gang_scheduler.decode.reader import Reader
+from gang_scheduler.inspection.snapshots import pseudonyms, recording, taking
+from gang_scheduler.inspection.snapshots.files import Snapshot
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
+from gang_scheduler.inspection.snapshots.shapes import Shape
+from gang_scheduler.inspection.snapshots.whitelist import WRITTEN
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
+from gang_scheduler.state import kinds
 from gang_scheduler.wire.affinity import REQUIRED
 from support.api_objects import node_body, pod_body, pod_group_body
 
@@ -138,3 +146,74 @@ def test_settings_name_what_the_objects_name() -> None:
 
 def test_the_same_names_have_the_same_pseudonyms() -> None:
     assert anonymized(pod_body("a-x"))[0] == anonymized(pod_body("a-x"))[0]
+
+
+READERS = [each.reader for each in kinds.KINDS]
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def canary(dice: Random) -> str:
+    """Return a text that is found nowhere by chance."""
+    letters = "".join(dice.choice(LETTERS) for _ in range(12))
+    return letters + "".join(dice.choice("23456789") for _ in range(12))
+
+
+def filled(shape: Shape, dice: Random, told: list[str]) -> Any:
+    """Return a value of a shape with a canary in each text, and in the keys of each map."""
+    if shape.fields is not None:
+        return {name: filled(each, dice, told) for name, each in shape.fields.items()}
+    if shape.values is not None:
+        key = canary(dice)
+        if shape.only is not None:
+            key = "py-gang-scheduler.io/gang-name"
+        else:
+            told.append(key)
+        return {key: filled(shape.values, dice, told)}
+    if shape.items is not None:
+        return [filled(shape.items, dice, told) for _ in range(2)]
+    told.append(canary(dice))
+    return told[-1]
+
+
+@pytest.mark.parametrize("reader", [pytest.param(each, id=each.name) for each in READERS])
+def test_no_text_of_any_field_is_found_in_what_is_written(reader: Reader[Any]) -> None:
+    told: list[str] = []
+    gvr = reader.gvr
+    body = filled(WRITTEN[gvr], Random(reader.name), told)  # noqa: S311 - for texts.
+    body["apiVersion"] = gvr.api_version
+    line = recording.line_of_body(gvr, body)
+    content = line.text.decode()
+    empty = taking.of_items([], Policy())
+    snapshot = Snapshot(empty.header, (line,), empty.cluster)
+
+    written = pseudonyms.anonymized(snapshot, pseudonyms.of(snapshot))
+
+    (anonymous,) = (each.text.decode() for each in written.lines)
+    left = [each for each in told if each in content]
+    assert left
+    assert [] == [each for each in left if each in anonymous]
+    assert [] == [each for each in left if each[:12] in anonymous or each[12:] in anonymous]
+
+
+def test_addresses_become_others_wherever_they_are() -> None:
+    port = {"containerPort": 80, "hostPort": 80, "hostIP": "10.20.30.41"}
+    pod = pod_body("p", nodeName="ip-10-20-30-40", containers=[{"name": "c", "ports": [port]}])
+
+    (_, node, pod), _ = anonymized(node_body("ip-10-20-30-40"), pod)
+
+    assert node["metadata"]["name"] == pod["spec"]["nodeName"]
+    assert "20-30-40" not in json.dumps([node, pod])
+    assert "10.20.30.41" not in json.dumps([node, pod])
+
+
+def test_what_is_no_word_of_the_api_is_a_pseudonym_where_words_are() -> None:
+    conditions = [
+        {"type": "acme.com/Gold", "status": "True", "reason": "AcmeSaysSo", "message": "x"},
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2024-05-01T12:00:00Z"},
+    ]
+
+    (_, pod), _ = anonymized(pod_body("p", status={"phase": "Running", "conditions": conditions}))
+
+    assert "cme" not in json.dumps(pod)
+    assert "PodScheduled" == pod["status"]["conditions"][1]["type"]
+    assert "Running" == pod["status"]["phase"]
