@@ -160,13 +160,19 @@ def test_what_is_not_allowed_is_named(
     namespace: Namespace, other: Namespace, tmp_path: Path
 ) -> None:
     tenant = account(namespace, tmp_path, "rolebinding", "view")
-    anywhere, elsewhere, cluster = (
+    file = tmp_path / "s.jsonl"
+    anywhere, elsewhere, cluster, snapshot = (
         asked(tenant, "list", "--all-namespaces"),
         asked(tenant, "list", f"--namespace={other.name}"),
         asked(tenant, "cluster", f"--namespace={namespace.name}"),
+        asked(tenant, "snapshot", f"--namespace={namespace.name}", f"--output={file}"),
     )
 
-    assert [4, 4, 4] == [each.returncode for each in (anywhere, elsewhere, cluster)]
+    refused = (anywhere, elsewhere, cluster, snapshot)
+    assert [4, 4, 4, 4] == [each.returncode for each in refused]
+    assert "cannot list resource" in snapshot.stderr
+    assert "needs the rights to list nodes, and pods in all namespaces" in snapshot.stderr
+    assert not file.exists()
     assert "Error from server (Forbidden): " in anywhere.stderr
     assert f'cannot list resource "pods" in API group "" in the namespace "{other.name}"' in (
         elsewhere.stderr

@@ -66,8 +66,11 @@ def of_files(asked: Asked, at: int | None = None) -> Reading:
         refuse(error.lines)
 
 
-def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]]) -> T:
-    """Return what a question to the API server is answered; ends the process where it is not."""
+def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str = "") -> T:
+    """Return what a question to the API server is answered; ends the process where it is not.
+
+    `needs` is a line for stderr where it is not allowed: which rights the question takes.
+    """
     # Here, since files need no Kubernetes client.
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
@@ -88,7 +91,7 @@ def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]]) -> T:
         except UnusableConfigurationError as error:
             refuse([f"error: {error}"])
         except ApiError as error:
-            refuse_answer(error)
+            refuse_answer(error, needs)
     raise AssertionError  # Either way has ended.
 
 
@@ -109,12 +112,16 @@ async def of_server(asked: Asked, server: "Server") -> Reading:
     return Reading(await live.read(server, namespace), namespace)
 
 
-def refuse_answer(error: "ApiError") -> NoReturn:
-    """End the process with an answer of the API server other than a success."""
+def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:
+    """End the process with an answer of the API server other than a success.
+
+    Where it is not allowed, with the line of what it `needs`, too.
+    """
     if error.status == 401:
         refuse(["error: You must be logged in to the server (Unauthorized)"], Exit.NOT_ALLOWED)
     if error.status == 403:
-        refuse([f"Error from server (Forbidden): {error.message}"], Exit.NOT_ALLOWED)
+        lines = (f"Error from server (Forbidden): {error.message}", needs)
+        refuse(filter(None, lines), Exit.NOT_ALLOWED)
     if error.status == 404:
         refuse([f"Error from server (NotFound): {error.message}"], Exit.NOT_FOUND)
     if 400 <= error.status < 500:

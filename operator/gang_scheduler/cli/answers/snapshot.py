@@ -21,6 +21,10 @@ from gang_scheduler.simulation import defaults
 from gang_scheduler.simulation.objects import UnreadableInput
 
 STDOUT = "-"
+NEEDS = (
+    "a snapshot needs the rights to list nodes, and pods in all namespaces, also with -n: pods of "
+    "other namespaces use nodes, too; the ClusterRole of the chart for readers has them"
+)
 NAMES = ".names.json"
 """What is added to the name of a file for that of what its pseudonyms stand for."""
 
@@ -41,7 +45,9 @@ def take(asked: Asked, wanted: Wanted) -> None:
     # Nearly all that is made stays until the end: to look for garbage takes as long as the rest.
     gc_tuning.collect_rarely()
     taken = (
-        _of_files(asked, wanted.at) if asked.filenames else sources.answer(asked, taking.of_server)
+        _of_files(asked, wanted.at)
+        if asked.filenames
+        else sources.answer(asked, taking.of_server, needs=NEEDS)
     )
     for note in taken.cluster.notes:
         click.echo(note, err=True)
