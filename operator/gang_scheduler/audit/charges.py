@@ -43,17 +43,15 @@ class Charges:
         return dict(self.used)
 
 
-def charges_of(pod: Pod, *, anyway: bool = False) -> Iterator[tuple[Charge, int]]:
-    """Yield what a pod is charged; nothing if it is no pod that was bound by a plan.
+def charges_of(pod: Pod) -> Iterator[tuple[Charge, int]]:
+    """Yield what a pod is charged; nothing if it is no pod that was bound by a plan."""
+    if pod.plan and pod.holds_its_node and not pod.is_deleted:
+        queue = pod.annotations.get(keys.QUEUE) or NO_QUEUE
+        yield from amounts_of(pod, queue)
 
-    With `anyway` also pods that are being deleted, and those that are nominated, by their label.
-    """
-    is_charged = bool(pod.plan) and pod.holds_its_node and not pod.is_deleted
-    if anyway and not pod.has_ended:
-        is_charged = bool(pod.plan or pod.nominated)
-    if not is_charged:
-        return
-    queue = pod.annotations.get(keys.QUEUE) or pod.labels.get(keys.QUEUE) or NO_QUEUE
+
+def amounts_of(pod: Pod, queue: str) -> Iterator[tuple[Charge, int]]:
+    """Yield what a pod uses, as charges to a queue."""
     flavors = flavors_of(pod)
     for resource, count in pod.requests.items():
         yield Charge(queue, flavors.get(resource, DEFAULT_FLAVOR), resource), count

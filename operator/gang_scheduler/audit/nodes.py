@@ -29,7 +29,8 @@ class Node:
     @cached_property
     def allocatable(self) -> Amounts:
         """What pods may use of it."""
-        return quantities.amounts(mapping(self.raw, "status").get("allocatable"))
+        status = mapping(self.raw, "status")
+        return quantities.amounts(status.get("allocatable") or status.get("capacity"))
 
     @cached_property
     def taints(self) -> Sequence[Object]:
@@ -43,10 +44,10 @@ class Node:
 
     @cached_property
     def is_ready(self) -> bool:
-        """Whether its kubelet says that it is ready."""
+        """Whether its kubelet says that it is ready; one that has said nothing yet counts so."""
         conditions = rows(mapping(self.raw, "status"), "conditions")
         ready = [each.get("status") for each in conditions if each.get("type") == "Ready"]
-        return ready != [] and ready[0] == "True"
+        return ready[:1] in ([], ["True"])
 
     def judged_as(self, other: "Node | None") -> bool:
         """Return whether rules find the same of both versions."""

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from e2e.support import waiting
+from gang_scheduler.audit import events
 from tools import controlplane
 
 WATCHING = "watching"
@@ -50,6 +51,16 @@ class Audit:
         name = plane.request("POST", path, marker)["metadata"]["name"]
         waiting.until(lambda: name in self.record.read_text())
         plane.request("DELETE", f"{path}/{name}", {"gracePeriodSeconds": 0})
+
+    def let_pass(self, seconds: float) -> None:
+        """Wait until so much time has passed for it."""
+        begin = self._now()
+        waiting.until(lambda: self._now() >= begin + seconds)
+
+    def _now(self) -> float:
+        """Return when it has received its last event, in seconds since the epoch."""
+        lines = self.record.read_bytes().splitlines(keepends=True)
+        return events.of_line([each for each in lines if each.endswith(b"\n")][-1]).at
 
     def end(self) -> list[dict[str, Any]]:
         """End it as the kubelet does; return what it has found."""

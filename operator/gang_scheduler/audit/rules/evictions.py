@@ -16,7 +16,7 @@ from typing import Any, Final
 from gang_scheduler.api import annotations as keys
 from gang_scheduler.audit import queues, victims
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.charges import NO_QUEUE, charges_of
+from gang_scheduler.audit.charges import NO_QUEUE, amounts_of
 from gang_scheduler.audit.events import Object
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.gangs import OURS, GangName
@@ -140,10 +140,13 @@ def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World)
     if queue not in specs:
         return True
     used = dict(world.charges.used)
-    # What goes and what will come counts as there: in some order the victim was over.
+    # What goes, what will come and what another hand has bound counts, too: it may be charged.
     for pod in world.pods.values():
-        for charge, count in charges_of(pod, anyway=True):
-            if charge.queue == queue and (pod.is_deleted or not pod.node):
+        is_there = not pod.has_ended and bool(pod.node or pod.nominated)
+        if not is_there or not _counts_more(pod):
+            continue
+        if _queue_of(victims.gang_or_pod(pod), world) == queue:
+            for charge, count in amounts_of(pod, queue):
                 used[charge] = used.get(charge, 0) + count
     asked = {resource for resource, count in victim.requests.items() if count}
     for key in queues.governed(specs):
@@ -151,6 +154,11 @@ def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World)
         if asked & set(queues.meanings(key[1])) and account.used > account.nominal:
             return True
     return False
+
+
+def _counts_more(pod: Pod) -> bool:
+    """Return whether a pod is not among what is charged for sure."""
+    return pod.is_deleted or not pod.plan
 
 
 def _path(specs: Mapping[str, Object], queue: str) -> list[str]:
