@@ -30,7 +30,7 @@ HOME, ACCOUNT = "chaos-system", "py-gang-scheduler"
 POD_COMPLETE_SECONDS = 25.0
 POLICY = ("--manage-job=Job",)
 """Flags that decisions depend on: `simulate` is given the same."""
-FLAGS = (*POLICY, f"--lease-namespace={HOME}", f"--lease-name={ACCOUNT}", "--bind-concurrency=4")
+FLAGS = (*POLICY, f"--lease-namespace={HOME}", f"--lease-name={ACCOUNT}", "--bind-concurrency=16")
 RESTART_SECONDS = 1.0
 Say = Callable[[str], None]
 

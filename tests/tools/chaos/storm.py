@@ -3,10 +3,13 @@
 The schedule is the same for the same seed, time and faults; what it strikes is what is there then.
 """
 
-import heapq
+import contextlib
 import random
+import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from tools.chaos.faults import Fault
@@ -14,6 +17,8 @@ from tools.chaos.site import Site
 
 PAUSE_SECONDS = (0.5, 9.0)
 """Between the begin of one fault and that of the next."""
+LATE_SECONDS = 10.0
+AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,15 @@ def schedule(seed: int, seconds: float, faults: Sequence[type[Fault]]) -> list[P
     """Return the faults of a storm, in order; no two at once that take the same."""
     dice = random.Random(f"storm {seed}")  # noqa: S311 - chaos keeps no secret.
     taken: dict[str, float] = {}
+    came = Counter[type[Fault]]()
     planned, now = [], dice.uniform(*PAUSE_SECONDS)
     while now < seconds:
         free = [each for each in faults if all(taken.get(e, 0.0) <= now for e in each.takes)]
         if free:
-            fault = dice.choices(free, weights=[each.weight for each in free])[0]
+            # The more often one has come, the less likely it is: all come.
+            weights = [each.weight / (1 + came[each]) for each in free]
+            fault = dice.choices(free, weights)[0]
+            came[fault] += 1
             until = now + dice.uniform(*fault.seconds)
             planned.append(Planned(now, until, fault, dice.getrandbits(32)))
             taken.update(dict.fromkeys(fault.takes, until + fault.rest_seconds))
@@ -56,29 +65,42 @@ def schedule(seed: int, seconds: float, faults: Sequence[type[Fault]]) -> list[P
 def rage(site: Site, planned: Sequence[Planned]) -> list[Struck]:
     """Let all faults come and go, in time where that can be, and return what they were.
 
-    In the order of times: one that takes long to begin or to end delays all others.
+    A fault that takes longer than planned delays only those that take the same; one that it delays
+    for too long does not come.
     """
     begun = time.monotonic()
-    due = [(each.at, number, False) for number, each in enumerate(planned)]
-    heapq.heapify(due)
-    live: dict[int, tuple[Fault, float]] = {}
-    struck = []
-    while due:
-        at, number, is_end = heapq.heappop(due)
-        time.sleep(max(0.0, begun + at - time.monotonic()))
-        if is_end:
-            fault, began_at = live.pop(number)
-            fault.end()
-            struck.append(
-                Struck(fault.name, began_at, time.monotonic(), fault.struck, fault.detail)
-            )
-            what = fault.detail or "over"
-            site.say(f"  end    {fault.name}: {what if fault.struck else 'met nothing'}")
-        else:
-            each = planned[number]
-            fault = each.fault(site, each.seed)
-            live[number] = fault, time.monotonic()
-            site.say(f"begin    {fault.name}")
-            fault.begin()
-            heapq.heappush(due, (each.until, number, True))
-    return struck
+    locks = {each: threading.Lock() for one in planned for each in one.fault.takes}
+    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
+        coming = []
+        for each in planned:
+            time.sleep(max(0.0, begun + each.at - time.monotonic()))
+            coming.append(pool.submit(_strike, site, each, locks))
+        return [each.result() for each in coming]
+
+
+def _strike(site: Site, planned: Planned, locks: Mapping[str, threading.Lock]) -> Struck:
+    """Let one fault come and go."""
+    fault, began_at = planned.fault(site, planned.seed), time.monotonic()
+    with _held([locks[each] for each in sorted(fault.takes)]) as is_free:
+        if not is_free:
+            return Struck(fault.name, began_at, began_at, struck=False, detail="too late")
+        site.say(f"begin    {fault.name}")
+        began_at = time.monotonic()
+        fault.begin()
+        time.sleep(max(0.0, began_at + planned.until - planned.at - time.monotonic()))
+        fault.end()
+        what = fault.detail or "over"
+        site.say(f"  end    {fault.name}: {what if fault.struck else 'met nothing'}")
+        return Struck(fault.name, began_at, time.monotonic(), fault.struck, fault.detail)
+
+
+@contextlib.contextmanager
+def _held(locks: Sequence[threading.Lock]) -> Iterator[bool]:
+    """Hold all locks; False if one of them does not get free in time."""
+    with contextlib.ExitStack() as stack:
+        for each in locks:
+            if not each.acquire(timeout=LATE_SECONDS):
+                yield False
+                return
+            stack.callback(each.release)
+        yield True

@@ -4,7 +4,7 @@ import signal
 import time
 from pathlib import Path
 
-from tools.chaos.faults.fault import REPLICAS, Fault
+from tools.chaos.faults.fault import REPLICAS, RIGHTS, SERVERS, Fault
 from tools.chaos.replica import OPERATOR
 
 READY_SECONDS = 90.0
@@ -15,7 +15,7 @@ class Roll(Fault):
 
     name = "rolling change of version"
     seconds = (5.0, 15.0)
-    takes = frozenset({REPLICAS})
+    takes = frozenset({REPLICAS, RIGHTS, SERVERS})
     weight = 1
 
     def begin(self) -> None:

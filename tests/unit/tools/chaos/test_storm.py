@@ -1,10 +1,13 @@
 """The schedule of a storm: the same for a seed, and no two faults at once that take the same."""
 
 import itertools
+from types import SimpleNamespace
+from typing import ClassVar, cast
 
 import pytest
 
 from tools.chaos import faults, storm
+from tools.chaos.site import Site
 from tools.chaos.storm import Planned
 
 SECONDS = 1800.0
@@ -50,3 +53,32 @@ def test_names_of_faults_and_families_are_apart() -> None:
 
 def plan(seed: int) -> list[Planned]:
     return storm.schedule(seed, SECONDS, faults.ALL)
+
+
+class Noted(faults.Fault):
+    """Notes when it is at work."""
+
+    name = "noted"
+    takes = frozenset({"any"})
+    at_work: ClassVar[list[str]] = []
+
+    def begin(self) -> None:
+        """Note it."""
+        self.at_work.append("begin")
+
+    def end(self) -> None:
+        """Note it."""
+        self.at_work.append("end")
+        self.detail = "done"
+
+
+def test_a_storm_lets_faults_come_one_after_the_other_that_take_the_same() -> None:
+    said: list[str] = []
+    site = cast("Site", SimpleNamespace(say=said.append))
+    planned = [Planned(0.0, 0.05, Noted, 1), Planned(0.01, 0.02, Noted, 2)]
+
+    struck = storm.rage(site, planned)
+
+    assert ["begin", "end", "begin", "end"] == Noted.at_work
+    assert [("noted", True, "done")] * 2 == [(e.name, e.struck, e.detail) for e in struck]
+    assert 4 == len(said)
