@@ -9,6 +9,7 @@ import http.client
 import http.server
 import socket
 import threading
+import time
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -30,12 +31,13 @@ class Fault:
     """What happens to one write: whether it reaches the server, and what the operator is told.
 
     Without an answer the connection is cut; with half of one, in the middle of what the server
-    has said.
+    has said. One that is only slow is answered as it is, later.
     """
 
     forward: bool = False
     half: bool = False
     hold: bool = False
+    slow_seconds: float = 0.0
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -165,7 +167,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         name = self.proxy.name(self.command, self.path, body)
         fault, released = self.proxy.fault_of(name) if name else (None, threading.Event())
-        if fault is None:
+        if fault is None or fault.slow_seconds:
+            time.sleep(fault.slow_seconds if fault else 0.0)
             self._answer(self._forward(body))
             return
         if fault.hold:

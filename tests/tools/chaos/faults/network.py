@@ -143,16 +143,11 @@ class Unavailable(Answers):
 
 
 class Slow(Answers):
-    """Answers take a second, some of them longer than the operator waits."""
+    """Answers take up to three seconds, some of them longer than the operator waits."""
 
     name = "slow answers"
-    outcomes = (Outcome(),)
+    outcomes = tuple(Outcome(slow_seconds=each) for each in (0.3, 1.0, 3.0))
     shares = (0.3, 0.6)
-
-    def _meet(self, own: random.Random, name: str) -> Outcome | None:
-        if super()._meet(own, name) is not PASS:
-            time.sleep(own.choice((0.3, 1.0, 3.0)))
-        return PASS
 
 
 class Events(Fault):
