@@ -19,6 +19,8 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 LONGEST_SHOWN_VALUE: Final = 100
+LONGEST_MESSAGE: Final = 8192
+"""A condition may have 32 KiB, and is written again with each change."""
 MOST_FAULTS: Final = 8
 LONGEST_FIELD: Final = 400
 """A key of an annotation has up to 317 characters."""
@@ -53,11 +55,11 @@ class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the re
 
     def __str__(self) -> str:
         """Return a sentence for a condition or an Event, of bounded length."""
-        field = shortened(self.field, LONGEST_FIELD)
+        field = shortened(printable(self.field), LONGEST_FIELD)
         if self.value is None:
             return f"{field} {self.problem}"
-        shown = shortened(json.dumps(self.value, default=str, ensure_ascii=False))
-        return f"{field} {self.problem}, not {shown}"
+        shown = json.dumps(self.value, default=str, ensure_ascii=False)
+        return f"{field} {self.problem}, not {shortened(printable(shown))}"
 
 
 class InvalidFields(InvalidField):
@@ -100,6 +102,18 @@ class Faults:
         """Raise InvalidField if anything is wrong."""
         if self._found:
             raise self._found[0] if len(self._found) == 1 else InvalidFields(self._found)
+
+
+def printable(text: str) -> str:
+    r"""Return the text with \u and digits in place of what would move the cursor of a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
+
+
+def message(text: str) -> str:
+    """Return a text as people may read it, whatever users wrote of which it is made."""
+    return shortened(printable(text), LONGEST_MESSAGE)
 
 
 def shortened(text: str, most: int = LONGEST_SHOWN_VALUE) -> str:

@@ -51,6 +51,8 @@ class JsonField:
             raise self.wrong("must not be empty")
         if len(self.value) > LONGEST_NAME:
             raise self.wrong(f"must have at most {LONGEST_NAME} characters")
+        if not self.value.isprintable():
+            raise self.wrong("must have no control characters")
         return self.value
 
     def whole_number(self) -> int:

@@ -5,7 +5,7 @@ of their keys.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -42,6 +42,12 @@ def request_of(labels: Mapping[str, str], present: Mapping[str, str]) -> QueueRe
         consumes=not _CONSUMING.isdisjoint(present),
     )
     return request if any(request) else None
+
+
+def names_a_queue(metadata: Mapping[str, Any]) -> bool:
+    """Return whether metadata say anything of a queue."""
+    said = (metadata.get("labels") or {}, metadata.get("annotations") or {})
+    return any(not _TELLING.isdisjoint(each) for each in said)
 
 
 def charged_to(present: Mapping[str, str]) -> ChargedTo | None:

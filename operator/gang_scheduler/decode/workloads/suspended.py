@@ -75,6 +75,8 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
     if ended or workload.is_elsewhere or _is_made(workload.metadata):
         return described
     ref = _ref(kind, workload.metadata)
+    if not (admitted_at or kind in TELL_NOTHING or _may_name_a_queue(described, typed)):
+        return described
     gangs = virtual_members.gangs_of(ref, typed)
     if admitted_at:
         since = fields.timestamp(admitted_at, fields.field(annotations.ADMITTED_AT))
@@ -124,6 +126,20 @@ def _typed(kind: str, gvr: GVR, body: Body) -> Body:
     """Return an object as in a manifest: in lists, objects are without their kind."""
     typed: Body = without_nulls({"apiVersion": gvr.api_version, "kind": kind, **body})
     return typed
+
+
+def _may_name_a_queue(described: GangObject, body: Body) -> bool:
+    """Return whether to look at the members: of most workloads without a queue there are none."""
+    if any(each.queue_request is not None for each in described.gang_specs):
+        return True
+    templates = (
+        functools.reduce(_inside, path, body) for path, _ in virtual_members.templates_in(body)
+    )
+    return any(naming.names_a_queue(part(each, "metadata")) for each in (body, *templates))
+
+
+def _inside(tree: Any, step: Any) -> Any:  # noqa: ANN401 - any JSON value.
+    return tree[step]
 
 
 def _suspends(body: Body) -> bool:

@@ -25,7 +25,10 @@ from gang_scheduler.wire.metadata import Metadata
 
 Body = Mapping[str, Any]
 
-MOST_SIZES: Final = 4096
+MOST_MEMBERS: Final = 20_000
+"""How many pods and Jobs a workload may wait with: one short object can ask for any number."""
+MOST_SLOTS: Final = 1 << 16
+MOST_SIZES: Final = 512
 """How many different lists of members are shared by the workloads that have them."""
 
 
@@ -58,9 +61,9 @@ def gangs_of(
     `by_default`: pods of JobSets are gangs without asking for it.
     """
     is_late = _lateness(body)
-    paths = {id(spec): path for path, spec in _templates(body)}
+    paths = {id(spec): path for path, spec in templates_in(body)}
     of_templates: dict[object, _OfTemplate] = {}
-    for pod in members.pods_of(_started(body)):
+    for pod in members.pods_of(_started(body), MOST_MEMBERS):
         metadata = pod["metadata"]
         containers = pod["spec"].get("containers") or [None]
         template: object = id(containers[0])
@@ -113,7 +116,7 @@ def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> V
         for place, each in enumerate(some)
         for name, rank in each.others
     ]
-    ordered = (Slot(place, name[len(prefix) :], rank) for _, place, name, rank in sorted(slots))
+    ordered = (_slot(place, name[len(prefix) :], rank) for _, place, name, rank in sorted(slots))
     return VirtualGang(
         key,
         VirtualPods(
@@ -121,6 +124,10 @@ def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> V
         ),
         tuple(MemberTemplate(each.path, each.prototype.pod_class, each.is_late) for each in some),
     )
+
+
+_slot: Final = functools.lru_cache(MOST_SLOTS)(Slot)
+"""The same object for equal ones: most workloads number their members alike."""
 
 
 @functools.lru_cache(MOST_SIZES)
@@ -142,7 +149,7 @@ def _started(body: Body) -> Body:
     return {**body, "spec": spec}
 
 
-def _templates(value: object, path: TemplatePath = ()) -> Iterator[tuple[TemplatePath, object]]:
+def templates_in(value: object, path: TemplatePath = ()) -> Iterator[tuple[TemplatePath, object]]:
     """Yield the paths of all pod templates in an object, each with the first of its containers."""
     if isinstance(value, Mapping):
         containers = part(value, "spec").get("containers")
@@ -150,7 +157,7 @@ def _templates(value: object, path: TemplatePath = ()) -> Iterator[tuple[Templat
             yield path, containers[0]
         else:
             for key, each in value.items():
-                yield from _templates(each, (*path, key))
+                yield from templates_in(each, (*path, key))
     elif isinstance(value, list):
         for place, each in enumerate(value):
-            yield from _templates(each, (*path, place))
+            yield from templates_in(each, (*path, place))

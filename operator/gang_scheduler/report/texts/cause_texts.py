@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
+from gang_scheduler.api.parsing import message
 from gang_scheduler.model.causes.binding import BindingFailed, HoldEnded
 from gang_scheduler.model.causes.claims import PodsClaimFailed
 from gang_scheduler.model.causes.preemption import PreemptionGivenUp
@@ -28,7 +29,7 @@ from gang_scheduler.report.texts.causes.entries import Text, entry
 
 def text_of(cause: Cause) -> str:
     """Return what people read of a cause. Raises KeyError for a kind that has no text."""
-    return TEXTS[type(cause)](cause)
+    return message(TEXTS[type(cause)](cause))
 
 
 def text_if_any(cause: Cause | None) -> str:

@@ -7,6 +7,7 @@ Nothing decides on them.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from gang_scheduler.api.parsing import message
 from gang_scheduler.model.causes.provisioning import NotProvisioned, TooManyPodSets
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
@@ -37,12 +38,13 @@ def describe(refused: Refused) -> str:
     """
     cut_off = refused.misfit is not None and refused.misfit.cut_off
     rejection = refused.with_group
-    return _joined(
+    said = _joined(
         _of_group(rejection) if rejection is not None else _shortage(refused),
         CUT_OFF if cut_off else "",
         not_bought(refused),
         f"preemption: {of_preemption(refused.preemption)}" if refused.preemption else "",
     )
+    return message(said)
 
 
 def _shortage(refused: Refused) -> str:

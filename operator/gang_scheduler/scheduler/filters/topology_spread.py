@@ -34,10 +34,11 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods more each node's domain may have while the emptiest domain stays so."""
-    room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
-    for each in _hard(pod_class):
+    labelled = _labelled(pod_class, trial.nodes)
+    room = np.where(labelled, UNLIMITED, 0)
+    # A pod may have thousands of constraints, but no node has thousands of labels.
+    for each in _hard(pod_class) if labelled.any() else ():
         np.minimum(room, _more(each, pod_class, trial), out=room)
-    room[~_labelled(pod_class, trial.nodes)] = 0
     return room.clip(min=0)
 
 
@@ -46,6 +47,8 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
     counts: Counter[str] = Counter()
     left = rejected
     for each in _hard(pod_class):
+        if not left.any():
+            break
         labelled = label_domains.has(trial.nodes.label(each.key))
         skewed = labelled & (_more(each, pod_class, trial) <= 0)
         counts[NO_LABEL] += int((left & ~labelled).sum())
@@ -135,7 +138,13 @@ def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArra
 
 
 def _labelled(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes that have the keys of all constraints."""
-    columns = [nodes.label(each.key) for each in _hard(pod_class)]
-    labelled: BoolArray = np.logical_and.reduce([label_domains.has(column) for column in columns])
-    return labelled
+    """Return the nodes that have the keys of all constraints. Computed once a class, as above."""
+
+    def compute() -> BoolArray:
+        columns = [nodes.label(each.key) for each in _hard(pod_class)]
+        labelled: BoolArray = np.logical_and.reduce(
+            [label_domains.has(column) for column in columns]
+        )
+        return labelled
+
+    return nodes.derive(("keys of spread", pod_class), compute)

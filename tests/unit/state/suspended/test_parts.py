@@ -72,7 +72,7 @@ RAY_CLUSTER = body("RayCluster", "ray.io/v1", "a-x7k2p", RAY_JOB, **RAY_SPEC)
 
 
 def pods_of(of: Body) -> list[Body]:
-    made = members.pods_of({**of, "spec": {**of["spec"], "suspend": False}})
+    made = members.pods_of({**of, "spec": {**of["spec"], "suspend": False}}, 100)
     return [{**each, "status": {"phase": "Pending"}} for each in made]
 
 

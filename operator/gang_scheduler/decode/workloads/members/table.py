@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.kinds import GVR, JOB_SETS, JOBS, RAY_JOBS, TRAIN_JOBS
-from gang_scheduler.api.parsing import without_nulls
+from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.decode.names import group_of
 from gang_scheduler.decode.workloads.members import (
     apps,
@@ -106,14 +106,32 @@ ROWS: Final = (
 _BY_KEY: Final = {each.key: each for each in ROWS}
 
 
-def pods_of(body: Body) -> Iterator[Body]:
+def pods_of(body: Body, most: int) -> Iterator[Body]:
     """Yield the pods of a workload that is started now, as if there were none of it yet.
 
-    Raises InvalidField for a workload that is refused.
+    Raises InvalidField for a workload that is refused, or makes more than `most` pods.
     """
+    left = most
+    for each in _made_by(body):
+        left -= 1  # A Job without pods counts, too: a JobSet can have any number of them.
+        _check_left(left, most)
+        if each["kind"] == "Pod":
+            yield each
+            continue
+        for pod in pods_of(each, most):
+            left -= 1
+            _check_left(left, most)
+            yield pod
+
+
+def _check_left(left: int, most: int) -> None:
+    if left < 0:
+        raise InvalidField("spec", None, f"must make at most {most} pods and Jobs while suspended")
+
+
+def _made_by(body: Body) -> Iterator[Body]:
     row = _BY_KEY.get((body["kind"], group_of(body["apiVersion"])))
-    for each in row.make(Source(body)) if row is not None else ():
-        yield from [each] if each["kind"] == "Pod" else pods_of(each)
+    return iter(row.make(Source(body)) if row is not None else ())
 
 
 def has_ended(body: Body) -> bool:
