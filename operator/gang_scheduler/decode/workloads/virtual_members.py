@@ -25,7 +25,7 @@ from gang_scheduler.wire.metadata import Metadata
 
 Body = Mapping[str, Any]
 
-MOST_MEMBERS: Final = 20_000
+MOST_MEMBERS: Final = 10_000
 """How many pods and Jobs a workload may wait with: one short object can ask for any number."""
 MOST_SLOTS: Final = 1 << 16
 MOST_SIZES: Final = 512

@@ -1,0 +1,282 @@
+"""What somebody with rights in one namespace can write to harm others. docs/security.md lists it.
+
+Each attack is a list of objects of namespace `evil`, about as large as etcd takes them, or as many.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from gang_scheduler.api import annotations
+from support.api_objects import node_body, pod_body, pod_group_body
+
+Body = dict[str, Any]
+HERE = "evil"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+LABEL = "pod-group.scheduling.sigs.k8s.io"
+GROUPS = "gang.scheduling.koordinator.sh/groups"
+QUEUE = {"kueue.x-k8s.io/queue-name": "q"}
+NODES, GOOD, SIZE = 40, 5, 4
+
+ATTACKS: dict[str, Callable[[], list[Body]]] = {}
+
+
+def attack(make: Callable[[], list[Body]]) -> Callable[[], list[Body]]:
+    """Add an attack to the table, by its name."""
+    ATTACKS[make.__name__] = make
+    return make
+
+
+def world() -> list[Body]:
+    """Return nodes, and the gangs of others, which fit several times over."""
+    found = [
+        node_body(f"n{i}", metadata={"labels": {"zone": f"z{i % 4}", "rack": f"r{i % 8}"}})
+        for i in range(NODES)
+    ]
+    for name in (f"good{i}" for i in range(GOOD)):
+        found.append(pod_group_body(name, min_member=SIZE))
+        found += [pod_body(f"{name}-{i}", gang=name) for i in range(SIZE)]
+    return found
+
+
+def pod(name: str, gang: str = "", labels: dict[str, str] | None = None, **spec: Any) -> Body:
+    """Return a pod of the tenant."""
+    own = {LABEL: gang} if gang else {}
+    metadata = {"namespace": HERE, "uid": f"evil-{name}", "labels": {**own, **(labels or {})}}
+    return pod_body(name, metadata=metadata, **spec)
+
+
+def group(name: str, minimum: int = 1, **options: str) -> Body:
+    """Return a PodGroup of the tenant; `options` are annotations by the names of `annotations`."""
+    present = {getattr(annotations, key): text for key, text in options.items()}
+    metadata = {"namespace": HERE, "uid": f"evil-{name}", "annotations": present}
+    return pod_group_body(name, min_member=minimum, metadata=metadata)
+
+
+def asking(requests: dict[str, str]) -> list[Body]:
+    """Return the containers of a pod that asks for this."""
+    return [{"name": "c", "resources": {"requests": requests}}]
+
+
+def workload(kind: str, api_version: str, spec: Body) -> Body:
+    """Return a suspended workload that names a queue."""
+    metadata = {"name": kind.lower(), "namespace": HERE, "uid": kind, "labels": QUEUE}
+    body = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+    return {**body, "spec": {"suspend": True, **spec}}
+
+
+def job_spec(number: int) -> Body:
+    """Return the spec of a Job of so many pods."""
+    counts = {"parallelism": number, "completions": number, "completionMode": "Indexed"}
+    template = {"spec": {"schedulerName": "py-gang-scheduler", "containers": asking({"cpu": "1"})}}
+    return {**counts, "template": template}
+
+
+def job_set(replicas: int, pods: int, kinds: int = 1) -> Body:
+    """Return a JobSet of so many Jobs, of so many pods each."""
+    job = {"spec": job_spec(pods)}
+    jobs = [{"name": f"w{i}", "replicas": replicas, "template": job} for i in range(kinds)]
+    return workload("JobSet", "jobset.x-k8s.io/v1alpha2", {"replicatedJobs": jobs})
+
+
+def expression(owner: str, number: int) -> Body:
+    """Return a requirement with so many values, which nobody else has."""
+    return {"key": "zone", "operator": "In", "values": [f"{owner}-{i}" for i in range(number)]}
+
+
+@attack
+def long_node_affinity() -> list[Body]:
+    """Return pods with a thousand terms of required node affinity each."""
+    return [
+        pod(
+            f"a{p}",
+            affinity={
+                "nodeAffinity": {
+                    REQUIRED: {
+                        "nodeSelectorTerms": [
+                            {"matchExpressions": [expression(f"{p}-{i}", 5)]} for i in range(1000)
+                        ]
+                    }
+                }
+            },
+        )
+        for p in range(3)
+    ]
+
+
+@attack
+def long_pod_anti_affinity() -> list[Body]:
+    """Return pods that keep away from a thousand kinds of pods each."""
+    return [
+        pod(
+            f"a{p}",
+            affinity={
+                "podAntiAffinity": {
+                    REQUIRED: [
+                        {
+                            "topologyKey": "zone",
+                            "labelSelector": {"matchLabels": {"x": f"{p}-{i}"}},
+                            "namespaceSelector": {},
+                        }
+                        for i in range(1000)
+                    ]
+                }
+            },
+        )
+        for p in range(2)
+    ]
+
+
+@attack
+def a_thousand_spread_constraints() -> list[Body]:
+    """Return pods that are to be spread over a thousand keys each."""
+    return [
+        pod(
+            f"a{p}",
+            topologySpreadConstraints=[
+                {
+                    "topologyKey": f"k{i}",
+                    "maxSkew": 1,
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": {"matchLabels": {"x": f"{p}-{i}"}},
+                }
+                for i in range(1000)
+            ],
+        )
+        for p in range(3)
+    ]
+
+
+@attack
+def two_thousand_resources() -> list[Body]:
+    """Return pods that ask for two thousand resources each, of which there is none."""
+    return [
+        pod(f"a{p}", containers=asking({f"example.com/r{p}-{i}": "1" for i in range(2000)}))
+        for p in range(2)
+    ]
+
+
+@attack
+def impossible_amounts() -> list[Body]:
+    """Return pods with amounts that no machine has, or that are none."""
+    texts = ("1E30", "1e-30", "9E", "1e999", "-1", "9" * 4000, "0." + "0" * 4000 + "1", "\u0663")
+    return [pod(f"a{i}", containers=asking({"cpu": text})) for i, text in enumerate(texts)]
+
+
+@attack
+def impossible_durations() -> list[Body]:
+    """Return gangs that ask for a minimum run time of a billion years, or of none."""
+    texts = ("999999999999h", "1h" * 50_000, "1e9h", "9" * 100_000 + "h", "-1s")
+    return [
+        each
+        for i, text in enumerate(texts)
+        for each in (group(f"g{i}", MIN_RUNTIME=text), pod(f"a{i}", f"g{i}"))
+    ]
+
+
+@attack
+def a_minimum_of_2_to_the_31() -> list[Body]:
+    """Return gangs that can never be whole."""
+    total = group("h", 2, GANG_TOTAL_NUMBER="999999999")
+    return [group("g", 2**31 - 1), total, *(pod(f"a{i}", "gh"[i % 2]) for i in range(10))]
+
+
+@attack
+def deep_json() -> list[Body]:
+    """Return PodGroups whose annotations are nested deeply."""
+    texts = ("[" * 100_000, '{"a":' * 50_000, "[" * 200 + "]" * 200, "\x1b[2J\u202e")
+    found = [group(f"g{i}", NETWORK_TOPOLOGY_SPEC=text) for i, text in enumerate(texts)]
+    return [*found, *(pod(f"a{i}", f"g{i}") for i in range(len(texts)))]
+
+
+@attack
+def a_gang_of_thousands() -> list[Body]:
+    """Return one gang that is larger than the cluster."""
+    return [group("g", 2000), *(pod(f"a{i}", "g") for i in range(2000))]
+
+
+@attack
+def thousands_of_pod_groups() -> list[Body]:
+    """Return PodGroups without pods."""
+    return [group(f"g{i}") for i in range(2000)]
+
+
+@attack
+def hundreds_of_pods_that_fit_nowhere() -> list[Body]:
+    """Return pods of which no two are alike."""
+    return [pod(f"a{i}", containers=asking({"cpu": f"{9000 + i}"})) for i in range(400)]
+
+
+@attack
+def groups_with_gangs_of_others() -> list[Body]:
+    """Return a gang that wants to start together with those of another namespace, or never."""
+    names = json.dumps([f"{HERE}/g", *(f"default/good{i}" for i in range(GOOD))])
+    return [group("g", 5, GANG_GROUPS=names), pod("a", "g")]
+
+
+@attack
+def a_gang_of_another_namespace() -> list[Body]:
+    """Return pods that name gangs of the same names as those of others."""
+    return [pod(f"a{i}", f"good{i % GOOD}") for i in range(20)]
+
+
+@attack
+def groups_that_overlap() -> list[Body]:
+    """Return gangs of which each names sixty others."""
+    return [
+        each
+        for i in range(200)
+        for each in (
+            group(
+                f"g{i}",
+                GANG_GROUPS=json.dumps([f"{HERE}/g{j % 200}" for j in range(i, i + 60)]),
+            ),
+            pod(f"a{i}", f"g{i}"),
+        )
+    ]
+
+
+@attack
+def a_job_of_2_to_the_31_pods() -> list[Body]:
+    """Return a suspended Job of as many pods as fit the field."""
+    return [workload("Job", "batch/v1", job_spec(2**31 - 1))]
+
+
+@attack
+def a_job_of_a_hundred_thousand_pods() -> list[Body]:
+    """Return a suspended Job of as many pods as an indexed one can have."""
+    return [workload("Job", "batch/v1", job_spec(100_000))]
+
+
+@attack
+def a_job_set_of_a_hundred_million_pods() -> list[Body]:
+    """Return a suspended JobSet whose product is large."""
+    return [job_set(100_000, 1000)]
+
+
+@attack
+def a_job_set_of_jobs_without_pods() -> list[Body]:
+    """Return a suspended JobSet of five million Jobs."""
+    return [job_set(100_000, 0, kinds=50)]
+
+
+@attack
+def queues_that_do_not_exist() -> list[Body]:
+    """Return pods that name a queue each."""
+    key = annotations.QUEUE
+    return [pod(f"a{i}", labels={key: f"q{i}"}) for i in range(500)]
+
+
+@attack
+def layers_that_do_not_exist() -> list[Body]:
+    """Return gangs that ask for a layer each."""
+    rules = [
+        json.dumps({"gatherStrategy": [{"layer": f"L{i}", "strategy": "MustGather"}]})
+        for i in range(200)
+    ]
+    return [
+        each
+        for i, text in enumerate(rules)
+        for each in (group(f"g{i}", NETWORK_TOPOLOGY_SPEC=text), pod(f"a{i}", f"g{i}"))
+    ]

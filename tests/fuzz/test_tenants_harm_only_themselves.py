@@ -1,0 +1,97 @@
+"""Law: whatever a tenant writes, gangs of others are decided as without it, at a bounded cost.
+
+The cost is counted in calls of Python functions. Where an attack is made of many objects, it is
+compared with as many harmless ones.
+"""
+
+import pytest
+import structlog
+
+from fuzz import attacks
+from fuzz.attacks import ATTACKS, GOOD, SIZE, Body
+from gang_scheduler import internal_errors
+from gang_scheduler.api import parsing
+from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
+from support.call_counts import at_most, calls_of
+
+NOW = 1_704_067_300
+OTHERS = "default"
+FEW = 2_000_000
+"""More calls than any attack of few objects costs: about a second."""
+EACH = 600
+"""And than any object costs of an attack of many."""
+
+TOO_LARGE = {
+    "a_job_of_2_to_the_31_pods",
+    "a_job_of_a_hundred_thousand_pods",
+    "a_job_set_of_a_hundred_million_pods",
+    "a_job_set_of_jobs_without_pods",
+}
+"""Attacks that are refused with a number."""
+
+
+class Cluster:
+    """A cluster with the gangs of others, in which a tenant writes."""
+
+    def __init__(self) -> None:
+        self.cache = Cache(["py-gang-scheduler"], Changes())
+        self.left_out = LeftOutObjects()
+        self._handlers = cache_feeding.event_handlers(self.cache, self.left_out)
+        self.tell(attacks.world())
+
+    def tell(self, bodies: list[Body]) -> None:
+        """Let objects come."""
+        for each in bodies:
+            cache_feeding.tell(self._handlers, "ADDED", each)
+
+    def plan(self) -> Plan:
+        """Return what is decided."""
+        return schedule(self.cache.snapshot(NOW), PROFILES["binpack"])
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_gangs_of_others_start_and_the_cost_and_the_words_are_bounded(name: str) -> None:
+    internal_errors.forget()
+    cluster, bodies = Cluster(), ATTACKS[name]()
+    plans: list[Plan] = []
+
+    def attacked() -> None:
+        cluster.tell(bodies)
+        plans.append(cluster.plan())
+
+    with structlog.testing.capture_logs():
+        cost = calls_of(attacked)
+
+    at_most(FEW + EACH * len(bodies), cost)
+    assert "" == internal_errors.problem()
+    assert () == plans[0].failures
+    started = [each for each in plans[0].placed if each.gang.key.namespace == OTHERS]
+    assert GOOD * SIZE == sum(len(each.binds) for each in started)
+    refused = [str(each.why) for each in cluster.left_out.take_all()]
+    assert (name in TOO_LARGE) == any("at most" in each for each in refused)
+    for text in (*refused, *map(describe, plans[0].refused)):
+        assert text.isprintable()
+        assert len(text) <= parsing.LONGEST_MESSAGE + len("...")
+
+
+def test_an_object_that_is_changed_all_the_time_makes_no_gang_of_others_due() -> None:
+    """A hundred changes a second are one look at the gang a cycle."""
+    cluster = Cluster()
+    cluster.tell([attacks.group("g", 5), attacks.pod("a", "g")])
+    cluster.plan()
+    for number in range(100):
+        body = attacks.group("g", 5)
+        body["metadata"]["annotations"]["x"] = str(number)
+        body["metadata"]["resourceVersion"] = str(number + 1)
+        cluster.tell([body])
+    again = cluster.cache.snapshot(NOW + 1)
+
+    assert {attacks.HERE} >= {gang.key.namespace for each in again.groups for gang in each.gangs}
+    assert len(again.groups) <= 1
