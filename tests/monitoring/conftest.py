@@ -54,5 +54,5 @@ def prometheus(
     standby: controlplane.Scheduler,
 ) -> Iterator[Prometheus]:
     """Give a Prometheus that scrapes both each second."""
-    with Prometheus(plane, [leader.port, standby.port]) as started:
+    with Prometheus(plane.processes, [leader.port, standby.port]) as started:
         yield started

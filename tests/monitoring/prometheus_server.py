@@ -1,4 +1,4 @@
-"""A real Prometheus beside a control plane: it scrapes, evaluates our rules, and is asked."""
+"""A real Prometheus that is asked what panels show and which alerts fire."""
 
 import json
 import time
@@ -11,8 +11,8 @@ from typing import Any, Self
 import yaml
 
 from e2e.support.waiting import until
-from tools import controlplane
 from tools.controlplane import binaries, components
+from tools.controlplane.processes import Processes
 from tools.dashboards import queries
 
 NAME = "prometheus"
@@ -24,46 +24,59 @@ Json = dict[str, Any]
 
 
 class Prometheus:
-    """A context manager: leaving it ends the process; its data are in the plane's directory."""
+    """A context manager: leaving it ends the process.
 
-    def __init__(self, cluster: controlplane.Cluster, ports: Sequence[int]) -> None:
-        self._cluster = cluster
+    It scrapes these ports each second and evaluates our rules. Its data are in the directory of the
+    processes, where they may lie already; `flags` are further ones of the server.
+    """
+
+    def __init__(self, processes: Processes, ports: Sequence[int] = (), *flags: str) -> None:
+        self._processes = processes
         self._ports = ports
+        self._flags = flags
         self._port = components.free_port()
+        self.data = processes.directory / "metrics"
 
     def __enter__(self) -> Self:
-        directory = self._cluster.processes.directory / NAME
-        directory.mkdir()
-        (directory / "alerts.yaml").write_text(yaml.safe_dump(_impatient()))
-        (directory / "prometheus.yaml").write_text(yaml.safe_dump(self._configuration()))
+        directory = self._processes.directory
+        rules, configuration = directory / "alerts.yaml", directory / "prometheus.yaml"
+        rules.write_text(yaml.safe_dump(_impatient()))
+        configuration.write_text(yaml.safe_dump(self._configuration()))
         argv = [
             str(binaries.find(NAME)),
-            f"--config.file={directory / 'prometheus.yaml'}",
-            f"--storage.tsdb.path={directory / 'data'}",
+            f"--config.file={configuration}",
+            f"--storage.tsdb.path={self.data}",
             f"--web.listen-address=127.0.0.1:{self._port}",
+            *self._flags,
         ]
-        self._cluster.processes.start(NAME, argv)
+        self._processes.start(NAME, argv)
         until(self._is_ready)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._cluster.processes.stop(NAME, GRACE_SECONDS)
+        self._processes.stop(NAME, GRACE_SECONDS)
 
-    def query(self, expression: str) -> list[Json]:
-        """Return the samples of an expression now; raise HTTPError where it is refused."""
-        found: list[Json] = self._get("query", query=expression)["result"]
+    def query(self, expression: str, at: float | None = None) -> list[Json]:
+        """Return the samples of an expression at a time, or now; raise HTTPError if refused."""
+        moment = {} if at is None else {"time": str(at)}
+        found: list[Json] = self._get("query", query=expression, **moment)["result"]
+        return found
+
+    def over(self, expression: str, start: float, end: float, step: float) -> list[Json]:
+        """Return the series of an expression between two times."""
+        times = {"start": str(start), "end": str(end), "step": str(step)}
+        found: list[Json] = self._get("query_range", query=expression, **times)["result"]
         return found
 
     def shown(self, expression: str) -> list[Json]:
         """Return the series that a panel shows of the last minutes, as Grafana asks for them."""
         now = time.time()
-        times = {"start": str(now - SHOWN_SECONDS), "end": str(now), "step": str(STEP_SECONDS)}
-        found: list[Json] = self._get("query_range", query=expression, **times)["result"]
-        return found
+        return self.over(expression, now - SHOWN_SECONDS, now, STEP_SECONDS)
 
-    def series(self, selector: str) -> list[dict[str, str]]:
-        """Return the labels of every series that there was."""
-        found: list[dict[str, str]] = self._get("series", **{"match[]": selector})
+    def series(self, selector: str, start: float = 0) -> list[dict[str, str]]:
+        """Return the labels of every series that there was, since a time if one is given."""
+        times = {"start": str(start)} if start else {}
+        found: list[dict[str, str]] = self._get("series", **{"match[]": selector, **times})
         return found
 
     def rules(self) -> list[Json]:
@@ -90,7 +103,7 @@ class Prometheus:
             return json.load(answer)["data"]
 
     def _is_ready(self) -> bool:
-        self._cluster.processes.check()
+        self._processes.check()
         try:
             return len(self.query("up == 1")) == len(self._ports)
         except (urllib.error.URLError, OSError):

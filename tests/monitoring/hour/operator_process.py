@@ -1,0 +1,111 @@
+"""The operator of the scripted hour: joined as it joins itself, on a fake API server."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, cast
+from unittest.mock import patch
+
+from gang_scheduler import __version__, largest_gangs, loop, parts, policy, queue_reports
+from gang_scheduler.client import request_metrics
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.report.measures import measures
+from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.values import SpareNodes
+from gang_scheduler.state import kinds
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.watch import watch_ages
+from monitoring.hour import clock
+from monitoring.hour.cluster import GPU, Cluster
+from monitoring.hour.watches import Watches
+
+SETTINGS: Final = Settings(
+    leader_elect=False,
+    lease_namespace="",
+    schedule_timeout_seconds=600,
+    victim_timeout_seconds=60,
+    reservation_after_seconds=300,
+    node_failure_seconds=30,
+    checkpoint_annotations=True,
+    provisioning_requests=True,
+    gauge_shapes=(f"{GPU}=4",),
+    spare_nodes=(SpareNodes(layer="BlockLayer", nodeSelector={"pool": "side"}),),
+)
+BIND_SECONDS: Final = 0.3
+"""How long the API server takes for a binding."""
+LAG_SECONDS: Final = 0.003
+"""How late the event loop is each second."""
+CREATED, BROKEN = 201, 500
+
+
+class OperatorProcess:
+    """One replica. `refuses` are the pods whose bindings the API server does not take."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        for module in (queue_reports, largest_gangs, measures, watch_ages):
+            clock.hand_to(module, clock.Clock())
+        clock.hand_to(loop, clock.ClockOfCycles())
+        self.api = FakeApi(cluster.objects)
+        self.api.scripts.append(self._answer)
+        self.refuses: set[str] = set()
+        self._tasks: list[asyncio.Task[Any]] = []
+        with (
+            patch.object(parts, "KubernetesApi", lambda _: self.api),
+            patch.object(parts, "_source", self._source),
+        ):
+            self.parts = parts.build(
+                *(SETTINGS, cast("Any", None)), may_write=lambda: True, after_start=lambda: None
+            )
+        metrics.most_queues(SETTINGS.metrics_queues)
+        metrics.BUILD_INFO.labels(__version__, SETTINGS.source.value).set(1)
+        metrics.LEADER.set(0)
+
+    def see(self) -> None:
+        """Watch the cluster, as a replica does that waits for the Lease."""
+        self._start(self.parts.source.run)
+        self._start(self.parts.left_out_events.run)
+        self._start(_lag)
+
+    async def lead(self) -> None:
+        """Schedule, as the replica does that holds the Lease."""
+        await self.parts.quota_controllers.look()
+        self.parts.provisioner.note_served()
+        metrics.lead()
+        for part in self.parts.writers:
+            self._start(part.run)
+        self._start(self.parts.loop.run)
+
+    async def kill(self) -> None:
+        """End at this moment. Raises what a part ended with that should not have ended."""
+        ended = [each for each in self._tasks if each.done()]
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for each in ended:
+            each.result()
+
+    def _start(self, run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._tasks.append(asyncio.create_task(run()))
+
+    def _source(self, shared: Any, _: object, left_out: Any, __: object) -> Any:
+        sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
+        self.watches = Watches(self.api, EventHandlers(sinks, left_out))
+        return self.watches
+
+    def _answer(self, call: Call) -> Fault | None:
+        if call.method != "bind":
+            return None
+        refused = call.name in self.refuses
+        error = ApiError(BROKEN, "a webhook does not answer") if refused else None
+        path = f"/api/v1/namespaces/{call.namespace}/pods/{call.name}/binding"
+        status = BROKEN if error else CREATED
+        request_metrics.count("POST", path, status, BIND_SECONDS)
+        return Fault(error, delay_seconds=BIND_SECONDS)
+
+
+async def _lag() -> None:
+    while True:
+        await asyncio.sleep(1)
+        metrics.LOOP_LAG.observe(LAG_SECONDS)
