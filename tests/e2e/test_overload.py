@@ -28,7 +28,8 @@ from tools import controlplane
 from tools.chart import CHART
 from tools.controlplane import access, binaries
 
-pytestmark = [pytest.mark.e2e, pytest.mark.alone]
+SECONDS: Final = 900.0
+pytestmark = [pytest.mark.e2e, pytest.mark.alone, pytest.mark.timeout(3 * SECONDS)]
 
 SIZE: Final = 20
 GANGS: Final = int(os.environ.get("OVERLOAD_PODS", "600")) // SIZE
@@ -40,7 +41,6 @@ IN_FLIGHT: Final = ("--max-requests-inflight=12", "--max-mutating-requests-infli
 OURS: Final = "overload"
 TENANT: Final = "tenant"
 LEVELS: Final = {(f"{HOME}.{OURS}", f"{HOME}.{OURS}"), (f"{HOME}.{OURS}-lease", "leader-election")}
-SECONDS: Final = 900.0
 REFUSED: Final = 429
 KINDS: Final = ("PodGroup", "Pod")
 

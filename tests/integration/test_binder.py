@@ -28,6 +28,22 @@ pytestmark = pytest.mark.looptime
 # No fault.
 
 
+async def test_a_gang_that_is_begun_is_bound_whole_when_the_process_ends_and_no_other_is() -> None:
+    async with BinderHarness(nodes=4, concurrency=1) as harness:
+        for name in "abc":
+            harness.gang(name, MEMBERS)
+        await harness.quiet()
+        harness.api.scripts = [lambda _: Fault(delay_seconds=1)]
+        harness.cycle()
+        await asyncio.sleep(1.5)
+
+        harness.binder.close()
+        await harness.binder.drain()
+
+        bound = [uid for uid, node in harness.truth().items() if node]
+        assert [f"uid-a-{number}" for number in range(MEMBERS)] == sorted(bound)
+
+
 async def test_a_gang_is_bound_with_one_request_a_pod_and_marked_with_its_plan() -> None:
     async with BinderHarness() as harness:
         harness.gang("a", MEMBERS)

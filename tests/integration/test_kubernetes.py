@@ -15,6 +15,7 @@ from gang_scheduler.api.kinds import NODES, PODS
 from gang_scheduler.client import connection, kubernetes
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.fence import Fence
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.model.refs import PodRef
@@ -294,3 +295,50 @@ async def test_an_elector_takes_renews_and_releases_a_real_lease(
         each.cancel()
     await asyncio.gather(first, second, return_exceptions=True)
     assert "" == (await api.get_lease("default", lease))["spec"]["holderIdentity"]
+
+
+class Leads:
+    """Leads, for a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def is_leader(self) -> bool:
+        """Return whether it leads."""
+        return self.seconds > 4
+
+    def seconds_left(self) -> float:
+        """Return for how long no other can."""
+        return self.seconds
+
+
+async def test_a_write_says_how_long_it_may_last_and_is_sent_by_the_leader_alone(
+    http_client: HttpClientName,
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    async def handler(request: web.Request) -> web.Response:
+        asked.append((request.method, request.query_string))
+        return web.json_response({})
+
+    leads, pod = Leads(10), PodRef("default", "a", "1")
+    async with test_utils.TestServer(_anywhere(handler)) as server:
+        found = Configuration(host=str(server.make_url("")).rstrip("/"))
+        fence = Fence(leads)
+        async with Connection(found, http_client=http_client, fence=fence) as opened:
+            api = KubernetesApi(opened)
+            await api.bind(pod, "n0", {})
+            await api.evict(pod, dry_run=True)
+            await api.get(PODS, "default", "a")
+            leads.seconds = 4
+            with pytest.raises(ApiError) as not_sent:
+                await api.bind(pod, "n0", {})
+            await api.get(PODS, "default", "a")
+            leads.seconds = 10
+            fence.close()
+            with pytest.raises(ApiError):
+                await api.delete_pod(pod)
+
+    assert Kind.UNKNOWN is not_sent.value.kind
+    expected = [("POST", "timeout=9.000s"), ("POST", "dryRun=All&timeout=9.000s")]
+    assert [*expected, ("GET", ""), ("GET", "")] == asked

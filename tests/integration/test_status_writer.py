@@ -222,6 +222,20 @@ async def test_a_write_that_failed_is_sent_again() -> None:
     assert (None, "Pending") == (before, harness.phase("a"))
 
 
+async def test_a_write_that_the_server_has_no_time_for_is_sent_again_when_it_asks_for_it() -> None:
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=1)
+    harness.api.fail("patch_status", Fault(ApiError(429, "too many requests", retry_after=5)))
+
+    await harness.look()
+    for _ in range(4):
+        await harness.look()
+    before = harness.writes("patch_status")
+    await harness.look()
+
+    assert (1, "Pending") == (before, harness.phase("a"))
+
+
 async def test_pods_are_told_after_a_while_and_once_that_members_are_missing() -> None:
     harness = StatusHarness()
     harness.gang("a", 3, pods=2)

@@ -368,8 +368,8 @@ class StatusWriter:
             metrics.WRITES.labels(what, error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED):
                 self._told.pop(key, None)
-                # What the server asks for, beside the interval that comes in any case.
-                self._look_again(key, math.ceil(self._clock() + error.retry_after))
+                later = math.ceil(self._clock() + error.retry_after)
+                self._look_again(key, later if error.retry_after else 0)
             elif error.kind is Kind.REFUSED:
                 log.warning("status_refused", what=what, gang=str(key), error=str(error))
         else:

@@ -55,7 +55,7 @@ Name = Callable[[str, str, bytes], str]
 
 def bound_pod(method: str, path: str, _body: bytes) -> str:
     """Return the name of the pod that a request binds."""
-    pod, _, last = path.rpartition("/")
+    pod, _, last = path.partition("?")[0].rpartition("/")
     return pod.rpartition("/")[2] if method == "POST" and last == "binding" else ""
 
 

@@ -385,6 +385,19 @@ async def test_what_the_api_server_has_no_time_for_is_told_later() -> None:
         assert ["a-0", "a-1"] == sorted(name for name, _, _ in here.told())
 
 
+async def test_an_event_waits_for_as_long_as_the_api_server_asks_for() -> None:
+    async with desk(1) as here:
+        here.api.fail("create_event", Fault(ApiError(429, "too many", retry_after=30)))
+        here.wait()
+        for second in range(1, 30):
+            await here.at(second)
+            here.wait()
+        before = len(here.told())
+        await here.at(60)
+
+        assert (0, 1) == (before, len(here.told()))
+
+
 async def test_an_event_that_is_refused_is_not_sent_again_and_again() -> None:
     async with desk() as here:
         here.api.scripts.append(lambda _: Fault(ApiError(403, "forbidden")))

@@ -123,6 +123,21 @@ def test_a_write_that_failed_is_made_again(status: int) -> None:
     assert 2 == cluster.status("team-a")["runningJobs"]
 
 
+def test_a_write_that_the_server_has_no_time_for_waits_as_it_asks() -> None:
+    cluster = Harness()
+    throttled = ApiError(429, "too many requests", retry_after=3 * LEAST_SECONDS)
+    cluster.api.fail("patch_status", Fault(throttled))
+    cluster.show(TEAM_A)
+    for _ in range(2):
+        cluster.now += LEAST_SECONDS
+        asyncio.run(cluster.writer.flush())
+    assert {} == cluster.status("team-a")
+
+    cluster.now += LEAST_SECONDS
+    asyncio.run(cluster.writer.flush())
+    assert 2 == cluster.status("team-a")["runningJobs"]
+
+
 def test_nothing_is_written_of_what_no_object_of_ours_declares() -> None:
     cluster = Harness()
     foreign = replace(TEAM_A.queue, ref=QueueRef(QueueKind.CLUSTER_QUEUE, "team-a"))
