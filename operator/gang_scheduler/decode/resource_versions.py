@@ -35,6 +35,11 @@ class Versions:
         self.newest = max(self.newest, number)
         return True
 
+    def has(self, uid: str, version: str) -> bool:
+        """Return whether this is the newest state that is known of an object."""
+        number = number_of(version)
+        return number > 0 and self._newest.get(uid) == number
+
     def gone(self, uid: str, version: str) -> None:
         """Note a deletion; without a version, of the newest state that is known."""
         self._note_gone(uid, max(self._newest.get(uid, 0), number_of(version)))

@@ -76,7 +76,17 @@ class KnownObjects:
         self._seen.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
-        """Take in an object of the list."""
+        """Take in an object of the list, unless it is known in this state.
+
+        What takes over lists all pods and nodes, of which few have changed.
+        """
+        # Kinds without a decoder may be served in several versions, and the best one counts.
+        if self._handler.decoder is not None:
+            found = _identity(item)
+            if self._seen.has(found.uid, found.resource_version):
+                self._unlisted.discard(found.uid)
+                self._known[found.uid] = (found.namespace, found.name)
+                return
         self._take("ADDED", item)
 
     def end(self) -> None:

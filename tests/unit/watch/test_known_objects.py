@@ -100,6 +100,50 @@ def test_a_list_that_breaks_off_deletes_no_object_and_the_next_one_is_exact() ->
     assert (["a", "b", "c"], ["b"]) == (half, harness.names())
 
 
+def in_version(name: str, version: int, **spec: Any) -> dict[str, Any]:
+    return pod_body(name, metadata={"resourceVersion": str(version)}, **spec)
+
+
+def test_what_is_known_in_this_state_is_not_taken_in_again_and_what_has_changed_is() -> None:
+    harness = Harness()
+    harness.relist(in_version("a", 1), in_version("b", 2), in_version("c", 3))
+    known = {pod.name: pod for pod in harness.cache.pods()}
+
+    harness.relist(in_version("a", 1), in_version("b", 4, nodeName="n1"), in_version("d", 5))
+
+    assert ["a", "b", "d"] == harness.names()
+    found = {pod.name: pod for pod in harness.cache.pods()}
+    assert found["a"] is known["a"]
+    assert "n1" == found["b"].node
+
+
+def test_what_a_list_shows_unchanged_counts_as_listed() -> None:
+    harness = Harness()
+    handler = harness.event_handlers.of(PODS)
+    harness.relist(in_version("a", 1))
+
+    # Lists beside a watch have a memory of their own.
+    beside = KnownObjects(handler, harness.event_handlers.versions)
+    beside.begin(PODS)
+    beside.listed(Raw(msgspec.json.encode(in_version("a", 1))))
+    beside.end()
+
+    assert set(handler.uids()) == set(beside.uids)
+    assert ["a"] == harness.names()
+
+
+def test_after_a_restore_of_etcd_all_is_taken_in_although_versions_are_those_known() -> None:
+    harness = Harness()
+    harness.relist(in_version("a", 7), in_version("b", 9))
+
+    harness.known_objects.begin(PODS)
+    harness.known_objects.as_of("8")
+    harness.known_objects.listed(Raw(msgspec.json.encode(in_version("a", 7, nodeName="n1"))))
+    harness.known_objects.end()
+
+    assert {"a": "n1"} == {pod.name: pod.node for pod in harness.cache.pods()}
+
+
 def test_a_node_of_the_same_name_outlives_the_deletion_of_the_former() -> None:
     harness = Harness(NODES)
     harness.relist(node_body("n1"))
