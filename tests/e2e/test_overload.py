@@ -80,7 +80,7 @@ def test_pods_at_once_are_all_bound_and_told_of_and_the_leader_stays(
         print(figures(found, times), file=sys.stderr)
         # There was too much for the API server.
         assert refused(found)[TENANT]
-        # It refused no renewal, and none that mattered came too late.
+        # It refused no renewal, and enough of them came in time.
         assert REFUSED not in {each.code for each in found if each.is_of_lease}
         assert holder == pair.lease()["holderIdentity"]
         assert 0 == pair.lease()["leaseTransitions"]
@@ -100,13 +100,16 @@ class Times(NamedTuple):
 
 def figures(found: list[Write], times: Times) -> str:
     """Return what was measured, in a line."""
-    renewals = sorted(each.answered_at for each in found if each.is_of_lease)
+    leases = [each for each in found if each.is_of_lease]
+    renewals = sorted(each.answered_at for each in leases if each.code < 300)
     longest = max(b - a for a, b in itertools.pairwise(renewals))
+    slowest = max(each.answered_at - each.received_at for each in leases)
     ours = Counter(each.resource for each in found if each.account == OURS)
     return (
         f"\n{PODS} pods: created in {times.created:.0f} s, bound in {times.bound:.0f} s, statuses "
         f"right in {times.told:.0f} s; 429: {dict(refused(found))}; {len(renewals)} renewals of "
-        f"the Lease, {longest:.1f} s between two at most; writes of ours: {dict(ours)}"
+        f"the Lease, {longest:.1f} s between two at most, the slowest in {slowest:.1f} s; "
+        f"writes of ours: {dict(ours)}"
     )
 
 

@@ -22,6 +22,8 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 
 NEVER = float("-inf")
+SHORTEST_PAUSE = 0.2
+"""Between two attempts, as a part of the period, however long the first one took."""
 LATE_SECONDS = 2.0
 """An API server that was stopped, and goes on, soon has read what it was sent before."""
 
@@ -88,11 +90,11 @@ class LeaderElector:
         self._lease_seconds = lease_seconds
         self._renew_deadline = renew_deadline
         self._retry_seconds = retry_seconds
-        # One that is lost leaves the time for another one before the deadline.
-        self._request_seconds = (renew_deadline - retry_seconds) / 3
+        # A slow answer is better than none, and a request that is lost leaves time for another.
+        self._request_seconds = (renew_deadline - retry_seconds) / 2
         self._clock = clock or _loop_time
         self._wall_clock = wall_clock
-        self._renewal_sent_at = NEVER
+        self._renewal_sent_at = self._tried_at = NEVER
         self._seen_version = ""
         self._seen_holder = ""
         self._held_at = self._renewed_at = NEVER
@@ -159,14 +161,20 @@ class LeaderElector:
             self._written = await self._write(lease, holder="", seconds=1)
 
     async def _renew(self) -> None:
-        """Make one attempt after a pause, and none beyond the deadline."""
+        """Make one attempt after a pause, and none beyond the deadline.
+
+        To wait for an answer, or for its absence, is a pause as well.
+        """
         left = self._renewal_sent_at + self._renew_deadline - self._clock()
         with anyio.move_on_after(left):
-            await asyncio.sleep(self._retry_seconds)
+            waited = self._clock() - self._tried_at
+            least = self._retry_seconds * SHORTEST_PAUSE
+            await asyncio.sleep(max(self._retry_seconds - waited, least))
             await self._attempt()
 
     async def _attempt(self) -> bool:
         """Take or renew the Lease if it is free or ours; return whether that succeeded."""
+        self._tried_at = self._clock()
         try:
             return await self._renewed() or await self._taken()
         except (ApiError, TimeoutError) as error:

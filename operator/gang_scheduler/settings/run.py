@@ -115,7 +115,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         description="How long after its last renewal the Lease of a replica that is gone lasts.",
     )
     renew_deadline_seconds: float = Field(
-        default=6.0,
+        default=8.0,
         gt=0,
         validate_default=True,
         description=(

@@ -12,7 +12,7 @@ from integration.support.replicas import HANGS, OUTAGE, elector_of, now, replica
 
 pytestmark = pytest.mark.looptime
 
-REQUEST_SECONDS = (10 - 2) / 3
+REQUEST_SECONDS = (10 - 2) / 2
 """How long a request of these electors takes at most."""
 
 

@@ -13,7 +13,7 @@ from integration.support.replicas import HANGS, OUTAGE, UNANSWERED, now, replica
 pytestmark = pytest.mark.looptime
 
 
-@pytest.mark.parametrize("fault", [HANGS, OUTAGE, UNANSWERED, Fault(delay_seconds=3.0)])
+@pytest.mark.parametrize("fault", [HANGS, OUTAGE, UNANSWERED, Fault(delay_seconds=5.0)])
 async def test_a_leader_that_cannot_renew_is_none_before_another_can_be(fault: Fault) -> None:
     cluster = FakeCluster()
     async with replicas(cluster, "a", "b") as (a, b):
@@ -140,7 +140,7 @@ async def test_a_renewal_is_one_request() -> None:
         assert {"put_lease"} == {call.method for call in a.api.calls}
 
 
-@pytest.mark.parametrize("fault", [HANGS, OUTAGE, UNANSWERED, Fault(delay_seconds=3.0)])
+@pytest.mark.parametrize("fault", [HANGS, OUTAGE, UNANSWERED, Fault(delay_seconds=5.0)])
 async def test_no_write_of_the_old_leader_may_last_until_another_leads(fault: Fault) -> None:
     cluster = FakeCluster()
     async with replicas(cluster, "a", "b") as (a, b):
@@ -179,9 +179,9 @@ async def test_a_replica_that_never_led_has_no_time_left() -> None:
 async def test_a_renewal_that_is_answered_late_counts_from_when_it_was_sent() -> None:
     async with replicas(FakeCluster(), "a") as (a,):
         await until(a.elector.is_leader)
-        a.api.scripts = [lambda _: Fault(delay_seconds=2.5, after=True)]
+        a.api.scripts = [lambda _: Fault(delay_seconds=3.5, after=True)]
         await asyncio.sleep(60)
 
-        # Each renewal is 2.5 s old when it is known, and a pause and another one follow.
+        # Each renewal is 3.5 s old when it is known, and a short pause and another one follow.
         assert a.elector.is_leader()
-        assert 15 - 2.5 - 2 - 2.5 - 0.1 <= a.elector.seconds_left() <= 15 - 2.5
+        assert 15 - 3.5 - 0.4 - 3.5 - 0.1 <= a.elector.seconds_left() <= 15 - 3.5

@@ -92,7 +92,7 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
             {},
             (
                 "PGS_RENEW_DEADLINE_SECONDS: value error, it must be at least 1 less than the "
-                "duration of the Lease, 6, not 6.0"
+                "duration of the Lease, 6, not 8.0"
             ),
         ),
         (
@@ -104,11 +104,11 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
             ),
         ),
         (
-            ["--retry-period-seconds", "2.5"],
+            ["--retry-period-seconds", "3"],
             {},
             (
                 "--retry-period-seconds: value error, it must be at most a third of the deadline "
-                'of renewal, 6, not "2.5"'
+                'of renewal, 8, not "3"'
             ),
         ),
         (
