@@ -17,12 +17,13 @@ from tools.controlplane import audit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
-GANGS, SIZE = 40, 4
+GANGS, SIZE = 30, 4
 PODS = GANGS * SIZE
-ROUNDS = int(os.environ.get("STOPPED_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("STOPPED_ROUNDS", "2"))
 LONG = ("--lease-duration-seconds=600", "--renew-deadline-seconds=300")
 """In the time of a test no such Lease runs out: what takes over was given it."""
-SHORT = ("--lease-duration-seconds=3", "--renew-deadline-seconds=2", "--retry-period-seconds=0.4")
+SLOWLY = "--bind-concurrency=1"
+"""So that there is a middle."""
 ENDS_ITSELF = 1
 IN_TURN = re.compile(r"(\S+) became leader \d+\.\d s after (?!\1 )\S+ released the Lease")
 
@@ -41,16 +42,17 @@ def plane(
 def test_a_leader_that_is_asked_to_end_hands_over_in_the_middle_of_its_work(
     plane: controlplane.ControlPlane, namespace: Namespace
 ) -> None:
-    with Pair(plane, "update", *LONG, "--bind-concurrency=1") as pair, namespace.watch() as watcher:
+    with Pair(plane, "update", *LONG, SLOWLY) as pair, namespace.watch() as watcher:
         first, other = pair.turns()
-        create_gangs(namespace)
-        watcher.wait_until(lambda seen: bound(seen) >= PODS // 10)
         offset = audit.end(plane.audit_log)
+        create_gangs(namespace, "early")
+        watcher.wait_until(lambda seen: bound(seen) >= SIZE)
         first.stop()
+        create_gangs(namespace, "late")
         other.wait_until_it_leads()
 
+        watcher.wait_until(lambda seen: bound(seen) == 2 * PODS)
         assert 1 == other.metric("pgs_handover_seconds_count")
-        watcher.wait_until(lambda seen: bound(seen) == PODS)
         wrote_in_turn(first, other, offset)
         # A gang of which the first had bound a member was bound whole by it.
         assert not gangs_bound_by(first) & gangs_bound_by(other)
@@ -62,38 +64,44 @@ def test_a_leader_that_is_asked_to_end_hands_over_in_the_middle_of_its_work(
 def test_a_leader_that_is_killed_is_followed_when_its_lease_has_run_out(
     plane: controlplane.ControlPlane, namespace: Namespace
 ) -> None:
-    with Pair(plane, "kill", *SHORT, "--bind-concurrency=1") as pair, namespace.watch() as watcher:
+    with Pair(plane, "kill", SLOWLY) as pair, namespace.watch() as watcher:
         first, other = pair.turns()
-        create_gangs(namespace)
-        watcher.wait_until(lambda seen: bound(seen) >= PODS // 10)
         offset = audit.end(plane.audit_log)
+        create_gangs(namespace, "early")
+        watcher.wait_until(lambda seen: bound(seen) >= SIZE)
         first.kill()
-        assert 0 < len(namespace.bound()) < PODS
+        create_gangs(namespace, "late")
 
-        watcher.wait_until(lambda seen: bound(seen) == PODS)
+        watcher.wait_until(lambda seen: bound(seen) == 2 * PODS)
         assert other.leads
         wrote_in_turn(first, other, offset)
         until(lambda: ends(pair, "was last seen to renew the Lease"))
         assert [] == operator_health.tracebacks(other)
 
 
+@pytest.mark.timeout(300 + 90 * ROUNDS)
 def test_a_leader_that_was_stopped_for_longer_than_its_lease_writes_nothing_when_it_goes_on(
     plane: controlplane.ControlPlane, namespace: Namespace
 ) -> None:
-    with Pair(plane, "stopped", *SHORT, "--bind-concurrency=2") as pair:
-        for _ in range(ROUNDS):
-            stop_beyond_the_lease(plane, namespace, *pair.turns())
+    with Pair(plane, "stopped", SLOWLY) as pair:
+        for number in range(ROUNDS):
+            stop_beyond_the_lease(plane, namespace, *pair.turns(), f"r{number}")
 
 
 def stop_beyond_the_lease(
-    plane: controlplane.ControlPlane, namespace: Namespace, first: Replica, other: Replica
+    plane: controlplane.ControlPlane,
+    namespace: Namespace,
+    first: Replica,
+    other: Replica,
+    prefix: str,
 ) -> None:
     """Stop the leader in the middle of its work, and have it go on when another leads."""
     offset = audit.end(plane.audit_log)
     with namespace.watch() as watcher:
-        names = create_gangs(namespace)
+        names = create_gangs(namespace, f"{prefix}early")
         watcher.wait_until(lambda seen: bound(seen) >= SIZE)
         with plane.processes.paused(first.name):
+            names += create_gangs(namespace, f"{prefix}late")
             other.wait_until_it_leads()
             # From here on, a write of the first would come beside those of the other.
             until(lambda: gangs_bound_by(other, offset))
@@ -101,7 +109,7 @@ def stop_beyond_the_lease(
         until(lambda: plane.processes.exit_code(first.name) is not None)
         assert ENDS_ITSELF == plane.processes.exit_code(first.name)
 
-        watcher.wait_until(lambda seen: bound(seen) == PODS)
+        watcher.wait_until(lambda seen: bound(seen) == 2 * PODS)
         wrote_in_turn(first, other, offset)
     namespace.delete_gangs(*names)
     first.kill()
@@ -142,8 +150,8 @@ def ends(pair: Pair, words: str) -> bool:
     return any(note.endswith(words) for note in pair.notes())
 
 
-def create_gangs(namespace: Namespace) -> list[str]:
-    names = [f"g{number}" for number in range(GANGS)]
+def create_gangs(namespace: Namespace, prefix: str) -> list[str]:
+    names = [f"{prefix}{number}" for number in range(GANGS)]
     namespace.create(*(doc for name in names for doc in gang(name, SIZE)))
     return names
 
