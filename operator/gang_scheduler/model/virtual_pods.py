@@ -13,8 +13,16 @@ from typing import Final, NamedTuple, TypeVar, overload
 from gang_scheduler.model.pods import Pod
 
 K = TypeVar("K", bound=Hashable)
-_SHARED: Final = tuple(
-    each.name for each in fields(Pod) if each.name not in ("uid", "name", "rank")
+# What `replace` does costs ten times as much, and most members are made for one cycle. So a field
+# of a new pod is set by the descriptor of its slot.
+_Put = Callable[[Pod, object], None]
+_UID: Final[_Put] = Pod.__dict__["uid"].__set__
+_NAME: Final[_Put] = Pod.__dict__["name"].__set__
+_RANK: Final[_Put] = Pod.__dict__["rank"].__set__
+_SHARED: Final[tuple[tuple[str, _Put], ...]] = tuple(
+    (each.name, Pod.__dict__[each.name].__set__)
+    for each in fields(Pod)
+    if each.name not in ("uid", "name", "rank")
 )
 """The fields that members of one template share."""
 
@@ -84,18 +92,22 @@ class VirtualPods(Sequence[Pod]):
 
     def _all(self) -> tuple[Pod, ...]:
         if not self._made:
-            self._made.append(tuple(map(self._pod, self.slots)))
+            shared = [
+                [(put, getattr(prototype, name)) for name, put in _SHARED]
+                for prototype in self.prototypes
+            ]
+            self._made.append(tuple(self._pod(slot, shared[slot.prototype]) for slot in self.slots))
         return self._made[0]
 
-    def _pod(self, slot: Slot) -> Pod:
+    def _pod(self, slot: Slot, shared: Iterable[tuple[_Put, object]]) -> Pod:
+        """Return a member, with what it shares with others of its template."""
         name = f"{self.prefix}{slot.suffix}"
-        prototype, pod = self.prototypes[slot.prototype], object.__new__(Pod)
-        # What `replace` does costs five times as much, and most members are made for one cycle.
-        for shared in _SHARED:
-            object.__setattr__(pod, shared, getattr(prototype, shared))
-        object.__setattr__(pod, "uid", f"{self.uid}/{name}")
-        object.__setattr__(pod, "name", name)
-        object.__setattr__(pod, "rank", slot.rank)
+        pod: Pod = object.__new__(Pod)
+        for put, value in shared:
+            put(pod, value)
+        _UID(pod, f"{self.uid}/{name}")
+        _NAME(pod, name)
+        _RANK(pod, slot.rank)
         return pod
 
     @property

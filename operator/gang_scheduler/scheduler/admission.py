@@ -40,6 +40,13 @@ def admit(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     return group.derive("admitted", (snapshot.nodes, snapshot.tree_specs), admitted)
 
 
+def refuses(group: GangGroup, snapshot: Snapshot, trial: Trial) -> bool:
+    """Return whether a group without a topology request cannot be tried. Makes no members."""
+    if group.problem is not None:
+        return True
+    return any(_problem(gang, snapshot, trial) is not None for gang in group.gangs)
+
+
 def _admitted(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     if group.problem is not None:
         return _refused_wholly(group, group.problem)

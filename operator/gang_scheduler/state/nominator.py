@@ -15,6 +15,9 @@ class Nominator:
     def __init__(self) -> None:
         self._assumed: dict[str, str] = {}
         self._pods: dict[str, tuple[Pod, GangKey]] = {}
+        # All of them in order, as long as they and these priorities are the same.
+        self._ordered: tuple[Nominated, ...] | None = None
+        self._priorities: dict[GangKey, int] = {}
 
     def assume(self, uid: str, node: str) -> None:
         """Assume a nomination, or with "" its removal, before the API server shows it."""
@@ -40,9 +43,13 @@ class Nominator:
 
         Return whether this frees room that was reserved for the pod and that the pod does not take.
         """
-        before, _ = self._pods.pop(uid, (None, None))
+        before, known_of = self._pods.pop(uid, (None, None))
         if pod is not None and gang is not None and pod.nominated and pod.living and not pod.node:
             self._pods[uid] = (pod, gang)
+            if pod is not before or gang != known_of:
+                self._ordered = None
+        elif before is not None:
+            self._ordered = None
         if before is None:
             return False
         return pod is None or not pod.living or (pod.node or pod.nominated) != before.nominated
@@ -53,6 +60,14 @@ class Nominator:
 
     def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:
         """Return all nominated pods with the priorities of their gangs, in order of their gangs."""
-        priorities = {gang: infos[gang].observed.priority for _, gang in self._pods.values()}
-        found = (Nominated(pod, gang, priorities[gang]) for pod, gang in self._pods.values())
-        return tuple(sorted(found, key=lambda each: (each.gang, rank_key(each.pod), each.pod.uid)))
+        gangs = {gang for _, gang in self._pods.values()}
+        priorities = {gang: infos[gang].observed.priority for gang in gangs}
+        if self._ordered is None or priorities != self._priorities:
+            found = (Nominated(pod, gang, priorities[gang]) for pod, gang in self._pods.values())
+            self._ordered = tuple(sorted(found, key=_order))
+            self._priorities = priorities
+        return self._ordered
+
+
+def _order(each: Nominated) -> tuple[object, ...]:
+    return each.gang, rank_key(each.pod), each.pod.uid

@@ -351,7 +351,9 @@ def _ranked(snapshot: Snapshot) -> list[Nominated]:
         return []
     ranks = {gang.key: group.priority for group in snapshot.groups for gang in group.waiting}
     return [
-        each._replace(priority=ranks.get(each.gang, each.priority)) for each in snapshot.nominated
+        each if rank == each.priority else each._replace(priority=rank)
+        for each in snapshot.nominated
+        for rank in (ranks.get(each.gang, each.priority),)
     ]
 
 

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod, PodClass, Toleration
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import FlavorResource, QueueSet
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.virtual_pods import VirtualPods, numbers_by
 from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey, in_trees
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.flavors import Choice, Labels
@@ -36,6 +38,22 @@ def podsets_of(units: Sequence[PlacementUnit]) -> Mapping[PodSetKey, int]:
     for unit in units:
         counts.update(unit.podsets)
     return counts
+
+
+def podsets_by_number(group: GangGroup) -> Mapping[PodSetKey, int] | None:
+    """Return the same of a suspended gang that starts whole, without making its members.
+
+    None for any other group, and where members ask to be placed together.
+    """
+    if len(group.gangs) > 1 or group.topology_request is not None:
+        return None
+    (gang,) = group.gangs
+    pods = gang.pending
+    if not isinstance(pods, VirtualPods) or gang.roles or gang.singly or gang.quorum < len(pods):
+        return None
+    if any(pod.podset is not None for pod in pods.prototypes):
+        return None
+    return numbers_by(pods, podset_of)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,10 @@ class OpenTrees:
 
     def is_reserved(self, group: GangGroup) -> bool:
         """Return whether room is reserved for a group: it has its turn before all others."""
-        return bool(self._reserved) and any(gang.key in self._reserved for gang in group.waiting)
+        reserved, waiting = self._reserved, group.waiting
+        if not reserved or len(waiting) == 1:
+            return bool(reserved) and waiting[0].key in reserved
+        return any(gang.key in reserved for gang in waiting)
 
     def decided(self, group: GangGroup) -> None:
         """Note that a group has given up what was reserved for it, or has it again."""

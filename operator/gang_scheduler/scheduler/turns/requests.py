@@ -33,6 +33,7 @@ from gang_scheduler.scheduler.turns.offers import (
     Offer,
     offers,
     podset_of,
+    podsets_by_number,
     podsets_of,
 )
 
@@ -114,22 +115,41 @@ class Requests:
         Worked out once for a group while neither its units nor queues and nodes change.
         """
         basis = (units, self._declared, self._snapshot.nodes, self._snapshot.tree_specs)
-        ways = group.derive("ways", basis, functools.partial(self._ways, group, queue, units))
+        singly = all(unit.singly for unit in units)
+        make = functools.partial(self._ways, group, queue, units, singly=singly)
+        ways = group.derive("ways", basis, lambda: make(podsets_of(units)))
         if isinstance(ways, Problem):
             return ways
-        singly = all(unit.singly for unit in units)
         return Request(group, queue, units, ways, holds, nominated, singly)
 
+    def without_members(self, group: GangGroup, queue: Queue) -> Request | Problem | None:
+        """Return what a suspended group asks, or why it can never have it, without its units.
+
+        None where these matter.
+        """
+        podsets = podsets_by_number(group)
+        if podsets is None:
+            return None
+        found = self._of_podsets(group, queue, podsets).values()
+        if any(choice.topology for choices, _ in found for choice in choices):
+            return None
+        ways = self._ways(group, queue, (), podsets, singly=False)
+        return ways if isinstance(ways, Problem) else Request(group, queue, (), ways)
+
     def _ways(
-        self, group: GangGroup, queue: Queue, units: tuple[PlacementUnit, ...]
+        self,
+        group: GangGroup,
+        queue: Queue,
+        units: tuple[PlacementUnit, ...],
+        podsets: Mapping[PodSetKey, int],
+        *,
+        singly: bool,
     ) -> tuple[Way, ...] | Problem:
-        podsets = podsets_of(units)
         found = self._of_podsets(group, queue, podsets)
         enforced = queue.ref.product in self._declared.enforced
         problem = self._never(group, queue, podsets, found)
         if problem is not None and enforced:
             return problem
-        singly = all(unit.singly for unit in units)
         choices = {key: some for key, (some, _) in found.items()}
         ways = [
             Way(offer, offer.charge(podsets), units)

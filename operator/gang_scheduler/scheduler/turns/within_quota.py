@@ -166,6 +166,9 @@ class WithinQuota(Charging):
         has_begun = group.nominated or bool(group.started) or any(g.bound for g in group.gangs)
         if has_begun or any(gang.min_resources for gang in group.gangs):
             return None
+        by_number = self.requests.without_members(group, queue)
+        if by_number is not None:
+            return self._unless_refused(by_number, group, queue)
         without_turn = Request(group, queue, (), ())
         verdict = admission.admit(group, self.snapshot, self.trial)
         if verdict.refusals or self.not_taken(queue, group):
@@ -176,6 +179,13 @@ class WithinQuota(Charging):
         if asked.singly or verdict.warnings:
             return None
         return _without_members(asked) if group.suspended else asked
+
+    def _unless_refused(self, asked: Request | Problem, group: GangGroup, queue: Queue) -> Request:
+        """Return what a group asks, without ways if it has no turn."""
+        without_turn = Request(group, queue, (), ())
+        if isinstance(asked, Problem) or self.not_taken(queue, group) is not None:
+            return without_turn
+        return without_turn if admission.refuses(group, self.snapshot, self.trial) else asked
 
     def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
         """Return why a queue takes nothing new, or not this group; it may `hold` quota already."""

@@ -426,7 +426,11 @@ class GangQueue:
             # Time alone ends what protects gangs: how long they must have run, or may run.
             now + LAST_RETRY_SECONDS if self.quota_waits.may_take_back(refusal) else None,
         )
-        next_one = min((each for each in moments if each is not None and now < each), default=None)
+        # Of each gang that waits for quota, after every cycle: `min` would take thrice as long.
+        next_one = None
+        for each in moments:
+            if each is not None and now < each and (next_one is None or each < next_one):
+                next_one = each
         if next_one is not None:
             self._retries.at(info.key, next_one)
 

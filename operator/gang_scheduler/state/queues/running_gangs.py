@@ -34,6 +34,8 @@ def were_overrun(groups: Iterable[GangGroup], infos: Mapping[GangKey, GangInfo],
     No policy of a queue protects those. `now` is in seconds. Linear in gangs.
     """
     waiting = {gang.key for group in groups for gang in group.waiting}
+    if not waiting:
+        return False
     found = (_backfilled(info, infos) for info in infos.values())
     return any(each.until <= now and each.ahead_of in waiting for each in found if each is not None)
 

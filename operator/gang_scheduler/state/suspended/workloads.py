@@ -164,10 +164,10 @@ class SuspendedWorkloads:
             self._show_all()
         for uid in list(self._leaving):
             self._show(uid)
-        made = [each.pods for one in self._waiting.values() for each in one.gangs.values()]
-        if sum(each.made for each in made) > MOST_MADE:
-            for each in made:
-                each.release()
+        gangs = [each for one in self._waiting.values() for each in one.gangs.values()]
+        if sum([each.pods.made for each in gangs]) > MOST_MADE:
+            for each in gangs:
+                each.pods.release()
             waiting = (key for one in self._waiting.values() for key in one.gangs)
             self._gang_queue.release_members(waiting)
 

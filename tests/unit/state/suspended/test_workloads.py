@@ -8,6 +8,7 @@ from gang_scheduler.model.causes.binding import ApiAnswer
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.suspended import SuspendedFor, TemplateEdit
+from gang_scheduler.scheduler.turns.requests import Requests
 from support.api_objects import node_body
 from support.suspended_jobs import NOW, START, Body, Cluster, job, our_queue, pod_of, template
 
@@ -316,3 +317,44 @@ def test_the_pods_of_one_that_was_let_start_are_known_as_its_own() -> None:
     assert ("Job", "job", "uid-job") == (workload.kind, workload.name, workload.uid)
     pods = cluster.cache.suspended.pods_of(workload)
     assert ["job-0-abcde", "job-1-abcde"] == sorted(each.name for each in pods)
+
+
+def shapes() -> list[Body]:
+    """Return Jobs that ask for quota in different ways, some of which can never have it."""
+    spot = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["spot"]}]}
+            ]
+        }
+    }
+    return [
+        job("small", 2),
+        job("large", 6),
+        job("too-large", 60),
+        job("plain", 3, of=template(gang=False)),
+        job("with-memory", 2, of=template(memory="1Gi")),
+        job("picky", 2, of=template(affinity={"nodeAffinity": spot})),
+        job("unserved", 2, queue="none-such"),
+        job("stopped", 2, queue="stopped"),
+        job("next", 2, creationTimestamp="2026-01-01T12:00:01Z"),
+    ]
+
+
+def test_what_jobs_ask_is_the_same_found_by_number_and_with_all_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = []
+    for by_number in (True, False):
+        if not by_number:
+            monkeypatch.setattr(Requests, "without_members", lambda *_: None)
+        cluster = Cluster({"n1": 5, "n2": 2})
+        cluster.see(our_queue(cpu=6), our_queue("stopped", stopPolicy="Hold"), *shapes())
+        plans = [cluster.cycle(NOW + number) for number in range(3)]
+        refused = [
+            (each.gang.key, each.reason, each.cause) for plan in plans for each in plan.refused
+        ]
+        found.append((cluster.admitted, cluster.nominated(), cluster.waiting, refused))
+
+    assert found[0] == found[1]
+    assert ["large"] == found[0][0]
