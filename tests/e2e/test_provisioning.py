@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from e2e.support import gang_manifests, manifests, operator_health, queues
+from e2e.support import gang_manifests, manifests, operator_health, queues, suspended_jobs
 from e2e.support.fault_proxy import HOLD, LOSE_ANSWER, PASS, Fault, FaultProxy
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
@@ -318,3 +318,31 @@ def test_a_job_names_the_class_and_owns_the_request(
     eventually(2, lambda: len(namespace.bound()))
     assert kinds <= {"Job", "Pod"}
     assert json.dumps(request).count(CLASS) == 1
+
+
+@pytest.mark.usefixtures("served")
+def test_a_job_that_waits_suspended_is_bought_for_and_started(
+    start: Start, namespace: Namespace, objects: Objects, autoscaler: Autoscaler
+) -> None:
+    start(ON, *suspended_jobs.FLAGS)
+    objects.create_and_wait(queues.queue("waiting", 4))
+    waiting = suspended_jobs.job("w", "waiting", on=namespace.here)
+    waiting["metadata"]["annotations"] = {KEY: CLASS}
+    namespace.create(waiting)
+
+    request = the_request(autoscaler)
+    assert [2] == [each["count"] for each in request["spec"]["podSets"]]
+    (owner,) = request["metadata"]["ownerReferences"]
+    assert ("Job", "w") == (owner["kind"], owner["name"])
+    assert suspended_jobs.is_suspended(namespace, "w")
+    assert [] == suspended_jobs.pods(namespace, "w")
+
+    autoscaler.provision(request)
+    eventually(2, lambda: len(namespace.bound("w-")))
+    assert len(autoscaler.requests()) == 1
+    consumed = {
+        each["metadata"]["annotations"].get("autoscaling.x-k8s.io/consume-provisioning-request")
+        for each in suspended_jobs.pods(namespace, "w")
+    }
+    assert consumed == {request["metadata"]["name"]}
+    namespace.delete("jobs", "w")

@@ -2,12 +2,14 @@
 
 import pytest
 
-from gang_scheduler.api.kinds import POD_TEMPLATES, PODS
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import JOBS, POD_TEMPLATES, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.provisioning import Came
 from gang_scheduler.model.provisioning_rules import Retry
 from gang_scheduler.report.texts.messages import describe
+from support import suspended_jobs
 from support.bought_nodes import CLASS, NAMESPACE, REQUESTS, BoughtNodes, Killed
 
 WAITS, NO_ROOM = "WaitingForProvisioning", "Unschedulable"
@@ -373,3 +375,66 @@ def test_each_thing_that_comes_of_a_request_is_told_once() -> None:
     nodes.settle()
 
     assert [Came.ASKED, Came.ACCEPTED, Came.FAILED] == [each.came for each in nodes.told]
+
+
+def waiting_job(nodes: BoughtNodes, name: str = "a", **pod: object) -> None:
+    """Add a Job of two pods that waits suspended, and names a class."""
+    made = suspended_jobs.job(name, 2, of=suspended_jobs.template(**pod))
+    made["metadata"]["annotations"] = {annotations.PROVISIONING_CLASS: CLASS}
+    nodes.put(made)
+
+
+def test_a_job_that_waits_suspended_is_bought_for_once_and_is_then_started() -> None:
+    nodes = BoughtNodes(managed=frozenset({"Job"}))
+    nodes.queue("q", 8)
+    waiting_job(nodes)
+
+    nodes.settle()
+    (request,), (template,) = nodes.requests, nodes.templates
+    assert (WAITS, []) == (nodes.reason("a"), nodes.admitted)
+    assert [2] == [each["count"] for each in request["spec"]["podSets"]]
+    (owner,) = request["metadata"]["ownerReferences"]
+    assert ("Job", "a", "uid-a") == (owner["kind"], owner["name"], owner["uid"])
+    spec = template["template"]["spec"]
+    assert ("i", "1") == (
+        spec["containers"][0]["image"],
+        spec["containers"][0]["resources"]["requests"]["cpu"],
+    )
+
+    nodes.provision(nodes.names[0], "bought")
+    nodes.settle()
+
+    assert (["a"], 1) == ([each.workload.name for each in nodes.admitted], len(nodes.created))
+    assert 1 == len(nodes.names)
+
+
+def test_the_quota_of_what_waits_suspended_is_charged_while_its_nodes_are_bought() -> None:
+    nodes = BoughtNodes(managed=frozenset({"Job"}))
+    nodes.queue("q", 3)
+    waiting_job(nodes)
+    nodes.settle()
+
+    waiting_job(nodes, "b")
+    nodes.settle()
+
+    assert 1 == len(nodes.requests)
+    assert "WaitingForQuota" == nodes.reason("b")
+    nodes.cluster.delete(JOBS, NAMESPACE, "a")
+    nodes.settle()
+    nodes.settle(30)
+    assert {WAITS: 1} == {nodes.reason("b"): len(nodes.requests)}
+
+
+def test_a_job_that_changes_while_its_template_is_read_is_bought_for_as_it_is_then() -> None:
+    nodes = BoughtNodes(managed=frozenset({"Job"}))
+    nodes.queue("q", 8)
+    waiting_job(nodes)
+    nodes.cycle()
+
+    waiting_job(nodes, nodeSelector={"pool": "large"})
+    nodes.settle()
+    nodes.settle(30)
+
+    (request,), (template,) = nodes.requests, nodes.templates
+    assert {"pool": "large"} == template["template"]["spec"]["nodeSelector"]
+    assert request["spec"]["podSets"][0]["podTemplateRef"]["name"] == template["metadata"]["name"]

@@ -20,12 +20,14 @@ from gang_scheduler.client.fake.faults import Call, Fault
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
 from gang_scheduler.model.provisioning_rules import DEFAULT_RETRY, Retry
+from gang_scheduler.model.suspended import Admission
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.provisioning.provisioning import ProvisioningSettings
+from gang_scheduler.state.suspended.workloads import ManageRules
 from support import applying, builders
 from support.api_objects import container, node_body, pod_body, pod_group_body
 from support.cache_feeding import event_handlers, gvr_of
@@ -55,6 +57,10 @@ class _Binds(applying.WritesNothing):
     def __init__(self, nodes: "BoughtNodes") -> None:
         self._nodes = nodes
 
+    def admit(self, admission: Admission) -> None:
+        """Note what is started."""
+        self._nodes.admitted.append(admission)
+
     def bind(self, together: Any) -> None:
         """Put members on their nodes."""
         for placed in together:
@@ -64,6 +70,8 @@ class _Binds(applying.WritesNothing):
 @dataclass
 class BoughtNodes:
     """The cluster. `told` are the requests of which the writer has told, with what came of them.
+
+    `managed` are the kinds of workloads that may wait suspended, `admitted` is what was started.
 
     `kill_at` is how many writes succeed before the process ends, one more with `kill_after`; None:
     it goes on.
@@ -76,6 +84,8 @@ class BoughtNodes:
     kill_at: int | None = None
     kill_after: bool = False
     told: list[ProvisioningRequest] = field(default_factory=list)
+    managed: frozenset[str] = frozenset()
+    admitted: list[Admission] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin with no node and one process."""
@@ -94,7 +104,11 @@ class BoughtNodes:
         self.api.scripts.append(self._count)
         self.changes = Changes()
         settings = ProvisioningSettings(enabled=self.enabled, retry=self.retry)
-        self.cache = Cache([builders.SCHEDULER], self.changes, provisioning_settings=settings)
+        self.cache = Cache(
+            *([builders.SCHEDULER], self.changes),
+            provisioning_settings=settings,
+            manage_rules=ManageRules(self.managed),
+        )
         self.handlers = event_handlers(self.cache)
         self.provisioner = Provisioner(
             *(self.api, self.cache, self.changes),
@@ -103,7 +117,7 @@ class BoughtNodes:
             clock=lambda: float(self.now),
         )
         self.lag = None
-        for gvr in (each.reader.gvr for each in kinds.KINDS):
+        for gvr in (reader.gvr for reader, _ in kinds.sinks(self.cache)):
             for body in self.cluster.all(gvr):
                 self._see(gvr, "ADDED", body)
         self.provisioner.note_served()

@@ -15,6 +15,7 @@
 | disruption_target | the condition DisruptionTarget of victims                      |
 | orphaned_marks    | DisruptionTarget conditions that an earlier process left       |
 | lost_nominations  | gangs whose nominated room was taken                           |
+| member_bodies     | members as objects, also those that nothing has created yet    |
 | provisioner       | creates and deletes requests for nodes: what they say is in    |
 |                   | `provisioning_bodies`                                          |
 | admitter          | starts suspended workloads that were admitted                  |

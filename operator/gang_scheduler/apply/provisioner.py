@@ -13,9 +13,10 @@ from typing import Final
 import anyio
 import structlog
 
-from gang_scheduler.api.kinds import GVR, POD_TEMPLATES, PODS, PROVISIONING_REQUESTS
+from gang_scheduler.api.kinds import GVR, POD_TEMPLATES, PROVISIONING_REQUESTS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply import provisioning_bodies as bodies
+from gang_scheduler.apply.member_bodies import MemberBodies
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.retry import Backoff
@@ -59,6 +60,7 @@ class Provisioner:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
+        self._members = MemberBodies(api)
         self._cache = cache
         self._changes = changes
         self._not_served = not_served
@@ -138,8 +140,10 @@ class Provisioner:
         request = decided.request
         try:
             owners = bodies.owners_of(self._cache, decided.asking)
-            for number, pod_set in enumerate(decided.asking.pod_sets):
-                pod = await self._api.get(PODS, pod_set.pod.namespace, pod_set.pod.name)
+            pods = await self._members.of(decided.asking)
+            for number, (pod_set, pod) in enumerate(
+                zip(decided.asking.pod_sets, pods, strict=True)
+            ):
                 template = bodies.template(
                     *(bodies.template_name(request, number), pod, pod_set.node_labels, owners)
                 )

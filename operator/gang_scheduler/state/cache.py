@@ -193,6 +193,8 @@ class Cache:
 
     def take_in_asking(self, plan: Plan, now: int) -> None:
         """Count what a cycle found of gangs that nodes are bought for. `now` is in seconds."""
+        # What is charged for nodes that are bought is charged member by member.
+        self.suspended.nominate(each.gang for each in plan.asking if each.members)
         self.provisioning.take_in(plan, now)
         self._changes.provisioning.set()
 

@@ -53,6 +53,11 @@ class _OfTemplate:
     others: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
 
 
+def bodies_of(body: Body) -> Iterator[Body]:
+    """Yield the members as objects. Raises InvalidField for a workload that is refused."""
+    return members.pods_of(_started(body), MOST_MEMBERS)
+
+
 def gangs_of(
     workload: ManagedWorkload, body: Body, *, by_default: bool = False
 ) -> tuple[VirtualGang, ...]:
@@ -63,7 +68,7 @@ def gangs_of(
     is_late = _lateness(body)
     paths = {id(spec): path for path, spec in templates_in(body)}
     of_templates: dict[object, _OfTemplate] = {}
-    for pod in members.pods_of(_started(body), MOST_MEMBERS):
+    for pod in bodies_of(body):
         metadata = pod["metadata"]
         containers = pod["spec"].get("containers") or [None]
         template: object = id(containers[0])

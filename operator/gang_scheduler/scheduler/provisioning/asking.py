@@ -60,8 +60,8 @@ class AskingGroups:
 
     def may_ask(self, group: GangGroup, queue: Queue | None = None) -> bool:
         """Return whether nodes may be bought for a group: then it is like no other group."""
-        if not self.is_on or any(gang.suspended is not None for gang in group.gangs):
-            return False  # There is no pod yet that a template could be like.
+        if not self.is_on:
+            return False
         return rules_of(group, queue) is not None or bool(queue and queue.provisioning)
 
     def known(self, group: GangGroup) -> tuple[ProvisioningRequest, ...]:

@@ -213,12 +213,16 @@ class SuspendedWorkloads:
         return self._begin(waiting, placed, templates)
 
     def nominate(self, gangs: Iterable[Gang]) -> None:
-        """Let members of these gangs be planned one by one: room is made for them."""
+        """Let members of the workloads of these gangs be planned one by one: room is made for them.
+
+        All gangs of a workload start together.
+        """
         for gang in gangs:
             if gang.suspended is not None:
                 waiting = self._waiting.get(gang.suspended.workload.uid)
                 if waiting is not None and gang.key in waiting.gangs:
-                    self._plan(waiting, gang.key)
+                    for key in waiting.gangs:
+                        self._plan(waiting, key)
 
     # What came of it.
 
