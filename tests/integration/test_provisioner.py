@@ -1,5 +1,7 @@
 """Requests for nodes, from the cycle that decides on them to what the API server has of them."""
 
+from typing import Any
+
 import pytest
 
 from gang_scheduler.api import annotations
@@ -377,7 +379,7 @@ def test_each_thing_that_comes_of_a_request_is_told_once() -> None:
     assert [Came.ASKED, Came.ACCEPTED, Came.FAILED] == [each.came for each in nodes.told]
 
 
-def waiting_job(nodes: BoughtNodes, name: str = "a", **pod: object) -> None:
+def waiting_job(nodes: BoughtNodes, name: str = "a", **pod: Any) -> None:
     """Add a Job of two pods that waits suspended, and names a class."""
     made = suspended_jobs.job(name, 2, of=suspended_jobs.template(**pod))
     made["metadata"]["annotations"] = {annotations.PROVISIONING_CLASS: CLASS}
