@@ -37,6 +37,7 @@ from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.queue_reports import QueueReports
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.checkpoints.announcer import CheckpointAnnouncer
+from gang_scheduler.report.checkpoints.latest_writer import LatestCheckpoints
 from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.forbidden_kinds import ForbiddenKinds
@@ -348,6 +349,7 @@ def _writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
     yield _status_writer(shared, reports)
     yield reports.measures
     yield CheckpointAnnouncer(shared.cache, reports.gang_events)
+    yield LatestCheckpoints(shared.api, shared.cache, may_write=shared.may_write)
     yield LargestGangs(shared.cache, policy.profile(shared.settings), shared.settings.gauge_shapes)
     yield TopologyWriter(
         *(shared.api, shared.cache, reports.events),

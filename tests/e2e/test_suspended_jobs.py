@@ -1,15 +1,17 @@
 """Jobs that wait suspended in queues: started in the order of turns, suspended to evict them."""
 
 import functools
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from e2e.support import preemption, queues
 from e2e.support.namespaces import Namespace
 from e2e.support.preemption import HIGH, LOW
-from e2e.support.queues import FLAVORS, QUEUE, Objects, queue, resource_flavor
+from e2e.support.queues import FLAVORS, GROUP, QUEUE, Objects, queue, resource_flavor
 from e2e.support.suspended_jobs import (
     ADMITTED_AT,
     ADMITTED_FROM,
@@ -219,6 +221,39 @@ def test_what_is_not_ours_is_left_alone(home: Namespace, objects: Objects) -> No
 
     assert [] == started(home, left)
     assert [{}] * len(left) == [annotations(home, name) for name in left]
+
+
+def test_the_last_checkpoint_is_on_the_job_and_its_next_pods_go_on_from_it(
+    home: Namespace, objects: Objects
+) -> None:
+    home.own_nodes(1, cpu=2)
+    objects.create_and_wait(queue("team-saves", 2))
+    home.create(job("saver", "team-saves", on=home.here, priorityClassName=LOW))
+    eventually(2, lambda: len(home.bound("saver-")))
+    saved = {f"{GROUP}/checkpoint-done-at": "2026-01-01T12:00:00Z"}
+    saved |= {f"{GROUP}/checkpoint-step": "5", f"{GROUP}/checkpoint-path": "s3://b/c"}
+    first = sorted(home.bound("saver-"))[0]
+    home.change_pod(first, lambda found: _annotate(found, saved))
+    told = {"doneAt": "2026-01-01T12:00:00Z", "step": 5, "path": "s3://b/c"}
+    eventually(told, lambda: _latest(home, "saver"))
+
+    home.create(*queues.gang("urgent", 2, "team-saves", on=home.here, priorityClassName=HIGH))
+    eventually(2, lambda: len(home.bound("urgent-")))
+    eventually([], lambda: pods(home, "saver"))
+    home.delete_gangs("urgent")
+
+    eventually(2, lambda: len(home.bound("saver-")))
+    notes = [each["metadata"]["annotations"] for each in pods(home, "saver")]
+    assert ["s3://b/c"] * 2 == [each.get(f"{GROUP}/resume-path") for each in notes]
+    eventually({**told, "resumeCount": 1}, lambda: _latest(home, "saver"))
+
+
+def _annotate(found: dict[str, Any], more: dict[str, str]) -> None:
+    found["metadata"].setdefault("annotations", {}).update(more)
+
+
+def _latest(home: Namespace, name: str) -> object:
+    return json.loads(annotations(home, name).get(f"{GROUP}/checkpoint-latest", "{}"))
 
 
 def test_a_drained_queue_suspends_its_jobs(home: Namespace, objects: Objects) -> None:

@@ -70,6 +70,9 @@ RESUME_PATH: Final = "py-gang-scheduler.io/resume-path"
 RESUME_STEP: Final = "py-gang-scheduler.io/resume-step"
 RESUME_COUNT: Final = "py-gang-scheduler.io/resume-count"
 
+# Written by us on the Job of a gang, as JSON: its last checkpoint. A PodGroup has a status for it.
+CHECKPOINT_LATEST: Final = "py-gang-scheduler.io/checkpoint-latest"
+
 # Which queue a gang is charged to: labels of its PodGroup, its Job or its pods. Of Kueue's and
 # Volcano's keys the annotation is read, too.
 QUEUE: Final = "py-gang-scheduler.io/queue"

@@ -59,6 +59,7 @@ ANNOTATIONS: Final = frozenset(
         annotations.CHECKPOINT_REQUEST_ID,
         annotations.CHECKPOINT_DONE_AT,
         annotations.CHECKPOINT_STEP,
+        annotations.CHECKPOINT_LATEST,
         annotations.RESUME_PATH,
         annotations.RESUME_STEP,
         annotations.RESUME_COUNT,

@@ -31,6 +31,7 @@ from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.containers import ContainerStatus
 
 LONGEST_ID: Final = 64
+LONGEST_LATEST: Final = 16_384
 MOST_READ: Final = 64
 """How many entries of a status are read."""
 _KEYS: Final = frozenset(
@@ -115,6 +116,19 @@ def of_status(status: Mapping[str, Any]) -> Checkpoints | None:
     saves = [save for each in (found, *entries) if (save := _save(each)) is not None]
     newest = sorted(dict.fromkeys(saves), key=lambda each: -each.done_at)
     return Checkpoints(_apart(newest), requested, _count(found.get("resumeCount")))
+
+
+def of_latest(present: Mapping[str, str]) -> Checkpoints | None:
+    """Return what the annotation of a Job remembers, None if nothing."""
+    text = present.get(annotations.CHECKPOINT_LATEST)
+    if not text or len(text) > LONGEST_LATEST:
+        return None
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    save = _save(found)
+    return None if save is None else Checkpoints((save,), None, _count(found.get("resumeCount")))
 
 
 def _of_containers(statuses: Iterable[ContainerStatus]) -> Save | None:

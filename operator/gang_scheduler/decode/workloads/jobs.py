@@ -9,6 +9,7 @@ from typing import Final
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import durations, fields
+from gang_scheduler.decode.checkpoints import reports
 from gang_scheduler.decode.gangs import gang_annotations
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import (
@@ -88,6 +89,7 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     of_template = source.spec.template.metadata.annotations
     spec = with_topology_request(spec, of_template)
     spec = with_checkpoint(spec, source.metadata.annotations)
+    spec = replace(spec, checkpoints=reports.of_latest(source.metadata.annotations))
     spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
     spec = _with_force_delete(spec, source.metadata)
     # What is left of a Job may be less than its minimum.

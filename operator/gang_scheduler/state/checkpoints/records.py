@@ -58,6 +58,8 @@ class CheckpointRecords:
         self, infos: Mapping[GangKey, GangInfo], changed: set[GangKey], most: int = 5
     ) -> None:
         self.news: deque[tuple[GangKey, News]] = deque(maxlen=MOST_NEWS)
+        self.unwritten: set[GangKey] = set()
+        """The gangs of which something else is known than when it was last written."""
         self._infos = infos
         self._changed = changed
         self._most = most
@@ -99,6 +101,7 @@ class CheckpointRecords:
     def forget(self, key: GangKey) -> None:
         """Note that nothing is known of a gang any more: it may come back under its name."""
         self._remembered.discard(key)
+        self.unwritten.discard(key)
         self._before.pop(key, None)
         gone = [each for each in self._records if each not in self._infos]
         for each in gone[: max(0, len(gone) - MOST_GONE)]:
@@ -259,6 +262,7 @@ class CheckpointRecords:
         self._records.pop(key, None)
         self._records[key] = _Record(_uid(self._infos.get(key)), found)
         self._changed.add(key)
+        self.unwritten.add(key)
 
 
 def _when(reported: tuple[str, _Report]) -> tuple[int, str]:

@@ -242,3 +242,16 @@ def test_a_status_without_checkpoints_says_nothing(status: dict[str, Any]) -> No
 )
 def test_what_cannot_be_read_of_a_status_is_left_out(status: dict[str, Any]) -> None:
     assert Checkpoints() == reports.of_status(status)
+
+
+def test_a_job_remembers_the_last_checkpoint_of_its_gang() -> None:
+    text = f'{{"doneAt":"{AT}","step":5,"path":"s3://b/c","requestId":"r","resumeCount":2}}'
+
+    found = reports.of_latest({annotations.CHECKPOINT_LATEST: text})
+
+    assert Checkpoints((Save(SECONDS, 5, "s3://b/c", "r"),), None, 2) == found
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"step":5}', "9" * 20_000])
+def test_what_cannot_be_read_on_a_job_says_nothing(text: str) -> None:
+    assert reports.of_latest({annotations.CHECKPOINT_LATEST: text}) is None
