@@ -15,6 +15,7 @@
 | answers      | what each command does once its line is parsed             |
 | helping      | help texts, and commands that are loaded when needed       |
 | asking       | common options of commands that read                       |
+| given        | settings that are given to these                           |
 | options      | settings as options                                        |
 | sources      | the cluster that common options mean                       |
 | printing     | how answers are printed                                    |

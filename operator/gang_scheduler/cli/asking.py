@@ -28,6 +28,7 @@ class Asked:
     output: str = "table"
     color: str = "auto"
     no_headers: bool = False
+    settings: tuple[str, ...] = ()
 
     @property
     def colored(self) -> bool:
@@ -37,17 +38,22 @@ class Asked:
         return self.color == "always"
 
 
-def common_options(*outputs: str) -> Callable[[Command], Command]:
-    """Return what adds the common options to a command, and hands them to it as `asked`."""
+def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Command]:
+    """Return what adds the common options to a command, and hands them to it as `asked`.
+
+    Without `tables` these have no headers, and nothing is coloured.
+    """
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def called(**given: Any) -> None:  # noqa: ANN401 - one for each option.
-            asked = Asked(**{each.name: given.pop(each.name) for each in fields(Asked)})
+            known = [each.name for each in fields(Asked) if each.name in given]
+            asked = Asked(**{name: given.pop(name) for name in known})
             command(asked=asked, **given)
 
         made: Command = called
-        for option in reversed((*_of_cluster(), *_of_output(outputs))):
+        of_output = _of_output(outputs)
+        for option in reversed((*_of_cluster(), *(of_output if tables else of_output[:1]))):
             made = option(made)
         return made
 
@@ -94,6 +100,13 @@ def _of_cluster() -> tuple[Callable[[Command], Command], ...]:
             type=click.Path(allow_dash=True),
             metavar="FILE|DIR|-",
             help="Read manifests or a snapshot instead of a cluster. Repeatable.",
+        ),
+        click.option(
+            *("--setting", "settings"),
+            cls=OfCluster,
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Decide as if the operator had this setting: strategy=spread. Repeatable.",
         ),
     )
 

@@ -9,7 +9,7 @@ from gang_scheduler.cli.helping import HelpfulCommand
 
 @click.command("explain", cls=HelpfulCommand, example="explain llama-pretrain -n research")
 @click.argument("name", shell_complete=completion.gangs)
-@common_options("table", "wide", "json", "yaml")
+@common_options("table", "wide", "json", "yaml", tables=False)
 @click.option("--all", "all_domains", is_flag=True, help="All domains, not only the best.")
 @click.option("--since", metavar="RFC3339", help="History since a time only.")
 @click.option("--at", metavar="RFC3339", help="When it is; only with -f, else after all times.")

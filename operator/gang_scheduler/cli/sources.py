@@ -15,12 +15,12 @@ import click
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cli import given
 from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.decode import durations
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.telemetry import logs
 
@@ -59,7 +59,9 @@ def tell(reading: Reading) -> None:
 def of_files(asked: Asked, at: int | None = None) -> Reading:
     """Return the cluster of files, as it was at a time; ends the process where they are wrong."""
     try:
-        return Reading(files.read(asked.filenames, Policy(), at=at), asked.namespace)
+        return Reading(
+            files.read(asked.filenames, given.policy_of(asked.settings), at=at), asked.namespace
+        )
     except InvalidField as error:
         refuse([str(error)])
     except UnreadableInput as error:
@@ -108,8 +110,9 @@ async def of_server(asked: Asked, server: "Server") -> Reading:
     """Return the cluster of a server, as far as it may be read. Raises ApiError."""
     from gang_scheduler.inspection import live  # noqa: PLC0415
 
+    policy = given.policy_of(asked.settings)
     namespace = "" if asked.all_namespaces else asked.namespace or server.namespace
-    return Reading(await live.read(server, namespace), namespace)
+    return Reading(await live.read(server, namespace, policy), namespace)
 
 
 def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:

@@ -53,12 +53,16 @@ BESIDE_GANGS: Final = frozenset(
 """Kinds that only decisions need: where these are written and not made, they are not read."""
 
 
-async def read(server: Server, namespace: str = "") -> Cluster:
+NOTHING_GIVEN: Final = Policy()
+
+
+async def read(server: Server, namespace: str = "", given: Policy = NOTHING_GIVEN) -> Cluster:
     """Return the cluster of a server; "" asks for all namespaces.
 
-    Where it may not be read, a namespace that was asked for is read alone. Raises ApiError.
+    Where it may not be read, a namespace that was asked for is read alone. Settings are those of
+    the operator, but for those that are `given`. Raises ApiError.
     """
-    operator = await profiles.read(server)
+    operator = profiles.but_for(given, await profiles.read(server))
     try:
         return await everything(server, operator)
     except ApiError as error:

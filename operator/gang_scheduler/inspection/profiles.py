@@ -70,6 +70,17 @@ def of_config_map(body: dict[str, Any]) -> OperatorSettings:
     return OperatorSettings(policy, settings_of, _of_flags(settings_of, data.get(FLAGS, "[]")))
 
 
+def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
+    """Return the settings with those instead that are given, and a note of which these are."""
+    names = sorted(given.model_fields_set)
+    if not names:
+        return found
+    policy = found.policy.model_copy(update={name: getattr(given, name) for name in names})
+    of = f"of {found.settings_of}" if found.settings_of else "by default"
+    note = f"settings {of}, but for {', '.join(names)}"
+    return OperatorSettings(policy, found.settings_of, (*found.notes, note))
+
+
 def _of_flags(settings_of: str, flags: str) -> tuple[str, ...]:
     """Return that flags are not counted which say something else of a setting, if some do."""
     known = {f"--{name.replace('_', '-')}" for name in Policy.model_fields}

@@ -165,3 +165,23 @@ def test_of_a_snapshot_of_a_cluster_it_is_said_that_it_has_no_events(tmp_path: P
 
     assert "  without Events: a snapshot has none" in lines[lines.index("HISTORY") :]
     assert not [each for each in others if "Events" in each]
+
+
+def test_settings_may_be_given() -> None:
+    small = [
+        MANIFESTS[0],
+        {"kind": "PodGroup", "name": "llama", "minMember": 2},
+        {"kind": "Pod", "copies": 2, "name": "llama", "gang": "llama", "requests": {"cpu": 1}},
+    ]
+
+    packed, spread = (
+        json.loads(explain("llama", "-o", "json", *flags, manifests=small).stdout)
+        for flags in ((), ("--setting", "strategy=spread"))
+    )
+
+    assert [["n-0"], ["n-0", "n-1"]] == [sorted(each["nodesTaken"]) for each in (packed, spread)]
+
+
+def test_what_has_no_colours_and_no_headers_has_no_options_for_them() -> None:
+    for option in ("--color=always", "--no-headers"):
+        assert 2 == explain("llama", option).exit_code

@@ -67,3 +67,18 @@ def test_flags_beside_the_settings_are_told() -> None:
 
     expected = ("not counted: --preemption, --strategy of ops/gangs",)
     assert expected == profiles.of_config_map(body).notes
+
+
+def test_settings_that_are_given_count_instead_of_those_of_the_operator() -> None:
+    found = profiles.OperatorSettings(Policy(max_victims=7, preemption=False), "a/scheduler")
+
+    policy, settings_of, notes = profiles.but_for(Policy(max_victims=3), found)
+
+    assert (3, False, "a/scheduler") == (policy.max_victims, policy.preemption, settings_of)
+    assert ("settings of a/scheduler, but for max_victims",) == notes
+
+
+def test_where_nothing_is_given_there_is_nothing_to_say() -> None:
+    found = profiles.OperatorSettings(Policy(max_victims=7))
+
+    assert found == profiles.but_for(Policy(), found)

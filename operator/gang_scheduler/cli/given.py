@@ -1,0 +1,43 @@
+"""Settings that are given to a command that only reads, in place of those of the operator."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+from pydantic import ValidationError
+
+from gang_scheduler.cli.exits import refuse
+from gang_scheduler.settings.policy import Policy
+
+_JSON: Final = ("[", "{")
+_INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def policy_of(settings: Iterable[str]) -> Policy:
+    """Return the settings of texts such as `max-victims=3`; ends the process for other texts.
+
+    Names are as those of flags, of the environment or of the chart; lists are JSON.
+    """
+    given = dict(map(_setting, settings))
+    try:
+        return Policy(**given)
+    except ValidationError as error:
+        refuse(
+            f"--setting: {each['loc'][0]}: {each['msg'][:1].lower()}{each['msg'][1:]}"
+            for each in error.errors()
+        )
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    known = _INNER_CAPITAL.sub("_", name).replace("-", "_").lower()
+    if not equals or known not in Policy.model_fields:
+        near = difflib.get_close_matches(known, Policy.model_fields, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        refuse([f"--setting: {text}: must be NAME=VALUE of a setting that decides{meant}"])
+    try:
+        return known, msgspec.json.decode(value) if value.startswith(_JSON) else value
+    except msgspec.DecodeError as error:
+        refuse([f"--setting: {known}: must be JSON: {error}"])
