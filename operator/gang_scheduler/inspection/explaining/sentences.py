@@ -3,7 +3,14 @@
 import re
 from typing import Final
 
-from gang_scheduler.inspection.explaining.wording import Names, amount, domain, listed
+from gang_scheduler.inspection.explaining.wording import (
+    Names,
+    amount,
+    domain,
+    listed,
+    uncapital,
+    with_end,
+)
 from gang_scheduler.model.causes.members import MembersMissing
 from gang_scheduler.model.plan import Misfit, Obstacle, PreemptionVerdict, Refused
 from gang_scheduler.model.problems import Reason
@@ -65,7 +72,7 @@ def first(found: Explanation, names: Names) -> str:
     if selected:
         return f"{FOR_GOOD}: {selected}."
     if found.verdict is Verdict.MAKES_ROOM and found.evictions is not None:
-        return _ended(f"{LEADS[Reason.WAITING_FOR_VICTIMS]}: {_leaving(found.evictions, names)}")
+        return with_end(f"{LEADS[Reason.WAITING_FOR_VICTIMS]}: {_leaving(found.evictions, names)}")
     said = of_refusal(refused, found.where)
     in_vain = next((each.oversized for each in found.nodes if each.oversized), ())
     bought = refused.reason is Reason.WAITING_FOR_PROVISIONING
@@ -95,12 +102,12 @@ def of_refusal(refused: Refused, where: Where | None = None) -> str:
         mate = rejection.refused
         return f"It starts with gang {mate.gang.key}, which waits. {of_refusal(mate)}"
     if refused.misfit is not None:
-        said = _ended(_of_misfit(refused, refused.misfit, where))
+        said = with_end(_of_misfit(refused, refused.misfit, where))
         not_bought = messages.not_bought(refused)
         return f"{said} {not_bought[:1].upper()}{not_bought[1:]}" if not_bought else said
     if isinstance(refused.cause, MembersMissing):
-        return _ended(f"{LEADS[refused.reason]}: {_members(refused.cause)}")
-    return _ended(f"{LEADS[refused.reason]}: {text_if_any(refused.cause)}")
+        return with_end(f"{LEADS[refused.reason]}: {_members(refused.cause)}")
+    return with_end(f"{LEADS[refused.reason]}: {text_if_any(refused.cause)}")
 
 
 def _members(cause: MembersMissing) -> str:
@@ -124,13 +131,17 @@ def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:
     if misfit.nodes == 0:
         return f"{LEADS[Reason.UNSCHEDULABLE]}: there are no nodes"
     if refused.empty_flavors or misfit.unlabelled is not None:
-        return f"{FOR_GOOD}: {_uncapital(room_texts.shortage(refused, misfit))}"
+        return f"{FOR_GOOD}: {uncapital(room_texts.shortage(refused, misfit).removesuffix('.'))}"
     short = misfit.shortage
     if short is not None and short.oversized:
-        return f"{FOR_GOOD}: {_uncapital(room_texts.shortage(refused, misfit))}"
+        return f"{FOR_GOOD}: {uncapital(room_texts.shortage(refused, misfit).removesuffix('.'))}"
     if short is None or short.obstacle is Obstacle.RESOURCES or _gathers(where):
         return f"{LEADS[Reason.UNSCHEDULABLE]}: {_of_room(refused, misfit, where)}"
     return _of_obstacle(refused, misfit, short.obstacle)
+
+
+def _shortage(refused: Refused, misfit: Misfit) -> str:
+    return uncapital(room_texts.shortage(refused, misfit).removesuffix("."))
 
 
 def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
@@ -163,7 +174,7 @@ def _gathers(where: Where | None) -> bool:
 def _of_room(refused: Refused, misfit: Misfit, where: Where | None) -> str:
     """Return how many members need room, and how many find some."""
     if where is None or not where.explained or misfit.cut_off:
-        return _uncapital(room_texts.shortage(refused, misfit))
+        return _shortage(refused, misfit)
     best, most = where.explained[0], _most(where, where.explained[0])
     asked = _asked(refused, misfit)
     if best.domain is None or not where.must:
@@ -187,8 +198,10 @@ def _anywhere(where: Where, best: DomainRoom, asked: str) -> str:
 
 
 def _members_of(where: Where, asked: str) -> str:
-    each = f" of {asked} each" if asked else ""
-    return f"{where.needed} members{each}" if where.needed > 1 else f"a member{each}"
+    asking = f" of {asked}" if asked else ""
+    if where.needed == 1:
+        return f"a member{asking}"
+    return f"{where.needed} members{asking}{' each' if asking else ''}"
 
 
 def _asked(refused: Refused, misfit: Misfit) -> str:
@@ -227,12 +240,3 @@ def of_preemption(found: Evictions) -> str:
     if outcome is None or outcome.verdict is PreemptionVerdict.NO_VICTIMS:
         return ""
     return messages.of_preemption(outcome)
-
-
-def _uncapital(text: str) -> str:
-    words = text.removesuffix(".")
-    return words[:1].lower() + words[1:]
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith(".") else f"{text}."

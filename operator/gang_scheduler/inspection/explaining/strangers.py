@@ -60,7 +60,8 @@ def _of_gang(key: GangKey, cache: Cache) -> str:
 
 def _schedulers(pods: Collection[Pod]) -> str:
     counts = Counter(pod.scheduler or "none" for pod in pods)
-    return between([f"{n} of its pods have schedulerName {name}" for name, n in counts.items()])
+    have = ((n, name, "has" if n == 1 else "have") for name, n in counts.items())
+    return between([f"{n} of its pods {has} schedulerName {name}" for n, name, has in have])
 
 
 def _ours(cache: Cache) -> str:

@@ -68,6 +68,17 @@ def domain(found: Domain) -> str:
     return "/".join((found.layer, *found.path[-1:]))
 
 
+def uncapital(text: str) -> str:
+    """Return a sentence as what follows a colon: without a capital, unless a kind begins it."""
+    first = text.partition(" ")[0]
+    return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
+
+
+def with_end(text: str) -> str:
+    """Return a sentence with its end."""
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
 def between(found: Sequence[str]) -> str:
     """Return names as a list that ends in and."""
     *others, last = found

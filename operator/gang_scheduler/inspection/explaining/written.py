@@ -10,6 +10,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.explaining import gangs
 from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.explaining.sentences import LEADS
+from gang_scheduler.inspection.explaining.wording import uncapital, with_end
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts.plurals import counted
@@ -66,7 +67,7 @@ def _sentence(reason: str, message: str) -> str:
     """Return what a reason comes to, and the first sentence of the message."""
     lead = LEADS[Reason(reason)] if reason in set(Reason) else reason
     said = message.partition(". ")[0].removesuffix(".")
-    return f"{lead}: {said[:1].lower()}{said[1:]}." if said else f"{lead}."
+    return with_end(f"{lead}: {uncapital(said)}" if said else lead)
 
 
 def _why(info: GangInfo) -> tuple[str, str]:

@@ -44,3 +44,21 @@ def test_names_of_other_namespaces_may_be_hidden() -> None:
 def test_lists_are_cut() -> None:
     assert "a, b, c and 2 more" == wording.listed([*"abcde"])
     assert "a, b and c" == wording.between([*"abc"])
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("No node is ready", "no node is ready"),
+        ('PodGroup "a" does not exist', 'PodGroup "a" does not exist'),
+        ("GPUs are short", "GPUs are short"),
+        ("", ""),
+    ],
+)
+def test_after_a_colon_only_kinds_have_a_capital(text: str, after: str) -> None:
+    assert after == wording.uncapital(text)
+
+
+def test_a_question_ends_a_sentence() -> None:
+    assert "did you mean a?" == wording.with_end("did you mean a?")
+    assert "it waits." == wording.with_end("it waits") == wording.with_end("it waits.")

@@ -435,7 +435,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         "gangs default/a and default/b of one group are in queues x and y: they must be in one",
     ),
     (PriorityClassMissing("high"), "WorkloadPriorityClass high does not exist"),
-    (QueueOnHold("team", "Hold"), "queue team is stopped: Hold"),
+    (QueueOnHold("team", "Hold"), "queue team has stopPolicy Hold"),
     (
         LimitMissed("team", AdmissionLimit.GPUS_PER_JOB, 9, 8),
         (

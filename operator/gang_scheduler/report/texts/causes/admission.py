@@ -95,7 +95,7 @@ def _resource(cause: AbovePotential | QuotaShort) -> str:
 
 TEXTS: Final[Mapping[type[Cause], Text]] = dict(
     (
-        entry(QueueOnHold, lambda it: f"queue {it.queue} is stopped: {it.policy}"),
+        entry(QueueOnHold, lambda it: f"queue {it.queue} has stopPolicy {it.policy}"),
         entry(
             LimitMissed,
             lambda it: _ADMISSION_LIMITS[it.field].format(
