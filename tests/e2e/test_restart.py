@@ -12,7 +12,7 @@ from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually
 from tools import controlplane
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("audited")]
+pytestmark = pytest.mark.e2e
 
 GANGS = 50
 SIZE = 4

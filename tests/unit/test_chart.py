@@ -8,13 +8,15 @@ import yaml
 
 import gang_scheduler
 from gang_scheduler.api import crds
+from gang_scheduler.audit.kinds_watched import WATCHED
+from gang_scheduler.audit.rules.leader import LEASE_NAME
 from gang_scheduler.decode.workloads import makers
 from gang_scheduler.inspection import profiles
 from gang_scheduler.state.kinds import KINDS
 from tools.chart import CHART, schema
 from tools.chart import __main__ as chart
 
-ROLES = ["clusterrole.yaml", "readerrole.yaml", "role.yaml"]
+ROLES = ["auditorrole.yaml", "clusterrole.yaml", "readerrole.yaml", "role.yaml"]
 
 ON_DEMAND = re.compile(r"^ +\{\{- if (.*?)\}\}\n(.*?)^ +\{\{- end \}\}\n", re.DOTALL | re.MULTILINE)
 
@@ -134,6 +136,15 @@ def test_readers_see_what_the_scheduler_sees_and_its_settings() -> None:
     assert {"get", "list", "watch"} == verbs
     (of_settings,) = (e for e in rules("readerrole.yaml") if "configmaps" in e["resources"])
     assert [profiles.NAME] == of_settings["resourceNames"]
+
+
+def test_the_auditor_sees_what_it_judges_by_and_of_leases_that_of_the_scheduler() -> None:
+    watched = {(gvr.group, gvr.plural) for each in WATCHED for gvr in each.versions}
+
+    assert watched == seen_by("auditorrole.yaml")
+    assert {"get", "list", "watch"} == {verb for verb, _ in granted("auditorrole.yaml")}
+    (of_leases,) = (each for each in rules("auditorrole.yaml") if "leases" in each["resources"])
+    assert [LEASE_NAME] == of_leases["resourceNames"]
 
 
 @pytest.mark.parametrize("template", ROLES)

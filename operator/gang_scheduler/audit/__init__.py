@@ -15,6 +15,7 @@ they are what users and both programs agree on, and the connection to the API se
 | kinds_watched | which kinds are looked at                                     |
 | kinds         | kinds as they stand in manifests                              |
 | auditor       | takes events in, and returns findings                         |
+| standing      | what is wrong with a cluster as it is, without its history    |
 | world         | what is there, and what was there a moment ago                |
 | versions      | versions of objects within the last minutes                   |
 | pods          | a pod as it is read here                                      |

@@ -40,7 +40,7 @@ def _with_server_options(command: Any) -> Any:  # noqa: ANN401 - a decorator of 
     help="Judge a recording instead of a cluster.",
 )
 @_with_server_options
-@click.option("--once", is_flag=True, help="Judge what is there now, and end.")
+@click.option("--once", is_flag=True, help="Judge what is there, and end.")
 @click.option(
     "--for",
     "lasts",

@@ -18,6 +18,7 @@ from search.lives import rest
 from search.lives.mishaps import Mishaps
 from search.lives.process import Process
 from search.lives.staff import Staff
+from search.lives.witness import Witness
 from search.room import Room
 from search.worlds import World
 from support.watches import WATCHED
@@ -45,6 +46,7 @@ class Life:
         self._before: dict[str, str] = {}
         self._promised: dict[str, str] = {}
         self._started: set[str] = set()
+        self._witness = Witness(self._clock)
 
     def live(self) -> list[str]:
         """Live it, and return the complaints."""
@@ -62,7 +64,7 @@ class Life:
     async def _live(self) -> None:
         dice = self._dice
         self._staff = staff = Staff(self._cluster, dice, self._clock)
-        self._cluster.watchers.append(self._watch)
+        self._cluster.watchers += [self._watch, self._witness.see]
         self._fill()
         mishaps = Mishaps(self._cluster, staff, dice)
         faulty = dice.random() < 0.5
@@ -139,6 +141,7 @@ class Life:
         """Look at the cluster at rest; stricter where nothing but the operator was at work."""
         documents = [body for gvr in WATCHED for body in self._cluster.all(gvr)]
         self.complaints += rest.complaints(documents)
+        self.complaints += self._witness.complaints()
         if not disturbed:
             self.complaints += rest.of_the_undisturbed(documents, self._world.documents)
             waits = self._promised.keys() & self._before.keys() - self._started

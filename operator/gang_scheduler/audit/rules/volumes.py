@@ -72,7 +72,7 @@ class Volumes:
                 yield Finding(binding.at, self.name, pod.about, message, {"node": pod.node})
 
     def _with_same_claim(self, pod: Pod, world: World) -> Iterator[tuple[Pod, str]]:
-        alone = [each for each in claims_of(pod) if _is_for_one(world, each)]
+        alone = [each for each in claims_of(pod) if is_for_one(world, each)]
         for other in world.pods.values() if alone else ():
             if other.uid != pod.uid and other.holds_its_node and self._limits.judges(other):
                 yield from ((other, each) for each in set(alone) & set(claims_of(other)))
@@ -90,7 +90,8 @@ def claims_of(pod: Pod) -> Sequence[str]:
     return found
 
 
-def _is_for_one(world: World, claim: str) -> bool:
+def is_for_one(world: World, claim: str) -> bool:
+    """Return whether one pod may have a claim at a time."""
     found = world.objects(CLAIM).latest(claim)
     return found is not None and ALONE in (mapping(found, "spec").get("accessModes") or ())
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import click
 
-from gang_scheduler.audit import events, metric, recording
+from gang_scheduler.audit import events, metric, recording, standing
 from gang_scheduler.audit.auditor import Auditor, Limits
 from gang_scheduler.audit.events import Event, UnreadableLineError
 from gang_scheduler.audit.findings import Finding
@@ -87,6 +87,12 @@ def run(wanted: Wanted) -> None:
     else:
         _judge_cluster(wanted, auditor, report)
     report.tell(auditor.finish())
+    if wanted.once:
+        report.tell(
+            each
+            for each in standing.findings(auditor.world, limits, time.time())
+            if each.rule not in wanted.skipped
+        )
     sys.exit(Exit.NOT_TRUE if report.count else Exit.DONE)
 
 
