@@ -12,6 +12,7 @@ other gangs were nominated to. So a finding is certain, and what is not found ma
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from gang_scheduler.audit import quantities, queues, victims
 from gang_scheduler.audit.auditor import Limits
@@ -23,15 +24,19 @@ from gang_scheduler.audit.rules.due import Due
 from gang_scheduler.audit.rules.volumes import claims_of
 from gang_scheduler.audit.world import Change, World
 
+LONGEST: Final = 10
+"""So many times the skew a plan waits for others to be written."""
+
 
 @dataclass
 class _Plan:
-    """The victims of a preemptor that were marked about one time."""
+    """The victims of a preemptor, and what left meanwhile: the plan may not have known that."""
 
     preemptor: str
     at: float
     mark: victims.Mark
     marked: dict[str, Pod] = field(default_factory=dict)
+    left: dict[str, Pod] = field(default_factory=dict)
 
 
 class Spared:
@@ -42,24 +47,25 @@ class Spared:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._plans: dict[str, _Plan] = {}
-        self._due: Due[_Plan] = Due(limits.skew)
-        # A plan is judged one skew after it was seen, and may be older by another one.
-        self._left: Due[Pod] = Due(2 * limits.skew)
+        self._left: Due[Pod] = Due(limits.skew)
         self._leaving: dict[str, Pod] = {}
+        self._active_at = 0.0
+        """When a pod was last marked or nominated: plans are written one after the other."""
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
         """Note victims that are marked, and room that is freed."""
         for change in changes:
             self._note_leaving(change)
             pod, before = change.after, change.before
-            mark = victims.mark_of(pod) if pod is not None else None
-            if pod is None or mark is None or (before is not None and victims.is_marked(before)):
+            if pod is None:
                 continue
-            plan = self._plans.get(mark.gang)
-            if plan is None:
-                plan = self._plans[mark.gang] = _Plan(mark.gang, change.at, mark)
-                self._due.add(change.at, plan)
-            plan.marked[pod.uid] = pod
+            if pod.nominated and (before is None or before.nominated != pod.nominated):
+                self._active_at = change.at
+            mark = victims.mark_of(pod)
+            if mark is not None and (before is None or not victims.is_marked(before)):
+                self._active_at = change.at
+                new = _Plan(mark.gang, change.at, mark, left=dict(self._leaving))
+                self._plans.setdefault(mark.gang, new).marked[pod.uid] = pod
         yield from ()
 
     def _note_leaving(self, change: Change) -> None:
@@ -71,14 +77,18 @@ class Spared:
         if is_going and not before.is_deleted and not victims.is_marked(before):
             self._leaving[before.uid] = before
             self._left.add(change.at, before)
+            for plan in self._plans.values():
+                plan.left[before.uid] = before
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
         """Put victims back, on paper."""
         for pod in self._left.take(now):
             self._leaving.pop(pod.uid, None)
-        for plan in self._due.take(now):
-            del self._plans[plan.preemptor]
-            yield from self._judge(plan, world)
+        for plan in list(self._plans.values()):
+            latest = min(self._active_at, plan.at + LONGEST * self._limits.skew)
+            if now >= max(plan.at, latest) + self._limits.skew:
+                yield from self._judge(plan, world)
+                del self._plans[plan.preemptor]
 
     def _judge(self, plan: _Plan, world: World) -> Iterator[Finding]:
         preemptor = victims.preemptor_of(plan.mark, world)
@@ -89,11 +99,18 @@ class Spared:
         if not placed or any(_is_special(each) for each in members):
             return
         for gang, pods in _by_gang(plan.marked.values()).items():
-            if not any(_is_special(each) for each in pods) and self._fits(pods, plan, world):
+            if any(_is_special(each) for each in pods) or self._is_shared(gang, plan):
+                continue
+            if self._fits(pods, plan, world):
                 names = ", ".join(sorted(each.key for each in pods))
                 details = {"preemptor": plan.preemptor, "pods": sorted(e.key for e in pods)}
                 message = f"evicted for {plan.preemptor}, though there was room beside it: {names}"
                 yield Finding(plan.at, self.name, gang.about, message, details)
+
+    def _is_shared(self, gang: GangName, plan: _Plan) -> bool:
+        """Return whether other members of a gang were evicted for another preemptor."""
+        others = (each for each in self._plans.values() if each is not plan)
+        return any(victims.gang_or_pod(e) == gang for each in others for e in each.marked.values())
 
     def _fits(self, pods: Sequence[Pod], plan: _Plan, world: World) -> bool:
         """Return whether the nodes have room for pods beside all that is there or to come."""
@@ -103,7 +120,7 @@ class Spared:
             offered = [each.allocatable for each in versions if each]
             if not offered or None in versions:
                 return False
-            staying = {e.uid: e for e in self._leaving.values() if e.node == name}
+            staying = {e.uid: e for e in plan.left.values() if e.node == name}
             staying |= {e.uid: e for e in world.on_node(name) if not e.is_deleted}
             coming = {e.uid: e for e in world.pods.values() if e.nominated == name and not e.node}
             back = {each.uid: each for each in pods if each.node == name}
