@@ -10,7 +10,7 @@ import pytest
 from tools.chaos import faults
 from tools.chaos.run import Plan, run
 
-pytestmark = [pytest.mark.e2e, pytest.mark.alone, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.e2e, pytest.mark.alone, pytest.mark.timeout(1500)]
 
 SECONDS, SEED = 45.0, 1
 PACE = 6.0

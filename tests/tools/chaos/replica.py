@@ -20,7 +20,7 @@ class Replica(Scheduler):
     """
 
     def __init__(self, cluster: Cluster, proxy: ChaosProxy, name: str, *flags: str) -> None:
-        super().__init__(cluster, *flags, "--leader-elect", name=name, kubeconfig=proxy.kubeconfig)
+        super().__init__(cluster, *flags, name=name, kubeconfig=proxy.kubeconfig)
         self.proxy = proxy
         self.source = OPERATOR
         self.starts = 0

@@ -16,7 +16,7 @@ from tools.chaos.site import POLICY, Site
 from tools.chaos.workload import Gang
 from tools.demo import placements
 
-PATIENCE_SECONDS = 300.0
+PATIENCE_SECONDS = 600.0
 LOOK_SECONDS = 3.0
 HEARTBEAT_SECONDS = 15.0
 GANGS = "apis/scheduling.sigs.k8s.io/v1alpha1"

@@ -119,12 +119,14 @@ def running(number: int, source: str, say: Say) -> Iterator[Site]:
             controlplane.Cluster(plane.kubeconfig, plane.access, Processes(*directories.create()))
         )
         log = WriteLog()
+        # One alone would do without a leader, and be ended by its Lease, where it is slow.
+        elected = ("--leader-elect",) if number > 1 else ()
         replicas = []
         for index in range(number):
             name = f"replica-{index}"
             path = beside.directory / f"kubeconfig-{name}"
             proxy = stack.enter_context(ChaosProxy(name, log, account, path))
-            replicas.append(Replica(beside, proxy, name, *FLAGS, f"--source={source}"))
+            replicas.append(Replica(beside, proxy, name, *FLAGS, *elected, f"--source={source}"))
         namespace = Namespace(plane, "chaos")
         namespace.begin()
         site = Site(plane, replicas, namespace, log, say)

@@ -67,7 +67,8 @@ class Leader:
             leases = [each for each in world.objects(LEASE) if _is_ours(each)]
             for name in {_name(each) for each in leases}:
                 versions = [e for e in world.objects(LEASE).between(name, begin, end) if e]
-                if versions and all(self._had_run_out(each, at) for each in versions):
+                # What was found by a list may have happened as early as this.
+                if versions and all(self._had_run_out(each, since) for each in versions):
                     message = f"bound to {pod.node} after the Lease {name} had run out"
                     yield Finding(at, self.name, pod.about, message, {"node": pod.node})
 

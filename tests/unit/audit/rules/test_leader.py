@@ -81,3 +81,14 @@ def test_a_lease_that_is_renewed_or_given_up_says_nothing() -> None:
     stream.see(bound(pod("b"), "n1"))
 
     assert [] == stream.end()
+
+
+def test_what_a_list_has_found_may_have_happened_before_the_lease_ran_out() -> None:
+    stream, first = Stream("leader"), pod("a")
+    stream.see(lease(START))
+    stream.listed(first, first)
+    stream.broken(first)
+    stream.wait(40)
+    stream.listed(first, bound(first, "n1"), bound(pod("b"), "n1"))
+
+    assert [] == stream.end()
