@@ -61,6 +61,8 @@ test: binaries ## Run all tests: unit, property, cases, conformance, integration
 		"-m pytest --durations=5 tests/integration tests/differential"
 	@echo "==> random worlds, held against all laws: about a minute"
 	@$(WITH_TESTS) -m search --cases 3000
+	@echo "==> damaged objects, texts and files, and hostile tenants: half a minute"
+	@$(VENV_PYTHON) -m pytest --durations=3 tests/fuzz
 	@echo "==> end to end, on local control planes, three parts side by side: about ten minutes"
 	@$(WITH_TESTS) -m tools.side_by_side $(foreach part,0 1 2,\
 		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --part=$(part) tests/e2e")
@@ -127,6 +129,11 @@ search: SEED ?= 0
 search: setup ## Hold CASES random worlds against all laws, from SEED on, and live through some of them
 	@$(WITH_TESTS) -m search --cases $(CASES) --seed $(SEED)
 	@$(WITH_TESTS) -m search --lives $$(($(CASES) / 50)) --seed $(SEED)
+
+.PHONY: fuzz
+fuzz: SECONDS ?= 300
+fuzz: setup ## Damage objects, texts and files in new ways for SECONDS, and check that each is read or refused
+	@$(WITH_TESTS) -m fuzz --seconds $(SECONDS)
 
 .PHONY: differential
 differential: CASES ?= 500

@@ -1,4 +1,4 @@
-"""What an account with rights in one namespace can write to harm others. docs/security.md lists it.
+"""What a user with rights in one namespace can write to harm others. docs/security.md lists it.
 
 Each attack is a list of objects of namespace `evil`, about as large as etcd takes them, or as many.
 """
@@ -81,7 +81,7 @@ def job_set(replicas: int, pods: int, kinds: int = 1) -> Body:
 
 
 def expression(owner: str, number: int) -> Body:
-    """Return a requirement with so many values, which no other pod has."""
+    """Return a requirement with so many values that no other has."""
     return {"key": "zone", "operator": "In", "values": [f"{owner}-{i}" for i in range(number)]}
 
 

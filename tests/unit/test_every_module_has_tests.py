@@ -24,6 +24,7 @@ OF_NO_MODULE = {
     "test_every_module_has_tests.py",
     "test_job_manifests.py",
     "test_layout.py",
+    "test_promises.py",
     "test_pytorch_example.py",
     "test_training_examples.py",
     "test_words.py",

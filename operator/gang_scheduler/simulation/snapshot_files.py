@@ -111,7 +111,7 @@ def header_of(file: str, content: bytes) -> Header | None:
         if _KIND.decode(line).kind != KIND:
             return None
         return _checked(_HEADER.decode(line))
-    except (msgspec.DecodeError, InvalidField) as error:
+    except (msgspec.DecodeError, RecursionError, InvalidField) as error:
         raise UnreadableLine(f"{file}: line 1: {error}") from error
 
 

@@ -1,0 +1,38 @@
+"""What docs promise, and the tests that are said to hold it: each of them is there."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+NAMED = re.compile(r"`(tests/[a-z_0-9/]+\.py)::(test_[a-z_0-9]+)`")
+ROW = re.compile(r"^\| (?!what \||promise \||---)(.+?) \|", re.MULTILINE)
+
+
+def page(name: str) -> str:
+    return (PROJECT / "docs" / name).read_text()
+
+
+def names_in(path: Path) -> set[str]:
+    """Return the names of the tests in a file."""
+    found = ast.walk(ast.parse(path.read_text()))
+    return {each.name for each in found if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+@pytest.mark.parametrize("name", ["promises.md", "security.md"])
+def test_every_test_that_is_named_is_there(name: str) -> None:
+    named = NAMED.findall(page(name))
+
+    assert named
+    for path, test in named:
+        assert (PROJECT / path).is_file(), path
+        assert test in names_in(PROJECT / path), f"{path}::{test}"
+
+
+@pytest.mark.parametrize("name", ["promises.md", "security.md"])
+def test_every_row_names_a_test(name: str) -> None:
+    rows = [line for line in page(name).splitlines() if ROW.match(line)]
+
+    assert [] == [row for row in rows if not NAMED.search(row) and "| the same |" not in row]
