@@ -5,7 +5,9 @@ from typing import Self
 
 import structlog
 from aiohttp import web
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from gang_scheduler.telemetry.exposition import Exposition
 
 log = structlog.get_logger()
 
@@ -28,7 +30,7 @@ class Probes:
         application = web.Application()
         application.router.add_get("/healthz", _answering(healthy))
         application.router.add_get("/readyz", _answering(ready))
-        application.router.add_get("/metrics", _metrics)
+        application.router.add_get("/metrics", _showing(Exposition()))
         self._runner = web.AppRunner(application, access_log=None)
 
     async def __aenter__(self) -> Self:
@@ -59,5 +61,8 @@ def _answering(problem: Callable[[], str]) -> Callable[[web.Request], Awaitable[
     return answer
 
 
-async def _metrics(_request: web.Request) -> web.Response:
-    return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+def _showing(exposition: Exposition) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def show(_request: web.Request) -> web.Response:
+        return web.Response(body=exposition.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    return show

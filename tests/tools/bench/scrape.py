@@ -12,15 +12,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-import prometheus_client
-
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import (
+    Amounts,
+    FlavorResource,
+    Queue,
+    QueueFigures,
+    QueueKind,
+    QueueRef,
+)
 from gang_scheduler.report.measures.measures import Measures
+from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.exposition import Exposition
 from support import builders, cache_feeding
 from tools.bench import collector
 
@@ -81,12 +89,19 @@ class Measured:
         self.measures.planned(Plan(refused=(refused,)))
 
     def _count(self, gangs: int) -> None:
-        """Count what gangs of queues would have left behind."""
+        """Show figures of queues, and count what gangs of these would have left behind."""
+        QueueMetrics(self._cache, lambda: NOW).show([_figures(number) for number in range(QUEUES)])
         for number in range(gangs):
             queue = f"queue-{number % QUEUES}"
             metrics.SCHEDULING_SECONDS.labels(queue, "PodGroup", "scheduled").observe(number)
             metrics.WAIT_SECONDS.labels(queue).observe(number)
             metrics.COMPLETION_SECONDS.labels(queue, "PodGroup", "succeeded").observe(number)
+
+
+def _figures(number: int) -> QueueFigures:
+    queue = Queue(QueueRef(QueueKind.QUEUE, f"queue-{number}"))
+    of = (FlavorResource("default", name) for name in ("cpu", "nvidia.com/gpu"))
+    return QueueFigures(queue, dict.fromkeys(of, Amounts(8000, 4000)))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,12 +115,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     first = milliseconds(measured.measures.show)
     measured.change()
     measured.measures.show()
-    shown, scrapes = [], []
+    shown, scrapes, exposition = [], [], Exposition()
+    exposition.text()
     for _ in range(ROUNDS):
         measured.change()
         shown.append(milliseconds(measured.measures.show))
-        scrapes.append(milliseconds(prometheus_client.generate_latest))
-    lines = prometheus_client.generate_latest().decode().splitlines()
+        scrapes.append(milliseconds(exposition.text))
+    lines = exposition.text().decode().splitlines()
     series = sum(not line.startswith("#") for line in lines)
     print(f"{gangs} gangs, {series} series")
     print(f"scrape: {statistics.median(scrapes):.1f} ms")
