@@ -262,17 +262,24 @@ def test_kubectl_runs_the_plugin_and_completes_names(
     monkeypatch.setenv("KUBECONFIG", str(plane.kubeconfig))
     namespace.create(*gang("named", 1, cpu=99))
 
+    check_plugin(binaries.find("kubectl"), namespace.name)
+    pinned = binaries.pinned("kubectl")
+    if pinned is not None:
+        check_plugin(pinned, namespace.name)
+
+
+def check_plugin(program: Path, namespace: str) -> None:
+    """Let a kubectl run the plugin that is on PATH, and complete names by it."""
+
     def kubectl(*arguments: str) -> Run:
-        return subprocess.run(
-            [binaries.find("kubectl"), *arguments], capture_output=True, text=True, check=False
-        )
+        return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
 
     def shown() -> bool:
-        return f"{namespace.name}/named" in kubectl("gang", "list", "-n", namespace.name).stdout
+        return f"{namespace}/named" in kubectl("gang", "list", "-n", namespace).stdout
 
     until(shown)
     until(lambda: "idle\n" in kubectl("__complete", "gang", "queues", "").stdout)
-    own = ("gang", "explain", "-n", namespace.name)
+    own = ("gang", "explain", "-n", namespace)
     until(lambda: "named\n" in kubectl("__complete", *own, "na").stdout)
     offered = kubectl("__complete", "gang", "").stdout
     assert "list\t" in offered

@@ -21,6 +21,11 @@ def found(name: str) -> Path | None:
     return _in_assets(name) or _on_path(name) or _in_cache(name)
 
 
+def pinned(name: str) -> Path | None:
+    """Return the path of one program in the version that we pin, or None where it is not built."""
+    return _in_assets(name) or _in_cache(name)
+
+
 def _in_assets(name: str) -> Path | None:
     # The directory was named on purpose, so its versions are not questioned.
     directory = os.environ.get("KUBEBUILDER_ASSETS")

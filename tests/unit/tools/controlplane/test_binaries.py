@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.controlplane import binaries
+from tools.controlplane import binaries, builds
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,16 @@ def test_a_program_on_path_is_taken_if_its_minor_version_is_ours(
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
 
     assert (program if taken else None) == binaries.found(name)
+
+
+def test_a_program_that_is_pinned_is_not_one_on_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    assert binaries.pinned("kubectl") is None
+
+    built = builds.cached_path("kubectl")
+    built.parent.mkdir()
+    built.touch()
+    assert built == binaries.pinned("kubectl")
