@@ -175,9 +175,10 @@ class App:
             await self._parts.queue_writer.close()
         self._parts.outcomes.take_in()
         self._fence.close()
-        with anyio.move_on_after(QUIET_SECONDS):
-            await self._fence.quiet()
-            self._elector.releases = True
+        if self._fence.is_needed:
+            with anyio.move_on_after(QUIET_SECONDS):
+                await self._fence.quiet()
+                self._elector.releases = True
         everything.cancel()
 
     def _tell_of_the_begin(self) -> Callable[[], Coroutine[Any, Any, None]]:

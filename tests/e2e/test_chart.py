@@ -24,9 +24,9 @@ pytestmark = pytest.mark.e2e
 IMAGE = "--set=image.repository=registry.example.com/py-gang-scheduler"
 RELEASE = "py-gang-scheduler"
 HOME = "gang-system"
-LEASE_SECONDS = 15.0
-# The next leader looks every two seconds.
-TAKEOVER_SECONDS = LEASE_SECONDS + 5.0
+LEASE_SECONDS = 10.0
+# The next leader looks twice a second, and lists all objects once more.
+TAKEOVER_SECONDS = LEASE_SECONDS + 10.0
 GANGS, SIZE = 50, 4
 # Every request of the ServiceAccount.
 AUDIT_POLICY = f"""\

@@ -17,7 +17,7 @@ from tools.controlplane import audit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
-GANGS, SIZE = 30, 4
+GANGS, SIZE = 12, 4
 PODS = GANGS * SIZE
 ROUNDS = int(os.environ.get("STOPPED_ROUNDS", "2"))
 LONG = ("--lease-duration-seconds=600", "--renew-deadline-seconds=300")
