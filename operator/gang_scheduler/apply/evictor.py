@@ -9,7 +9,7 @@ and writes that are there already are skipped. A run that is given up takes its 
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import anyio
@@ -22,9 +22,9 @@ from gang_scheduler.apply.checkpoints.saving import Saving
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.orphaned_marks import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
-from gang_scheduler.apply.preemption_run import PASSING, PATCHED, PreemptionRun, Step, StepWriter
-from gang_scheduler.apply.whole_workloads import ManagedPods
-from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
+from gang_scheduler.apply.whole_workloads import ManagedPods, Suspend, WholeWorkloads
+from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.errors import InternalError
@@ -32,8 +32,7 @@ from gang_scheduler.model.causes.preemption import MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.refs import GangKey, PodRef
-from gang_scheduler.model.suspended import ManagedWorkload
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 
@@ -47,11 +46,6 @@ log = structlog.get_logger()
 
 async def write_nothing(_: Collection[GangKey]) -> None:
     """Return at once: for evictions that nothing but this process remembers."""
-
-
-async def suspend_nothing(_: ManagedWorkload) -> bool:
-    """Return that nothing was suspended: for clusters in which no workload is managed."""
-    return False
 
 
 class Evictor:
@@ -76,7 +70,7 @@ class Evictor:
         use_eviction_api: bool = False,
         remember: Callable[[Collection[GangKey]], Awaitable[None]] = write_nothing,
         managed: ManagedPods = whole_workloads.NONE_MANAGED,
-        suspend: Callable[[ManagedWorkload], Awaitable[bool]] = suspend_nothing,
+        suspend: Suspend = whole_workloads.suspend_nothing,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -87,8 +81,7 @@ class Evictor:
         self._grace_periods = grace_periods
         self._use_eviction_api = use_eviction_api
         self._remember = remember
-        self._managed = managed
-        self._suspend = suspend
+        self._whole_workloads = WholeWorkloads(managed, suspend, self._eviction)
         self._naming = naming
         self._outcomes = outcomes
         self._clock = clock
@@ -350,9 +343,9 @@ class Evictor:
                 metrics.VICTIMS.inc(len(victims))
             self._outcomes.put(EvictionBegun(current.preemption))
         suspended: set[str] = set()
-        for workload, pods in whole_workloads.among(victims, self._managed):
-            suspended |= {pod.uid for pod in pods}
-            yield self._suspension(workload, pods, begun=current.evicted, final=True)
+        for step in self._whole_workloads.suspensions(victims, current.evicted):
+            suspended |= {step.pod.uid, *step.along}
+            yield step
         for pod in victims:
             if pod.uid not in suspended:
                 yield self._eviction(pod, begun=current.evicted, final=True)
@@ -364,41 +357,6 @@ class Evictor:
         # A budget that other evictions have used up meanwhile allows evictions again later.
         passing = PASSING | {Kind.PROTECTED} if by_budgets else PASSING
         return Step("evict", pod, request, passing, **how)
-
-    def _suspension(
-        self,
-        workload: ManagedWorkload,
-        pods: Sequence[Pod],
-        **how: Any,  # noqa: ANN401 - fields of a Step.
-    ) -> Step:
-        """Return the step that has the controller of a workload end all of its pods."""
-
-        async def suspend(_: PodRef) -> None:
-            if not await self._is_suspended(workload):
-                for pod in pods:
-                    await self._delete(pod)
-
-        along = frozenset(pod.uid for pod in pods[1:])
-        return Step("suspend", pods[0], suspend, PATCHED, along=along, **how)
-
-    async def _is_suspended(self, workload: ManagedWorkload) -> bool:
-        """Suspend a workload; return whether that ends its pods. Raises ApiError."""
-        try:
-            return await self._suspend(workload)
-        except ApiError as error:
-            if error.kind is not Kind.REFUSED:
-                raise
-            log.warning("suspension_refused", workload=str(workload), error=str(error))
-            return False
-
-    async def _delete(self, pod: Pod) -> None:
-        """Delete a pod, unless it is gone or another one by now. Raises ApiError."""
-        step = self._eviction(pod)
-        try:
-            await step.request(PodRef(pod.namespace, pod.name, pod.uid))
-        except ApiError as error:
-            if error.kind not in (Kind.GONE, Kind.CONFLICT):
-                raise
 
     def _releases(self, current: PreemptionRun) -> Iterator[Step]:
         """Yield the steps that unmark victims, and that evict the rest of a broken gang."""

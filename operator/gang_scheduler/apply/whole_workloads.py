@@ -4,11 +4,21 @@ Its controller then ends the pods and counts no failure. A workload that loses o
 surplus, keeps the others: of these each is deleted.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
+import structlog
+
+from gang_scheduler.apply.preemption_run import PATCHED, Step
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
+
+Suspend = Callable[[ManagedWorkload], Awaitable[bool]]
+"""Suspends a workload; returns whether that ends its pods. Raises ApiError."""
+
+log = structlog.get_logger()
 
 
 class ManagedPods(Protocol):
@@ -34,6 +44,58 @@ class _NoneManaged:
 
 
 NONE_MANAGED: Final = _NoneManaged()
+
+
+async def suspend_nothing(_: ManagedWorkload) -> bool:
+    """Return that nothing was suspended: for clusters in which no workload is managed."""
+    return False
+
+
+class WholeWorkloads:
+    """Makes the steps that suspend workloads. `eviction` is the step that deletes one pod."""
+
+    def __init__(
+        self, managed: ManagedPods, suspend: Suspend, eviction: Callable[[Pod], Step]
+    ) -> None:
+        self._managed = managed
+        self._suspend = suspend
+        self._eviction = eviction
+
+    def suspensions(self, victims: Sequence[Pod], begun: set[str]) -> Iterator[Step]:
+        """Yield a step for each workload that goes whole, of its first victim; others go along.
+
+        `begun` gets the uids of all of them before the first request.
+        """
+        for workload, pods in among(victims, self._managed):
+            yield self._suspension(workload, pods, begun)
+
+    def _suspension(self, workload: ManagedWorkload, pods: Sequence[Pod], begun: set[str]) -> Step:
+        async def suspend(_: PodRef) -> None:
+            if not await self._is_suspended(workload):
+                for pod in pods:
+                    await self._delete(pod)
+
+        along = frozenset(pod.uid for pod in pods[1:])
+        return Step("suspend", pods[0], suspend, PATCHED, begun, final=True, along=along)
+
+    async def _is_suspended(self, workload: ManagedWorkload) -> bool:
+        """Suspend a workload; return whether that ends its pods. Raises ApiError."""
+        try:
+            return await self._suspend(workload)
+        except ApiError as error:
+            if error.kind is not Kind.REFUSED:
+                raise
+            log.warning("suspension_refused", workload=str(workload), error=str(error))
+            return False
+
+    async def _delete(self, pod: Pod) -> None:
+        """Delete a pod, unless it is gone or another one by now. Raises ApiError."""
+        step = self._eviction(pod)
+        try:
+            await step.request(PodRef(pod.namespace, pod.name, pod.uid))
+        except ApiError as error:
+            if error.kind not in (Kind.GONE, Kind.CONFLICT):
+                raise
 
 
 def among(

@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 
 from gang_scheduler.apply import whole_workloads
+from gang_scheduler.apply.preemption_run import Step
+from gang_scheduler.apply.whole_workloads import WholeWorkloads
 from gang_scheduler.model.pods import Pod, PodPhase
+from gang_scheduler.model.refs import PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
 from support.builders import pod
 
@@ -53,3 +56,24 @@ def test_without_managed_workloads_each_pod_is_by_itself() -> None:
 
     assert [] == list(whole_workloads.among(victims, whole_workloads.NONE_MANAGED))
     assert [] == list(whole_workloads.NONE_MANAGED.pods_of(TRAIN))
+
+
+async def suspend(_: ManagedWorkload) -> bool:
+    """Suspend any workload."""
+    return True
+
+
+async def delete(_: PodRef) -> None:
+    """Delete any pod."""
+
+
+def test_one_step_stands_for_all_pods_of_a_workload() -> None:
+    victims = [pod(name, node="n1") for name in ("train-0", "alone", "train-1")]
+    whole = WholeWorkloads(Managed(*victims), suspend, lambda each: Step("evict", each, delete))
+    begun: set[str] = set()
+
+    (step,) = whole.suspensions(victims, begun)
+
+    assert ("suspend", "train-0", {"uid-train-1"}) == (step.what, step.pod.name, step.along)
+    assert step.final
+    assert begun is step.begun
