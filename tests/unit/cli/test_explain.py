@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from cases.test_cases import expanded
 from gang_scheduler.cli import main
 from support.api_objects import node_body
-from support.suspended_jobs import job, our_queue
+from support.suspended_jobs import job, our_queue, template
 
 MANIFESTS: list[dict[str, Any]] = [
     {"kind": "Node", "copies": 2, "name": "n", "allocatable": {"cpu": 4}},
@@ -185,3 +185,15 @@ def test_settings_may_be_given() -> None:
 def test_what_has_no_colours_and_no_headers_has_no_options_for_them() -> None:
     for option in ("--color=always", "--no-headers"):
         assert 2 == explain("llama", option).exit_code
+
+
+def test_of_a_workload_that_waits_suspended_it_is_said_that_volumes_do_not_count_yet() -> None:
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    waits = job(pods=6, of=template(volumes=[claim]))
+    node = node_body(allocatable={"cpu": "4", "pods": "10"})
+    said = yaml.safe_dump_all([node, our_queue(cpu=8), waits])
+
+    found = CliRunner().invoke(main, ["explain", "job/job", "-f", "-"], input=said)
+
+    lines = " ".join(found.stdout.split())
+    assert "there is room for 4. The volumes of its pods are looked at only once" in lines

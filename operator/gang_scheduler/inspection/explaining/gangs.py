@@ -20,6 +20,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import QueueSet
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.scheduler.explanation.explain import explain
@@ -58,6 +59,7 @@ class Question:
 
 
 AWAITS_PODS: Final = "It was let start, and its room is kept until its pods are there."
+VOLUMES_LATER: Final = "The volumes of its pods are looked at only once these are there."
 
 
 def document_of(key: GangKey, asked: Question) -> Json:
@@ -82,7 +84,9 @@ def document_of(key: GangKey, asked: Question) -> Json:
         "phase": phase.value,
         "state": _state(info, found, phase),
         "reason": found.refused.reason.value if found.refused is not None else None,
-        "summary": " ".join(filter(None, (_summary(info, found, phase, names), hint))),
+        "summary": " ".join(
+            filter(None, (_summary(info, found, phase, names), _of_volumes(info), hint))
+        ),
         "warnings": [_warning(each) for each in found.warnings],
         **parts.parts_of(found, names),
     }
@@ -208,6 +212,14 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, names: Names) -> 
             "and no scheduler looks at a pod before all of its gates are removed."
         )
     return "No member waits for a node."
+
+
+def _of_volumes(info: GangInfo) -> str:
+    """Return that volumes do not count yet, of a gang that waits suspended and has some."""
+    if info.suspended is None or info.awaits_pods:
+        return ""
+    has_some = any(pod.volumes for pod in one_of_each(info.observed.living))
+    return VOLUMES_LATER if has_some else ""
 
 
 def _of_running(members: Collection[Pod], info: GangInfo) -> str:
