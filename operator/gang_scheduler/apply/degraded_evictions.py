@@ -41,7 +41,7 @@ class DegradedEvictions:
         self._evictor = evictor
         self._may_write = may_write
         self._clock = clock
-        # Gangs that an earlier process had begun to evict; None: not looked for yet.
+        # Gangs that an earlier process had begun to evict; None before the first look.
         self._begun: set[GangKey] | None = None
 
     async def run(self) -> None:
