@@ -11,10 +11,11 @@ from typing import Final
 
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.suspended_workloads import Managed, SuspendedWorkload, VirtualGang
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Cause, Reason
+from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.refs import GangKey, QueueNameKind
 from gang_scheduler.model.suspended import (
@@ -96,6 +97,8 @@ class SuspendedWorkloads:
         self._rests = Rests()
         self._parts = Parts()
         self._leaving: set[str] = set()
+        # By the uid of a workload that of the one in whose gang it would have members.
+        self._shared: dict[str, str] = {}
         self._judged: object = None
         self._has_resumed = False
 
@@ -119,6 +122,7 @@ class SuspendedWorkloads:
             self._show(uid)
             return
         self._said.pop(uid, None)
+        self._separate(uid)
         hold = self.holds.get(uid)
         if described.managed is None:
             if hold is not None:
@@ -140,6 +144,7 @@ class SuspendedWorkloads:
         if maker is not None:
             self._take_in(maker)
         self._said.pop(uid, None)
+        self._separate(uid)
         self._withdraw(uid)
         hold = self.holds.get(uid)
         if hold is not None:
@@ -315,6 +320,7 @@ class SuspendedWorkloads:
         """Let a workload wait as it is now; one that is the same as before goes on waiting."""
         said = self._said.get(uid)
         self._leaving.discard(uid)
+        self._separate(uid)
         if said is None or uid in self.holds:
             # What was written of it comes back later than what was decided.
             return
@@ -333,8 +339,13 @@ class SuspendedWorkloads:
             self._tell(known)
             return
         self._withdraw(uid)
-        if any(key in self._by_gang and self._by_gang[key] in self._waiting for key in gangs):
-            return  # Another workload has members in the gang: one at a time.
+        first = next(
+            (each for each in map(self._by_gang.get, gangs) if each in self._waiting), None
+        )
+        if first is not None:
+            self._shared[uid] = first
+            self._refuse(self._waiting[first], said.workload)
+            return
         waiting = self._waiting[uid] = _Waiting(said, {})
         for key, gang in gangs.items():
             waiting.gangs[key] = gang._replace(pods=self._stand_ins.put(key, gang.pods))
@@ -344,6 +355,31 @@ class SuspendedWorkloads:
             for each in self._stand_ins.uids_of(key):
                 self._queue_usage.touch(each)
         self._note(Change.GANGS_TOUCHED)
+
+    def _refuse(self, waiting: _Waiting, other: ManagedWorkload) -> None:
+        """Let no gang start in which another workload has members that wait suspended, too.
+
+        Which of both has the quorum is not said anywhere, and each is started by itself.
+        """
+        text = f"{waiting.said.workload} and {other} wait suspended in the same gang"
+        problem = Problem(Reason.INVALID_SPEC, InvalidInput(text))
+        for key, gang in waiting.gangs.items():
+            self._unplan(waiting, key)
+            pods = [replace(pod, problem=problem) for pod in gang.pods.prototypes]
+            members = self._stand_ins.put(key, gang.pods.with_prototypes(pods))
+            waiting.gangs[key] = gang._replace(pods=members)
+        self._tell(waiting)
+        self._note(Change.GANGS_TOUCHED)
+
+    def _separate(self, uid: str) -> None:
+        """Look at a workload anew that had members in the gang of another, or the other way round.
+
+        Nothing is left to be done where it does not wait there any more.
+        """
+        first = self._shared.pop(uid, None)
+        if first is not None and first not in self._shared.values():
+            self._withdraw(first)
+            self._show(first)
 
     def _tell(self, waiting: _Waiting) -> None:
         """Tell the queue of gangs what waits."""
@@ -365,6 +401,9 @@ class SuspendedWorkloads:
             if self._by_gang.get(key) == uid and uid not in self._managed:
                 del self._by_gang[key]
         self._note(Change.GANGS_TOUCHED)
+        for other in [each for each, first in self._shared.items() if first == uid]:
+            del self._shared[other]
+            self._show(other)
 
     def _has_pods(self, uid: str, said: SuspendedWorkload) -> bool:
         """Return whether a suspended workload has pods that are not about to go."""

@@ -8,8 +8,10 @@ from gang_scheduler.model.causes.binding import ApiAnswer
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.suspended import SuspendedFor, TemplateEdit
+from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.scheduler.turns.requests import Requests
-from support.api_objects import node_body
+from support import builders
+from support.api_objects import node_body, pod_group_body
 from support.suspended_jobs import NOW, START, Body, Cluster, job, our_queue, pod_of, template
 
 OTHERS_KIND = "example.com/other"
@@ -358,3 +360,37 @@ def test_what_jobs_ask_is_the_same_found_by_number_and_with_all_members(
 
     assert found[0] == found[1]
     assert ["large"] == found[0][0]
+
+
+def of_group(name: str) -> Body:
+    """Return a Job of two pods that are in the PodGroup `both`, whatever else is."""
+    made = template(gang=False)
+    made["metadata"]["labels"] = {builders.POD_GROUP_LABEL: "both"}
+    return job(name, 2, of=made)
+
+
+def test_two_workloads_that_wait_suspended_in_one_gang_are_refused() -> None:
+    cluster = Cluster({"n1": 8})
+    cluster.see(our_queue(), pod_group_body("both", min_member=2), of_group("a"))
+
+    cluster.see(of_group("b"))
+    cluster.cycle()
+
+    assert [] == cluster.admitted
+    (info,) = cluster.cache.gang_queue.infos.values()
+    assert info.verdict.refusal is not None
+    assert "InvalidSpec" == info.verdict.refusal.reason.value
+    told = describe(info.verdict.refusal)
+    assert "Job default/a and Job default/b wait suspended in the same gang" in told
+
+
+@pytest.mark.parametrize(("gone", "left"), [("a", "b"), ("b", "a")])
+def test_the_one_that_is_left_of_two_in_a_gang_is_let_start(gone: str, left: str) -> None:
+    cluster = Cluster({"n1": 8})
+    cluster.see(our_queue(), pod_group_body("both", min_member=2), of_group("a"), of_group("b"))
+    cluster.cycle()
+
+    cluster.gone(of_group(gone))
+    cluster.cycle(NOW + 1)
+
+    assert [left] == cluster.admitted
