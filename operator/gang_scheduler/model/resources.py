@@ -3,10 +3,11 @@
 The grammar and the rounding (always up) are those of apimachinery's `resource.Quantity`.
 """
 
-import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+
+from gang_scheduler.model import remembered
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -41,7 +42,7 @@ _SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
 _MILLI_SUFFIXES = ("m", *_SUFFIXES)
 
 
-@functools.lru_cache(maxsize=4096, typed=True)
+@remembered.by_short_texts(4096)
 def parse_quantity(text: str | float, scale: int = 1) -> int:
     """Return `text` times `scale` as an integer, rounded up.
 
