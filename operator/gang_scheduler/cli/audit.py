@@ -99,6 +99,12 @@ def _with_server_options(command: Any) -> Any:  # noqa: ANN401 - a decorator of 
     show_default=True,
     help="How long a nomination or a mark may stay that nothing follows from.",
 )
+@click.option(
+    "--simulate",
+    cls=OfJudging,
+    is_flag=True,
+    help="With -f: compare the victims of each preemption with a simulation of its moment.",
+)
 def audit_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
     """Judge what the scheduler does, by rules of its own. It only reads.
 

@@ -10,6 +10,7 @@ from gang_scheduler.audit import events
 from gang_scheduler.audit.events import Event
 from gang_scheduler.cli import main
 from support.audit_streams import START, Manifest, bound, node, pod
+from support.audit_victims import marked, nominated
 
 
 def judged(path: Path, *flags: str) -> Result:
@@ -63,3 +64,31 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert (2, 2) == (judged(tmp_path / "none").exit_code, judged(tmp_path).exit_code)
     (tmp_path / "other").write_text("hello\n")
     assert "other:1: no JSON object" in judged(tmp_path / "other").stderr
+
+
+@pytest.fixture
+def preemption(tmp_path: Path) -> Path:
+    """Return a recording in which two pods are evicted, where one is enough."""
+    big = pod("big", cpu=4, priority=10)
+    low = [bound(pod(f"low-{number}", cpu=4), f"n{number}") for number in range(2)]
+    seen: list[Manifest] = [node("n0", cpu=4), node("n1", cpu=4), *low, big, nominated(big, "n0")]
+    seen += [marked(each, "big", "big") for each in low]
+    lines = [Event(START + at, events.MODIFIED, each).line for at, each in enumerate(seen)]
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def test_victims_are_compared_with_a_simulation(preemption: Path) -> None:
+    result = judged(preemption, "--simulate", "--skip=spared")
+
+    (found,) = map(msgspec.json.decode, result.stdout.splitlines())
+    assert ("simulated", "Gang lab/big") == (found["rule"], found["about"])
+    assert "evicts 2 pods, where a simulation evicts 1" == found["message"]
+    assert ["lab/low-0", "lab/low-1"] == found["details"]["victims"]
+
+
+def test_a_cluster_is_not_compared_with_a_simulation() -> None:
+    result = CliRunner().invoke(main, ["audit", "--simulate"])
+
+    assert (2, True) == (result.exit_code, "--simulate is for recordings" in result.stderr)

@@ -13,6 +13,7 @@
 | leader       | bindings by two replicas, or without the Lease             |
 | evictions    | victims that the preemptor may not evict                   |
 | spared       | victims that there was room for beside the preemptor       |
+| simulated    | more victims than a simulation has: on demand              |
 | leftovers    | nominations and marks that nothing follows from            |
 | quotas       | a queue over its limit, and a guarantee that is lent       |
 | due          | cases that are judged later                                |

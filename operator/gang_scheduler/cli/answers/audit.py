@@ -3,23 +3,26 @@
 import asyncio
 import functools
 import signal
+import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import click
+import msgspec
 
 from gang_scheduler.audit import events, metric, recording, standing
 from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.events import Event, UnreadableLineError
+from gang_scheduler.audit.events import Event, Object, UnreadableLineError
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.recording import Recorder
 from gang_scheduler.audit.rules import table
+from gang_scheduler.audit.rules.simulated import Simulated
 from gang_scheduler.cli import sources
 from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit, refuse
@@ -48,6 +51,7 @@ class Wanted:
     skew_seconds: float
     partial_seconds: float
     leftover_seconds: float
+    simulate: bool
 
     @property
     def limits(self) -> Limits:
@@ -80,7 +84,12 @@ def run(wanted: Wanted) -> None:
     if unknown:
         refuse([f"--skip: no rule {unknown[0]!r}; rules are: {', '.join(table.RULES)}"])
     limits = wanted.limits
-    auditor = Auditor(table.rules(limits, wanted.skipped), limits.skew)
+    if wanted.simulate and wanted.filename is None:
+        refuse(["--simulate is for recordings: give one with -f"])
+    rules = [*table.rules(limits, wanted.skipped)]
+    if wanted.simulate:
+        rules.append(Simulated(limits, _simulated))
+    auditor = Auditor(rules, limits.skew)
     report = _Report()
     if wanted.filename is not None:
         _judge_file(wanted.filename, auditor, report)
@@ -94,6 +103,18 @@ def run(wanted: Wanted) -> None:
             if each.rule not in wanted.skipped
         )
     sys.exit(Exit.NOT_TRUE if report.count else Exit.DONE)
+
+
+def _simulated(objects: Sequence[Object]) -> Mapping[str, Any]:
+    """Return what the program decides on objects, as a process of its own; nothing if it fails."""
+    program = [sys.executable, "-m", "gang_scheduler", "simulate", "-f", "-", "-o", "json"]
+    listed = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})
+    done = subprocess.run(program, input=listed, capture_output=True, check=False)  # noqa: S603
+    if done.returncode:
+        click.echo(done.stderr.decode(errors="replace"), err=True, nl=False)
+        return {}
+    decided: dict[str, Any] = msgspec.json.decode(done.stdout)
+    return decided
 
 
 def _judge_file(name: str, auditor: Auditor, report: _Report) -> None:
