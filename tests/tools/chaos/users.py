@@ -3,6 +3,7 @@
 Users see each of their requests through: what was created is there, what was deleted is gone.
 """
 
+import contextlib
 import http.client
 import threading
 import time
@@ -38,6 +39,7 @@ class Users:
         self._steps = steps
         self._turn = threading.Lock()
         self._client: access.Client | None = None
+        self._open = contextlib.ExitStack()
         self._thread = threading.Thread(target=self._run, name="users", daemon=True)
 
     def start(self) -> None:
@@ -47,6 +49,7 @@ class Users:
     def join(self) -> None:
         """Wait until all is done; raise what kept it from that."""
         self._thread.join()
+        self._disconnect()
         if self.failure:
             raise self.failure
 
@@ -143,12 +146,17 @@ class Users:
             except access.RefusedError:
                 raise
             except TROUBLES:
-                self._client = None
+                self._disconnect()
                 if time.monotonic() > deadline:
                     raise
             time.sleep(AGAIN_SECONDS)
 
     def _connected(self) -> access.Client:
         if self._client is None:
-            self._client = access.Client(self._namespace.cluster.access, REQUEST_SECONDS)
+            made = access.Client(self._namespace.cluster.access, REQUEST_SECONDS)
+            self._client = self._open.enter_context(made)
         return self._client
+
+    def _disconnect(self) -> None:
+        self._open.close()
+        self._client = None
