@@ -202,7 +202,27 @@ lock: ## Write both lock files again: keeps versions where pyproject.toml allows
 	echo "==> requirements.lock" && \
 	"$$directory/bin/uv" $(COMPILE_LOCK) --output-file requirements.lock > /dev/null && \
 	echo "==> requirements-dev.lock" && \
-	"$$directory/bin/uv" $(COMPILE_LOCK) --group dev --output-file requirements-dev.lock > /dev/null
+	"$$directory/bin/uv" $(COMPILE_LOCK) --group dev --output-file requirements-dev.lock > /dev/null && \
+	for group in build sbom; do echo "==> requirements-$$group.lock"; \
+	"$$directory/bin/uv" $(filter-out pyproject.toml,$(COMPILE_LOCK)) --group pyproject.toml:$$group \
+		--output-file requirements-$$group.lock > /dev/null || exit; done
+
+.PHONY: sbom
+sbom: ## Write build/sbom.cdx.json: each package that an image has, with licence and dependencies
+	@mkdir -p build && directory=$$(mktemp -d) && trap 'rm -rf "$$directory"' EXIT && \
+	echo "==> what is in an image, by hash, and what describes it: two environments of their own" && \
+	for each in image build sbom; do $(PYTHON) -m venv "$$directory/$$each" || exit; done && \
+	"$$directory/image/bin/pip" install --quiet --require-hashes --requirement requirements.lock && \
+	"$$directory/build/bin/pip" install --quiet --require-hashes --requirement requirements-build.lock && \
+	"$$directory/sbom/bin/pip" install --quiet --require-hashes --requirement requirements-sbom.lock && \
+	"$$directory/build/bin/pip" wheel --quiet --no-deps --no-build-isolation \
+		--wheel-dir "$$directory/wheels" . && \
+	"$$directory/image/bin/pip" install --quiet --no-deps --no-index "$$directory"/wheels/*.whl && \
+	"$$directory/image/bin/py-gang-scheduler" --help > /dev/null && \
+	"$$directory/image/bin/pip" uninstall --quiet --yes setuptools pip && \
+	"$$directory/sbom/bin/cyclonedx-py" environment "$$directory/image" --pyproject pyproject.toml \
+		--output-reproducible --validate --of JSON --output-file build/sbom.cdx.json && \
+	echo "==> build/sbom.cdx.json"
 
 .PHONY: setup
 setup: $(INSTALLED) ## Install Python packages into .venv; once, and again when the lock changes

@@ -26,6 +26,7 @@ OF_NO_MODULE = {
     "test_layout.py",
     "test_promises.py",
     "test_pytorch_example.py",
+    "test_supply_chain.py",
     "test_training_examples.py",
     "test_words.py",
 }
