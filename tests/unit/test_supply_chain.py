@@ -45,3 +45,11 @@ def test_both_stages_are_of_one_image_that_can_be_given_by_digest() -> None:
     assert ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"] == re.findall(
         r"^FROM (.+)$", DOCKERFILE, re.MULTILINE
     )
+
+
+def test_all_that_is_copied_is_sent_to_the_engine() -> None:
+    sent = (PROJECT / ".dockerignore").read_text().splitlines()
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
+
+    for source in " ".join(copied).split():
+        assert f"!{source}" in sent
