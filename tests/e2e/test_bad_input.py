@@ -126,6 +126,25 @@ def test_a_pod_that_asks_for_an_impossible_amount_waits_and_others_go_on(
     assert namespace.node_of("impossible") is None
 
 
+def test_a_pod_with_a_thousand_spread_constraints_waits_and_others_go_on(
+    namespace: Namespace,
+) -> None:
+    hostile = pod("hostile")
+    hostile["spec"]["topologySpreadConstraints"] = [
+        {
+            "topologyKey": f"key-{i}",
+            "maxSkew": 1,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"x": str(i)}},
+        }
+        for i in range(1000)
+    ]
+    namespace.create(hostile, *gang("good", 2))
+
+    eventually("Running", lambda: namespace.phase("good"))
+    eventually("Unschedulable", lambda: namespace.condition_of_pod("hostile").get("reason"))
+
+
 def seen_of(watcher: controlplane.Watcher, pod: str) -> list[PodEvent]:
     """Return what a watch has shown of a pod."""
     return [each for each in watcher.history if each.name == pod]
