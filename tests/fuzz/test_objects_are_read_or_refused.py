@@ -54,7 +54,7 @@ def test_objects_of_the_corpora_are_mostly_good(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 @given(data=st.data(), how=st.sampled_from(["dict", "bytes"]))
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_objects_are_read_or_refused(name: str, data: st.DataObject, how: str) -> None:
     whole = data.draw(st.sampled_from(corpora.by_kind()[name]))
     made = data.draw(damage.damaged(whole))
