@@ -1,6 +1,7 @@
 """Queries of dashboards and alerts, beside the table of metrics: what one names, both have."""
 
 import re
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -9,6 +10,9 @@ from gang_scheduler.telemetry.metrics import TABLE
 from tools.dashboards import queries
 from tools.dashboards.queries import Query
 
+DOCS: Final = [*(Path(__file__).parents[3] / "docs").glob("*.md")]
+IN_PROSE: Final = re.compile(r"\b((?:pgs|training)_[a-z_]+)(\*?)(?:\{([^}`]*)\})?")
+"""A metric, a `*` behind what several begin with, and labels."""
 QUERIES: Final = [*queries.of_dashboards(), *queries.of_alerts()]
 NAMED: Final = {queries.base(name) for each in QUERIES for name in each.metrics}
 OF_THE_PROCESS: Final = {"process_cpu_seconds_total", "process_resident_memory_bytes"}
@@ -41,3 +45,15 @@ def test_labels_in_a_query_are_those_of_its_metrics(query: Query) -> None:
 
     assert {label for each in grouped for label in each.split(", ")} <= has | OF_A_SCRAPE
     assert set(chosen) <= has
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda each: each.stem)
+def test_every_metric_in_the_documentation_is_there_with_its_labels(page: Path) -> None:
+    declared = {metric.name: {*metric.label_names} for metric in TABLE}
+    for name, more, labels in IN_PROSE.findall(page.read_text()):
+        if more:
+            assert any(each.startswith(name) for each in declared), name
+            continue
+        assert queries.base(name) in declared, name
+        named = {re.split("[=!]", each)[0].strip() for each in labels.split(",") if each}
+        assert named <= declared[queries.base(name)] | {"le"}, name
