@@ -27,3 +27,11 @@ class PatchForbidden(Cause):
     """The scheduler may not patch a kind of workloads; `kind` is its name as that of a CRD."""
 
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class GangShared(Cause):
+    """Two workloads, each by its kind and name, wait suspended with members in one gang."""
+
+    first: str
+    second: str

@@ -11,7 +11,7 @@ from typing import Final
 
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.suspended_workloads import Managed, SuspendedWorkload, VirtualGang
-from gang_scheduler.model.causes.specs import InvalidInput
+from gang_scheduler.model.causes.admissions import GangShared
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
@@ -361,8 +361,8 @@ class SuspendedWorkloads:
 
         Which of both has the quorum is not said anywhere, and each is started by itself.
         """
-        text = f"{waiting.said.workload} and {other} wait suspended in the same gang"
-        problem = Problem(Reason.INVALID_SPEC, InvalidInput(text))
+        cause = GangShared(str(waiting.said.workload), str(other))
+        problem = Problem(Reason.INVALID_SPEC, cause)
         for key, gang in waiting.gangs.items():
             self._unplan(waiting, key)
             pods = [replace(pod, problem=problem) for pod in gang.pods.prototypes]

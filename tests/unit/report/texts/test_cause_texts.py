@@ -23,6 +23,7 @@ from gang_scheduler.model.causes.admission import (
     UnsuitableFlavor,
 )
 from gang_scheduler.model.causes.admissions import (
+    GangShared,
     PatchForbidden,
     TemplateGone,
     WorkloadChanged,
@@ -334,6 +335,7 @@ SAMPLES: list[tuple[Cause, str]] = [
     (NotLeading(), "this replica does not lead any more"),
     (WorkloadChanged(), "it was changed meanwhile, and is decided on anew"),
     (WorkloadGone(), "it was deleted"),
+    (GangShared("Job a/b", "Job a/c"), "Job a/b and Job a/c wait suspended in the same gang"),
     (TemplateGone("spec.template"), "it has no pod template at spec.template any more"),
     (
         PatchForbidden("jobs.batch"),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gang_scheduler.model.causes.admissions import (
+    GangShared,
     PatchForbidden,
     TemplateGone,
     WorkloadChanged,
@@ -17,6 +18,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         entry(WorkloadChanged, lambda _: "it was changed meanwhile, and is decided on anew"),
         entry(WorkloadGone, lambda _: "it was deleted"),
         entry(TemplateGone, lambda it: f"it has no pod template at {it.path} any more"),
+        entry(GangShared, lambda it: f"{it.first} and {it.second} wait suspended in the same gang"),
         entry(
             PatchForbidden,
             lambda it: (
