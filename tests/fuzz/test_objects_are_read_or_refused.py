@@ -22,9 +22,11 @@ from gang_scheduler.client.errors import UNREADABLE
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.decode.reader import Reader
+from gang_scheduler.decode.workloads import makers
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.wire.structs import Wire
 from property.mutants import written
@@ -88,7 +90,8 @@ def why_refused(made: Any, struct: type[Wire]) -> str:
 def taken_in(reader: Reader[Any], body: Any, how: str) -> list[str]:
     """Let an object come into an empty cache, without an error; return why it was left out."""
     left_out = LeftOutObjects()
-    handlers = cache_feeding.event_handlers(Cache([OURS], Changes()), left_out)
+    cache = Cache([OURS], Changes(), manage_rules=ManageRules(makers.KINDS))
+    handlers = cache_feeding.event_handlers(cache, left_out)
     handler = handlers.of(reader.gvr)
     internal_errors.forget()
     if how == "dict" and isinstance(body, dict):
