@@ -27,6 +27,7 @@ from support.queue_figures import CPU, TREE, queue
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 ELSEWHERE = {
+    "pgs_handover_seconds": "e2e/test_replicas.py",
     "pgs_watch_age_seconds": "unit/watch/test_watch_ages.py",
     "pgs_relists_total": "integration/test_list_watch.py",
     "pgs_kind_forbidden": "integration/test_list_watch.py",

@@ -22,8 +22,8 @@ NO_CLASS: Final = "default"
 """The PriorityClass of pods that name none."""
 JOB_TYPES: Final = (
     *("PodGroup", "annotation", "JobSet", "LeaderWorkerSet", "PyTorchJob", "TFJob", "XGBoostJob"),
-    *("PaddleJob", "JAXJob", "MPIJob", "RayCluster", "KueuePodGroup", "SparkApplication"),
-    *("StatefulSet", "Job", "Pod"),
+    *("PaddleJob", "JAXJob", "MPIJob", "RayCluster", "RayJob", "KueuePodGroup"),
+    *("SparkApplication", "StatefulSet", "Job", "Pod"),
 )
 """What describes a gang; `annotation` and `Pod`: its pods do."""
 

@@ -17,7 +17,7 @@ from gang_scheduler.inspection.servers import Server
 from support.listing_server import Body, ListingServer, forbidden, listed
 
 NODE = {
-    "metadata": {"name": "n"},
+    "metadata": {"name": "n", "uid": "uid-n"},
     "status": {
         "allocatable": {"cpu": "4", "pods": "10"},
         "conditions": [{"type": "Ready", "status": "True"}],
@@ -25,10 +25,13 @@ NODE = {
 }
 LABEL = {"pod-group.scheduling.sigs.k8s.io": "train"}
 POD = {
-    "metadata": {"name": "p", "namespace": "a", "labels": LABEL},
+    "metadata": {"name": "p", "namespace": "a", "uid": "uid-p", "labels": LABEL},
     "spec": {"schedulerName": "mine", "containers": [{"name": "c"}]},
 }
-GROUP = {"metadata": {"name": "train", "namespace": "a"}, "spec": {"minMember": 1}}
+GROUP = {
+    "metadata": {"name": "train", "namespace": "a", "uid": "uid-train"},
+    "spec": {"minMember": 1},
+}
 PROFILE = {
     "metadata": {"name": NAME, "namespace": "ops"},
     "data": {"settings.json": json.dumps({"scheduler_names": ["mine"]}), "operator": "gangs"},
