@@ -52,6 +52,14 @@ def test_its_condition_is_the_one_that_kube_scheduler_writes(namespace: Namespac
     assert 1 == len(conditions(namespace, "a"))
 
 
+def must_be_known_as_cordoned(namespace: Namespace, node: str) -> None:
+    """Return once a pod that only this node would be for is refused because of it."""
+    probe = manifests.pod("probe", on={"kubernetes.io/hostname": node})
+    namespace.create(probe)
+    until(lambda: "were unschedulable" in namespace.condition_of_pod("probe").get("message", ""))
+    namespace.delete("pods", "probe")
+
+
 def test_its_condition_stays_true_whatever_becomes_of_the_members(namespace: Namespace) -> None:
     nodes = namespace.own_nodes(2, cpu=1)
     gang_manifests.create(namespace, *gang_manifests.native_gang("a", 2, on=namespace.here))
@@ -60,6 +68,7 @@ def test_its_condition_stays_true_whatever_becomes_of_the_members(namespace: Nam
 
     # One member dies and cannot come back: the gang is short of it.
     namespace.change_node(nodes[1], lambda node: node["spec"].update(unschedulable=True))
+    must_be_known_as_cordoned(namespace, nodes[1])
     lost = next(name for name, node in namespace.bound().items() if node == nodes[1])
     namespace.delete("pods", lost)
     (again,) = (
