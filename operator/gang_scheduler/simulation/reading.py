@@ -154,7 +154,8 @@ class Reading:
         return [each for each in made if each["kind"] == "Pod" or not self._present.has(each)]
 
     def _made_of_workload(self, kind: Kind, document: Document, body: Body) -> list[Body]:
-        if _waits_suspended(kind, body) or self._maker_waits(kind, body):
+        found = kind.read(body) if kind.gvr in WITH_GANGS else None
+        if isinstance(found, GangObject) and (found.suspended or self._maker_waits(found, body)):
             return []
         stored = document.is_from_cluster
         uid = body["metadata"]["uid"] if stored and document.made_by is None else ""
@@ -163,10 +164,9 @@ class Reading:
         self.notes += (f"{document.place}: {each}" for each in source.notes)
         return made
 
-    def _maker_waits(self, kind: Kind, body: Body) -> bool:
+    def _maker_waits(self, found: GangObject, body: Body) -> bool:
         """Return whether what made a workload waits in a queue, and says nothing of its members."""
-        found = kind.read(body) if kind.gvr in WITH_GANGS else None
-        if not isinstance(found, GangObject) or found.part is None or not found.part.gangs:
+        if found.part is None or not found.part.gangs:
             return False
         owner = controller(body)
         named = str(owner["kind"]), names.group_of(str(owner["apiVersion"]))
@@ -222,9 +222,3 @@ class Reading:
             named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
             text = f"{found.document.place}: {named} is in {before.document.place} already"
             self.problems.append(Problem(f"{text}, and they differ"))
-
-
-def _waits_suspended(kind: Kind, body: Body) -> bool:
-    """Return whether a workload waits in a queue without pods. Raises InvalidField."""
-    found = kind.read(body) if kind.gvr in WITH_GANGS else None
-    return isinstance(found, GangObject) and found.suspended is not None
