@@ -1,8 +1,9 @@
 """The room and quota of one workload that was let start, until its pods have taken it over."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from gang_scheduler.decode.gangs.suspended_workloads import VirtualGang
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
@@ -63,6 +64,14 @@ class Hold:
     def deadline(self) -> int | None:
         """When pods must be there, in seconds; None if that is not known, or none is missing."""
         return self.until if self.binds.keys() - self._late else None
+
+
+def late_members(gangs: Iterable[VirtualGang]) -> Iterator[str]:
+    """Yield the uids of the members whose pods are created only after others."""
+    for gang in gangs:
+        for pod, slot in zip(gang.pods, gang.pods.slots, strict=True):
+            if gang.templates[slot.prototype].is_late:
+                yield pod.uid
 
 
 def _differ(bind: Bind, pod: Pod) -> tuple[bool, bool, bool, bool, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gang_scheduler.decode.gangs.suspended_workloads import Managed, VirtualGang
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.suspended.holds import Hold
+from gang_scheduler.state.suspended.holds import Hold, late_members
 
 
 class Resumed(NamedTuple):
@@ -37,7 +37,7 @@ def of(
     there = sorted(came, key=lambda pod: (not pod.node, pod.created_at, pod.uid))
     if until <= now and any(pod.node for pod in there):
         return None
-    hold = Hold(managed.workload, managed.gangs, _binds(managed, gangs), _late(gangs))
+    hold = Hold(managed.workload, managed.gangs, _binds(managed, gangs), late_members(gangs))
     taken = [(pod, bind) for pod in there if (bind := hold.take_over(pod)) is not None]
     if until <= now:
         if not hold.binds:
@@ -54,11 +54,3 @@ def _binds(managed: Managed, gangs: Iterable[VirtualGang]) -> Iterator[Bind]:
     for pod, node in zip(members, managed.planned.nodes, strict=True):
         if node:
             yield Bind(pod, node, flavors=managed.planned.flavors)
-
-
-def _late(gangs: Iterable[VirtualGang]) -> Iterator[str]:
-    """Yield the uids of the members whose pods are created only after others."""
-    for gang in gangs:
-        for pod, slot in zip(gang.pods, gang.pods.slots, strict=True):
-            if gang.templates[slot.prototype].is_late:
-                yield pod.uid

@@ -32,7 +32,7 @@ from gang_scheduler.state.pod_store import PodStore
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.suspended import admission, resuming
-from gang_scheduler.state.suspended.holds import Hold, Rests
+from gang_scheduler.state.suspended.holds import Hold, Rests, late_members
 from gang_scheduler.state.suspended.parts import Parts, label_key
 from gang_scheduler.state.suspended.priorities import PriorityClasses
 from gang_scheduler.state.suspended.stand_ins import StandIns
@@ -456,7 +456,7 @@ class SuspendedWorkloads:
     ) -> Admission:
         workload = waiting.said.workload
         binds = [bind for each in placed for bind in each.binds]
-        late = _late(placed, templates)
+        late = late_members(waiting.gangs.values())
         self.holds[workload.uid] = Hold(workload, waiting.gangs, binds, late)
         for key in waiting.gangs:
             # Members without a place are surplus, which waits as pods.
@@ -525,15 +525,6 @@ class SuspendedWorkloads:
         for key in hold.gangs:
             self._gang_queue.await_pods(key, awaits=False)
         self._note(Change.GANGS_TOUCHED)
-
-
-def _late(placed: Iterable[Placed], templates: Mapping[str, int]) -> Iterator[str]:
-    """Yield the uids of the members whose pods are created only after others."""
-    for each in placed:
-        known = each.gang.suspended.templates if each.gang.suspended is not None else ()
-        for bind in each.binds:
-            if known and known[templates.get(bind.pod.uid, 0)].is_late:
-                yield bind.pod.uid
 
 
 def _are_alike(
