@@ -9,6 +9,7 @@ being deleted count no more, and neither does what other schedulers have bound. 
 Volcano, quotas without some resources (a setting) and `allowedQueues` are not judged.
 """
 
+import abc
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ class _Case(NamedTuple):
     used: Mapping[Charge, int]
 
 
-class _Quota:
+class _Quota(abc.ABC):
     """Judges bindings twice: as they are made, and when all that was changed then is known."""
 
     name: str
@@ -81,11 +82,13 @@ class _Quota:
                 message = self._words(case, account)
                 yield Finding(case.at, self.name, f"Queue {case.queue}", message, details)
 
+    @abc.abstractmethod
     def _wrong(self, tree: Tree, queue: str) -> Account | None:
-        raise NotImplementedError
+        """Return the queue on the way up that has too much, if one has."""
 
+    @abc.abstractmethod
     def _words(self, case: _Case, account: Account) -> str:
-        raise NotImplementedError
+        """Return what is wrong with a binding."""
 
 
 class Limit(_Quota):
