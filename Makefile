@@ -53,7 +53,7 @@ down: setup ## End what `make up` started
 	@$(WITH_TESTS) -m tools.demo down
 
 .PHONY: test
-test: BINARIES += helm kube-scheduler jobset
+test: BINARIES += helm kube-scheduler jobset crane
 test: binaries ## Run all tests: unit, property, cases, conformance, integration, differential, end to end
 	@echo "==> unit, property, cases, conformance, beside integration, differential: about four minutes"
 	@$(WITH_TESTS) -m tools.side_by_side \
@@ -206,6 +206,13 @@ lock: ## Write both lock files again: keeps versions where pyproject.toml allows
 	for group in build sbom; do echo "==> requirements-$$group.lock"; \
 	"$$directory/bin/uv" $(filter-out pyproject.toml,$(COMPILE_LOCK)) --group pyproject.toml:$$group \
 		--output-file requirements-$$group.lock > /dev/null || exit; done
+
+.PHONY: image
+image: BINARIES = crane
+image: BASE ?= python:3.11-slim
+image: binaries ## Build IMAGE=registry.example.com/py-gang-scheduler:0.1.0 for amd64 and arm64, and push it; no engine needed
+	@test -n "$(IMAGE)" || { echo "make image IMAGE=registry.example.com/py-gang-scheduler:0.1.0" >&2; exit 1; }
+	@$(WITH_TESTS) -m tools.image $(IMAGE) --base $(BASE) $(addprefix --python=,$(IMAGE_PYTHON))
 
 .PHONY: sbom
 sbom: ## Write build/sbom.cdx.json: each package that an image has, with licence and dependencies

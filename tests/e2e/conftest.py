@@ -52,6 +52,7 @@ SECONDS = {
     "test_kueue_topology.py": 30,
     "test_topology_status.py": 30,
     "test_explain.py": 30,
+    "test_image.py": 30,
 }
 """About how long files take that take long. What is wrong here costs time and nothing else."""
 OTHER_SECONDS = 10

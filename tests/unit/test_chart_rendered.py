@@ -93,7 +93,7 @@ def test_without_an_image_nothing_is_rendered_and_the_message_says_how_to_get_on
 
     assert 1 == refused.returncode
     assert "image.repository is required, because no image is published" in refused.stderr
-    assert "docker build -t REGISTRY/py-gang-scheduler:0.1.0 ." in refused.stderr
+    assert "make image IMAGE=REGISTRY/py-gang-scheduler:0.1.0" in refused.stderr
 
 
 def test_the_chart_passes_lint_as_it_is() -> None:

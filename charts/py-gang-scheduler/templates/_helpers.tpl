@@ -121,7 +121,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{/* The image. None is published, so there is no default. */}}
 {{- define "py-gang-scheduler.image" -}}
 {{- $image := .Values.image }}
-{{- $howTo := "image.repository is required, because no image is published: build one with `docker build -t REGISTRY/py-gang-scheduler:%s .` where the Dockerfile is, push it, and set image.repository=REGISTRY/py-gang-scheduler" }}
+{{- $howTo := "image.repository is required, because no image is published: build and push one with `make image IMAGE=REGISTRY/py-gang-scheduler:%s` where the Makefile is, and set image.repository=REGISTRY/py-gang-scheduler" }}
 {{- $repository := required (printf $howTo .Chart.AppVersion) $image.repository }}
 {{- if $image.digest }}
 {{- printf "%s@%s" $repository $image.digest }}

@@ -8,7 +8,7 @@ from pathlib import Path
 from tools.controlplane import builds
 
 NAMES = tuple(builds.SOURCES)
-VERSION_COMMANDS = {"helm": ("version", "--short")}
+VERSION_COMMANDS = {"helm": ("version", "--short"), "crane": ("version",)}
 
 
 def find(name: str, say: builds.Say = builds.say_on_stderr) -> Path:

@@ -62,6 +62,13 @@ SOURCES = {
     # What is watched by people: the server that reads our metrics, and what checks our rules.
     "prometheus": _prometheus("prometheus", 6),
     "promtool": _prometheus("promtool", 1),
+    # Builds images without a container engine: `tools.image`.
+    "crane": Source(
+        "crane",
+        "github.com/google/go-containerregistry",
+        "github.com/google/go-containerregistry/cmd/crane",
+        1,
+    ),
     # Controllers of jobs: `tools.controllers` runs them.
     "jobset": Source("jobset", "sigs.k8s.io/jobset", "sigs.k8s.io/jobset", 4),
     "lws": Source("lws", "sigs.k8s.io/lws", "sigs.k8s.io/lws/cmd", 4),
