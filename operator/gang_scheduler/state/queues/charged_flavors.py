@@ -46,7 +46,7 @@ class ChargedFlavors:
     def of(self, ref: QueueRef, decided: Flavors = (), node: str = "") -> Flavors:
         """Return the flavors of a pod on a node; without a node, the first that the queue has."""
         groups = self._groups_of(ref)
-        matters = bool(node) and any(len(each.flavors) > 1 for each in groups)
+        matters = bool(node) and (bool(decided) or any(len(each.flavors) > 1 for each in groups))
         asked = _Asked(ref, decided, node if matters else "")
         known = self._known.get(asked)
         if known is None:
@@ -58,12 +58,25 @@ class ChargedFlavors:
         self._known.clear()
 
     def _found(self, groups: Iterable[ResourceGroup], asked: _Asked) -> Flavors:
-        decided, found = dict(asked.decided), {}
+        found = dict(asked.decided)
         for group in groups:
-            own = next((decided[each] for each in group.resources if each in decided), None)
-            flavor = own or self._first(group, asked)
-            found.update(dict.fromkeys(group.resources, flavor))
-        return tuple(sorted({**found, **decided}.items()))
+            decided = {each: found[each] for each in group.resources if each in found}
+            counts = {
+                each: name for each, name in decided.items() if self._counts(name, group, asked)
+            }
+            flavor = next(iter(counts.values()), None) or self._first(group, asked)
+            found.update({**dict.fromkeys(group.resources, flavor), **counts})
+        return tuple(sorted(found.items()))
+
+    def _counts(self, name: str, group: ResourceGroup, asked: _Asked) -> bool:
+        """Return whether a decided flavor is believed: users may write any on pods that run.
+
+        One that the queue has not, or no more, has no quota: it is, where the node is of that kind.
+        """
+        flavor = self._flavors.get((asked.ref.product, name))
+        if name in group.flavors or flavor is None or not asked.node or not flavor.node_labels:
+            return name in group.flavors
+        return self._has(asked.ref.product, self._labels_of(asked.node), name)
 
     def _first(self, group: ResourceGroup, asked: _Asked) -> str:
         """Return the first flavor that has the node; the first of all if none has it."""

@@ -184,6 +184,13 @@ class QueueNames:
         """
         return self._index().written(text)
 
+    def is_for(self, ref: QueueRef, namespace: str) -> bool:
+        """Return whether pods of a namespace may be charged to a queue: others may not fill it."""
+        if ref == NONE:
+            return self.unnamed(namespace).problem is None
+        queue = self._index().queues.get(ref)
+        return queue is not None and self._admits(queue, namespace)
+
     def _by_default(self, name: str, namespace: str, default: QueueDefault) -> Meant:
         """Return the leaf of that name; what is wrong with it tells where it is named."""
         meant = self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
@@ -217,11 +224,14 @@ class QueueNames:
         if queue is None:
             problem = _unusable(ref.kind, ref.name, QueueFault.NOT_FOUND, namespace)
             return self._no_leaf(ref.product, Meant(None, problem))
-        labels = self._namespaces.labels_of(namespace)
-        if queue.namespaces is None or not hold(queue.namespaces, labels):
+        if not self._admits(queue, namespace):
             fault = QueueFault.NOT_FOR_NAMESPACE
             return Meant(ref, _unusable(ref.kind, ref.name, fault, namespace))
         return Meant(ref)
+
+    def _admits(self, queue: Queue, namespace: str) -> bool:
+        labels = self._namespaces.labels_of(namespace)
+        return queue.namespaces is not None and hold(queue.namespaces, labels)
 
     def _no_leaf(self, product: Product, meant: Meant) -> Meant:
         """Return the leaf of gangs in no queue instead, where another controller judges names."""

@@ -262,15 +262,19 @@ class QueueUsageStore:
         """Return the queue that a pod is charged to: by its binding, else by its gang or itself."""
         if gang is None and not self.rules.others:
             return None
-        written = pod.charged_to.queue if pod.charged_to and not waits else ""
-        if written and (ref := self._names.written(written)) is not None:
-            return ref
-        if gang is None:
-            return self._named(pod)
-        resolved = self._gangs.queues.of(gang)
+        resolved = self._gangs.queues.of(gang) if gang is not None else None
         if waits:
             return resolved.ref if resolved is not None and resolved.problem is None else None
-        return (resolved.ref if resolved is not None else None) or self._named(pod) or NONE
+        # All of these are a tenant's to write, and the quota may be another's.
+        for ref in (self._written(pod), resolved.ref if resolved else None, self._named(pod)):
+            if ref is not None and self._names.is_for(ref, pod.namespace):
+                return ref
+        return NONE if gang is not None else None
+
+    def _written(self, pod: Pod) -> QueueRef | None:
+        """Return the queue that the binding of a pod names; None where it names none."""
+        written = pod.charged_to.queue if pod.charged_to else ""
+        return self._names.written(written) if written else None
 
     def _named(self, pod: Pod) -> QueueRef | None:
         """Return the queue that a pod names itself."""

@@ -7,13 +7,15 @@ from gang_scheduler.state.queues.charged_flavors import ChargedFlavors, Flavors
 from support.queue_builders import cluster_queue, cq_ref, queue_ref
 from support.queue_clusters import flavored
 
-NODES = {"n-spot": {"kind": "spot"}, "n-firm": {"kind": "firm"}, "n-bare": {}}
+NODES = {f"n-{kind}": {"kind": kind} for kind in ("spot", "firm", "old")} | {"n-bare": {}}
 MEMORY = FlavorResource("default", "memory")
 
 
 def found(*queues: Queue) -> ChargedFlavors:
-    flavors = tuple(Flavor(Product.OURS, each, (("kind", each),)) for each in ("spot", "firm"))
-    return ChargedFlavors(QueueSet(queues, flavors), lambda name: NODES.get(name, {}))
+    kinds = ("spot", "firm", "old")
+    flavors = [Flavor(Product.OURS, each, (("kind", each),)) for each in kinds]
+    flavors.append(Flavor(Product.OURS, "everywhere"))
+    return ChargedFlavors(QueueSet(queues, tuple(flavors)), lambda name: NODES.get(name, {}))
 
 
 @pytest.mark.parametrize(
@@ -24,10 +26,16 @@ def found(*queues: Queue) -> ChargedFlavors:
         ((), "n-firm", "firm"),
         ((), "n-bare", "spot"),
         ((("cpu", "firm"),), "n-spot", "firm"),
-        ((("cpu", "old"),), "n-spot", "old"),
+        ((("cpu", "old"),), "n-old", "old"),
+        ((("cpu", "old"),), "n-firm", "firm"),
+        ((("cpu", "old"),), "", "spot"),
+        ((("cpu", "gone"),), "n-old", "spot"),
+        ((("cpu", "everywhere"),), "n-firm", "firm"),
     ],
 )
-def test_what_is_decided_comes_before_the_node(decided: Flavors, node: str, expected: str) -> None:
+def test_what_is_decided_comes_before_the_node_if_the_queue_has_it_or_the_node_is_such_a_one(
+    decided: Flavors, node: str, expected: str
+) -> None:
     flavors = found(flavored("a", "spot", "firm")).of(queue_ref("a"), decided, node)
 
     assert (("cpu", expected),) == flavors

@@ -1,15 +1,22 @@
 """What queues are charged: which pods, to which queue, in which flavors."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gang_scheduler.decode.queues.declared import LocalQueue
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.queues import FlavorResource, LocalQueueKey, ResourceGroup
+from gang_scheduler.model.queues import (
+    FlavorResource,
+    LocalQueueKey,
+    ResourceGroup,
+)
+from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.stores import ByNameStore
 from gang_scheduler.state.queues.usage import ChargeRules
-from support.builders import gang_key, gang_spec, node
+from support.builders import gang_key, gang_spec, node, requirement
 from support.call_counts import calls_of
 from support.queue_builders import cluster_queue, cq_ref, queue_ref
 from support.queue_clusters import CPU, FIRM, FLAVORS, OURS, SPOT, QueueCluster, flavored
@@ -77,6 +84,43 @@ def test_what_a_binding_wrote_counts_and_no_label_that_is_changed() -> None:
     found.put("p", "b", node="n-spot", annotations=written)
 
     assert ({FIRM: ONE}, {}) == (found.charged("a"), found.charged("b"))
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        {"annotations": {OURS: "theirs"}},
+        {"labels": {OURS: "theirs"}},
+        {"annotations": {OURS: "theirs"}, "queue": "a"},
+        {"labels": {OURS: "theirs"}, "scheduler": "other"},
+    ],
+)
+def test_a_queue_that_is_not_for_its_namespace_is_charged_for_no_pod(pod: dict[str, Any]) -> None:
+    found = QueueCluster()
+    selected = (requirement("team", "In", "x"),)
+    found.declare(flavored("a", "firm"), flavored("theirs", "firm", namespaces=selected))
+    found.put("p", node="n-firm", **pod)
+
+    expected = {A: {FIRM: ONE}} if pod.get("queue") else {NONE: {FIRM: ONE}}
+    assert ({} if pod.get("scheduler") else expected) == found.usage().charged
+
+
+def test_where_a_queue_is_required_a_binding_in_none_counts_as_one_in_the_queue_of_its_gang() -> (
+    None
+):
+    found = cluster(naming_rules=NamingRules(required=frozenset({"default"})))
+    found.put("p", "b", node="n-firm", annotations={OURS: "none"})
+
+    assert {B: {CPU: ONE}} == found.usage().charged
+
+
+@pytest.mark.parametrize("flavor", ["gone", "", "default"])
+def test_a_flavor_that_the_queue_does_not_have_is_that_of_the_node(flavor: str) -> None:
+    found = cluster()
+    written = {OURS: "a", FLAVORS: json.dumps({"cpu": flavor})}
+    found.put("p", "a", node="n-firm", annotations=written)
+
+    assert {A: {FIRM: ONE}} == found.usage().charged
 
 
 def test_what_was_decided_counts_until_the_binding_shows_it() -> None:
