@@ -1,7 +1,8 @@
 """The admission policies of the chart, on the API server: what they let through, and what not."""
 
+import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -63,12 +64,14 @@ def is_refused(namespace: Namespace, body: Manifest) -> str:
     return ""
 
 
-def patched(namespace: Namespace, patch: dict[str, Any], *, user: str = "") -> str:
-    """Patch the Job, as a user if one is named; return why that is refused, "" if it is not."""
+def patched(
+    namespace: Namespace, patch: dict[str, Any], *, user: str = "", of: str = "job/train"
+) -> str:
+    """Patch the Job or another object, maybe as a user; return why that is refused, else ""."""
     acting = [f"--as={user}", "--as-group=system:masters"] if user else []
     try:
         namespace.cluster.kubectl(
-            *("patch", "job", "train", f"--namespace={namespace.name}", "--type=merge"),
+            *("patch", of, f"--namespace={namespace.name}", "--type=merge"),
             *(f"--patch={json.dumps(patch)}", *acting),
         )
     except controlplane.ControlPlaneError as error:
@@ -140,14 +143,54 @@ def test_what_was_admitted_is_said_by_the_scheduler_and_taken_back_by_anybody(
     assert patched(guarded, {"metadata": {"annotations": {ADMITTED: None}}}) == ""
 
 
+def test_what_a_binding_says_is_said_by_the_scheduler_alone(guarded: Namespace) -> None:
+    """Else a tenant could move what it uses to the queue of another, or make a gang seem whole."""
+    until(lambda: refusal_of_pod(guarded, {f"{PREFIX}/plan-id": "x"}))
+    for key in (f"{PREFIX}/queue", f"{PREFIX}/checkpoint-requested-at"):
+        assert f"by the scheduler alone: annotation {key}" in refusal_of_pod(guarded, {key: "x"})
+    assert refusal_of_pod(guarded, {"mine": "x", f"{PREFIX}/checkpoint": "Signal"}) == ""
+
+    guarded.create(manifests.pod("p"))
+    charged = {QUEUE: "team-a"}
+    assert annotated(guarded, charged, user=ACCOUNT) == ""
+    assert "by the scheduler alone" in annotated(guarded, {QUEUE: "team-b"})
+    assert "by the scheduler alone" in annotated(guarded, {QUEUE: None})
+    assert annotated(guarded, {"mine": "y"}) == ""
+
+
+def refusal_of_pod(namespace: Namespace, annotations: Mapping[str, str]) -> str:
+    """Return why the API server would not have a pod with these; "" if it would."""
+    body = manifests.pod("probe")
+    body["metadata"]["annotations"] = dict(annotations)
+    path = f"/api/v1/namespaces/{namespace.name}/pods?dryRun=All"
+    try:
+        namespace.cluster.request("POST", path, body)
+    except access.RefusedError as error:
+        return str(error)
+    return ""
+
+
+def annotated(
+    namespace: Namespace, annotations: Mapping[str, str | None], *, user: str = ""
+) -> str:
+    """Annotate the pod, as a user if one is named; return why that is refused, "" if it is not."""
+    return patched(namespace, {"metadata": {"annotations": annotations}}, user=user, of="pod/p")
+
+
+def is_checked(plane: controlplane.ControlPlane, policy: str) -> bool:
+    """Return whether the API server has said what it thinks of the types in a policy."""
+    return "typeChecking" in plane.request("GET", policy).get("status", {})
+
+
 @pytest.mark.usefixtures("guarded")
 def test_the_policies_are_right_in_the_eyes_of_the_api_server(
     plane: controlplane.ControlPlane,
 ) -> None:
     path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-    name = f"{path}/jobs.py-gang-scheduler.gang-system"
+    for kind in ("jobs", "pods"):
+        name = f"{path}/{kind}.py-gang-scheduler.gang-system"
 
-    # An empty answer is one, too: nothing to warn of.
-    until(lambda: "typeChecking" in plane.request("GET", name).get("status", {}))
-    checked = plane.request("GET", name)["status"]["typeChecking"]
-    assert [] == checked.get("expressionWarnings", [])
+        # An empty answer is one, too: nothing to warn of.
+        until(functools.partial(is_checked, plane, name))
+        checked = plane.request("GET", name)["status"]["typeChecking"]
+        assert [] == checked.get("expressionWarnings", [])

@@ -18,6 +18,9 @@ LABEL = "pod-group.scheduling.sigs.k8s.io"
 GROUPS = "gang.scheduling.koordinator.sh/groups"
 QUEUE = {"kueue.x-k8s.io/queue-name": "q"}
 NODES, GOOD, SIZE = 40, 5, 4
+LONGEST = 256 << 10
+"""As many bytes all annotations of an object may have."""
+DELETED = "2024-01-01T00:00:00Z"
 
 ATTACKS: dict[str, Callable[[], list[Body]]] = {}
 
@@ -52,6 +55,21 @@ def group(name: str, minimum: int = 1, **options: str) -> Body:
     present = {getattr(annotations, key): text for key, text in options.items()}
     metadata = {"namespace": HERE, "uid": f"evil-{name}", "annotations": present}
     return pod_group_body(name, min_member=minimum, metadata=metadata)
+
+
+def annotated(body: Body, **options: str) -> Body:
+    """Return an object with more annotations, by the names of `annotations`."""
+    more = {getattr(annotations, key): text for key, text in options.items()}
+    metadata = body["metadata"]
+    return {
+        **body,
+        "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **more}},
+    }
+
+
+def _is_key(name: str) -> bool:
+    found = getattr(annotations, name)
+    return isinstance(found, str) and "/" in found
 
 
 def asking(requests: dict[str, str]) -> list[Body]:
@@ -199,7 +217,7 @@ def a_gang_of_thousands() -> list[Body]:
 @attack
 def thousands_of_pod_groups() -> list[Body]:
     """Return PodGroups without pods."""
-    return [group(f"g{i}") for i in range(2000)]
+    return [group(f"g{i}") for i in range(10_000)]
 
 
 @attack
@@ -279,4 +297,118 @@ def layers_that_do_not_exist() -> list[Body]:
         each
         for i, text in enumerate(rules)
         for each in (group(f"g{i}", NETWORK_TOPOLOGY_SPEC=text), pod(f"a{i}", f"g{i}"))
+    ]
+
+
+@attack
+def objects_that_never_go() -> list[Body]:
+    """Return gangs and pods that were deleted, and that a finalizer keeps."""
+    found = [
+        each
+        for i in range(50)
+        for each in (
+            group(f"g{i}", 2),
+            pod(f"w{i}", f"g{i}"),
+            pod(f"r{i}", f"g{i}", nodeName=f"n{i % NODES}"),
+        )
+    ]
+    for each in found:
+        each["metadata"] |= {"deletionTimestamp": DELETED, "finalizers": ["example.com/never"]}
+    return found
+
+
+@attack
+def bounds_of_elastic_gangs() -> list[Body]:
+    """Return gangs that grow and shrink between bounds that make no sense."""
+    pairs = ((5, 2), (0, 0), (-1, 3), (1, 2**31), (2**63, 2**63), (1.5, 2), ("1", "2"), (None, {}))
+    texts = [json.dumps({"minWorkers": low, "maxWorkers": high}) for low, high in pairs]
+    policy = {"scaleUpStep": 2**31, "scaleUpCooldown": "9" * 1000 + "h"}
+    texts += ["{}", "[]", "null", json.dumps({"minWorkers": 1, "scalePolicy": policy})]
+    return [
+        each
+        for i, text in enumerate(texts)
+        for each in (
+            group(f"g{i}", ELASTIC=text),
+            pod(f"a{i}", f"g{i}"),
+            annotated(pod(f"b{i}"), ELASTIC=text),
+        )
+    ]
+
+
+@attack
+def annotations_of_256_kib() -> list[Body]:
+    """Return PodGroups and pods that have each annotation that is read, as long as may be."""
+    keys = sorted(key for key in vars(annotations) if key.isupper() and _is_key(key))
+    texts = ("x" * LONGEST, "9" * LONGEST, "[" + ",".join(['"evil/g"'] * (LONGEST // 9)) + "]")
+    return [
+        each
+        for i, key in enumerate(keys)
+        for text in texts
+        for each in (
+            group(f"g{i}-{text[0]}", **{key: text}),
+            annotated(pod(f"a{i}-{text[0]}", f"g{i}-{text[0]}"), **{key: text}),
+        )
+    ]
+
+
+@attack
+def names_with_control_characters() -> list[Body]:
+    """Return gangs, roles and queues whose names move the cursor, or break lines."""
+    keys = ("GANG_NAME", "ROLE", "KUEUE_QUEUE", "VOLCANO_QUEUE", "PROVISIONING_CLASS")
+    texts = ("a\nb", "\x1b[2J", "\u202egpj", "a\x00", "../../etc", "\ud7ff", "a/b", "/", "*")
+    return [
+        annotated(pod(f"a{i}-{key.lower()}"), **{"GANG_MIN_AVAILABLE": "1", key: text})
+        for i, text in enumerate(texts)
+        for key in keys
+    ]
+
+
+@attack
+def names_that_collide() -> list[Body]:
+    """Return gangs of all sources of one name, and of the names of others and of single pods."""
+    names = ("g", "good0", "good0-0", "job", "jobset-w", "jobset")
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "job", "uid": "Job"}
+    found = [workload("Job", "batch/v1", job_spec(3)), job_set(2, 2)]
+    for number, name in enumerate(names):
+        native = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup"}
+        metadata = {"name": name, "namespace": HERE, "uid": f"native-{name}"}
+        policy = {"gang": {"minCount": 2}}
+        found += [
+            group(name, 2),
+            {**native, "metadata": metadata, "spec": {"schedulingPolicy": policy}},
+            pod(name, name),
+            annotated(pod(f"a{number}"), GANG_NAME=name, GANG_MIN_AVAILABLE="2"),
+            pod(f"b{number}", schedulingGroup={"podGroupName": name}),
+            pod(f"c{number}", labels={annotations.JOB_SET_LABEL: name}),
+        ]
+        of_job = pod(f"d{number}", labels={annotations.JOB_GANG_LABEL: "true"})
+        of_job["metadata"]["ownerReferences"] = [{**owner, "name": name, "controller": True}]
+        found.append(of_job)
+    return found
+
+
+@attack
+def forged_annotations() -> list[Body]:
+    """Return pods and workloads that say what only the scheduler writes, true of no plan."""
+    job = workload("Job", "batch/v1", {**job_spec(1000), "suspend": False})
+    nodes = ",".join(f"n{i}*25" for i in range(NODES))
+    admitted = {"ADMITTED_AT": DELETED, "ADMITTED_TO": nodes, "ADMITTED_FROM": "{}"}
+    plan = {"PLAN_ID": "forged-1", "PLAN_SIZE": "9", "PLAN_GANG": "PodGroup/g", "PLAN_GANGS": "3"}
+    saves = {
+        "CHECKPOINT_REQUESTED_AT": "9999-01-01T00:00:00Z",
+        "CHECKPOINT_REQUEST_ID": "r",
+        "CHECKPOINT_DONE_AT": "9999-01-01T00:00:00Z",
+        "RESUME_COUNT": "9" * 16,
+        "RESUME_PATH": "x",
+        "CHECKPOINT_LATEST": '{"doneAt": "9999-01-01T00:00:00Z", "step": 1}',
+    }
+    charged = {"QUEUE": "theirs", "FLAVORS": '{"cpu": "none"}'}
+    written = {**plan, **saves, **charged}
+    bought = {"PROVISIONED_GANG": "PodGroup/good0", "PROVISIONED_GANG_UID": "uid-good0"}
+    return [
+        annotated(job, **admitted, **charged),
+        group("g", 5, GANG_GROUPS='["default/good0"]'),
+        *(annotated(pod(f"w{i}", "g"), **written, **bought) for i in range(4)),
+        *(annotated(pod(f"r{i}", "g", nodeName=f"n{i}"), **written) for i in range(2)),
+        *(annotated(pod(f"s{i}", nodeName=f"n{i}"), **written) for i in range(2)),
     ]

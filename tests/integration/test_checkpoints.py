@@ -123,6 +123,24 @@ async def test_a_gang_that_does_not_answer_is_evicted_when_its_time_is_over() ->
         assert_the_right_ones_went(made)
 
 
+async def test_a_request_that_users_forge_of_a_time_to_come_gives_them_no_more_time() -> None:
+    made = workloads()
+    for name in ALL:
+        with made.cluster.changing(PODS, NAMESPACE, name) as found:
+            found["metadata"]["annotations"] = {
+                annotations.CHECKPOINT_REQUEST_ID: "forged",
+                annotations.CHECKPOINT_REQUESTED_AT: "9999-01-01T00:00:00Z",
+            }
+    async with process_of(made) as process:
+        await process.until(lambda: reason(process) is Reason.WAITING_FOR_CHECKPOINT)
+        begun = asyncio.get_running_loop().time()
+        await process.until(lambda: is_evicted(made))
+
+        assert asyncio.get_running_loop().time() - begun <= TIMEOUT + 2
+        await process.until(lambda: is_bound(made))
+    assert_the_right_ones_went(made)
+
+
 @pytest.mark.parametrize(("asked", "most", "gets"), [("10s", 300, 10), ("1h", 60, 60)])
 async def test_a_gang_says_how_long_it_takes_up_to_the_setting(
     asked: str, most: int, gets: int

@@ -3,15 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
-from gang_scheduler.client.pod_http import LONGEST_BODY, PodHttpClient
+from gang_scheduler.apply.checkpoints.posting import AT_ONCE
+from gang_scheduler.client.pod_http import LONGEST_ANSWER, LONGEST_BODY, SECONDS, PodHttpClient
 from gang_scheduler.client.pod_port import PodAnswer, PodRequest
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HOST = "127.0.0.1"
 SHORT = 0.3
+ENDLESS = 1 << 30
+SECURITY = Path(__file__).parents[2] / "docs" / "security.md"
 
 
 @asynccontextmanager
@@ -149,6 +153,32 @@ async def test_what_is_no_short_answer_is_none(parts: list[bytes]) -> None:
         await ask(answering(*parts))
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        HEAD + b"Content-Length: 9999999999\r\n\r\n",
+        HEAD + b"\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nfffffff\r\n",
+        HEAD + b"X: ",
+    ],
+)
+async def test_of_an_answer_without_an_end_little_more_is_taken_than_may_be(head: bytes) -> None:
+    """What was sent and not read is in buffers of the kernel: some megabytes, never all."""
+    sent = 0
+
+    async def endless(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        writer.write(head)
+        while sent < ENDLESS and not writer.is_closing():
+            writer.write(b"x" * 65536)
+            await writer.drain()
+            sent += 65536
+
+    with pytest.raises(OSError):  # noqa: PT011 - which one it is concerns no caller.
+        await ask(endless)
+    assert sent < ENDLESS
+
+
 async def test_a_pod_that_takes_too_long_is_left() -> None:
     async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -175,3 +205,8 @@ async def test_a_port_where_nothing_listens() -> None:
         pass
     with pytest.raises(ConnectionError):
         await PodHttpClient().ask(PodRequest("GET", HOST, port, "/", "r1"))
+
+
+def test_the_page_on_security_has_the_figures() -> None:
+    assert "8 KiB are read, for 5 s, of 16 gangs at once" in SECURITY.read_text()
+    assert (8 << 10, 5.0, 16) == (LONGEST_ANSWER, SECONDS, AT_ONCE)

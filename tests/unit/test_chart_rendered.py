@@ -447,6 +447,17 @@ def test_policies_are_made_on_demand_a_kind_each() -> None:
     )
 
 
+def test_all_that_a_binding_or_a_request_writes_on_pods_can_be_kept_from_users() -> None:
+    made = policies("admissionPolicies.bindings=true")
+    (policy,) = (each for each in made if each["kind"] == "ValidatingAdmissionPolicy")
+    ours = next(e["expression"] for e in policy["spec"]["variables"] if e["name"] == "ours")
+    requests = {annotations.CHECKPOINT_REQUESTED_AT, annotations.CHECKPOINT_REQUEST_ID}
+
+    assert annotations.OF_BINDINGS | requests == set(ours.strip("[]").replace("'", "").split(", "))
+    rule = policy["spec"]["matchConstraints"]["resourceRules"][0]
+    assert ([""], ["pods"]) == (rule["apiGroups"], rule["resources"])
+
+
 def test_policies_for_no_kind_are_refused() -> None:
     for policy in ("validate", "suspend"):
         assert "which has none" in refusal(f"admissionPolicies.{policy}=true")

@@ -62,6 +62,11 @@ Kubernetes 1.36: there, the template of one that has run can be changed only if 
 ['py-gang-scheduler.io/admitted-at', 'py-gang-scheduler.io/admitted-from', 'py-gang-scheduler.io/admitted-to', 'py-gang-scheduler.io/queue', 'py-gang-scheduler.io/flavors']
 {{- end }}
 
+{{/* The annotations of pods that the scheduler writes with bindings and requests, as a list of CEL. */}}
+{{- define "py-gang-scheduler.bindingKeys" -}}
+['py-gang-scheduler.io/queue', 'py-gang-scheduler.io/flavors', 'py-gang-scheduler.io/plan-id', 'py-gang-scheduler.io/plan-size', 'py-gang-scheduler.io/plan-left-out', 'py-gang-scheduler.io/plan-gangs', 'py-gang-scheduler.io/plan-gang', 'py-gang-scheduler.io/resume-path', 'py-gang-scheduler.io/resume-step', 'py-gang-scheduler.io/resume-count', 'py-gang-scheduler.io/checkpoint-requested-at', 'py-gang-scheduler.io/checkpoint-request-id']
+{{- end }}
+
 {{/* Name, labels and annotations of a policy of a `kind`. The name is a domain name, as it must be. */}}
 {{- define "py-gang-scheduler.policyMetadata" -}}
 name: {{ include "py-gang-scheduler.policyName" . }}

@@ -11,6 +11,7 @@ VALUES: Final = (
     "image.repository=registry.example.com/py-gang-scheduler",
     "admissionPolicies.validate=true",
     "admissionPolicies.suspend=true",
+    "admissionPolicies.bindings=true",
 )
 
 

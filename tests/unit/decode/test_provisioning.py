@@ -95,6 +95,15 @@ def test_what_is_not_ours_is_for_no_gang(metadata: dict[str, Any]) -> None:
     assert provisioning.NO_GANG == provisioning.request(body(**metadata)).gang
 
 
+@pytest.mark.parametrize("name", ["a", "other/a", "../other/a", "other/PodGroup/a"])
+def test_a_request_is_for_a_gang_of_its_own_namespace_whatever_it_says(name: str) -> None:
+    written = {"py-gang-scheduler.io/provisioned-gang": f"PodGroup/{name}"}
+
+    found = provisioning.request(body(annotations=written)).gang
+
+    assert ("ns", name) == (found.namespace, found.name)
+
+
 @pytest.mark.parametrize("text", ["", "-1", "x", "99999"])
 def test_an_attempt_that_cannot_be_read_is_the_first(text: str) -> None:
     metadata = {"annotations": {**ANNOTATIONS, "py-gang-scheduler.io/provisioning-attempt": text}}

@@ -28,6 +28,7 @@ from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, 
 
 HERE = "default"
 OURS, LOCAL, VOLCANOS = QueueNameKind
+NOT_FOR_NAMESPACE = QueueFault.NOT_FOR_NAMESPACE
 
 
 def some() -> Declared:
@@ -106,6 +107,20 @@ def test_a_queue_for_some_namespaces_is_for_those() -> None:
     queues.namespace("x", team="x")
 
     assert Meant(queue_ref("theirs")) == queues.names().meant(QueueName(OURS, "theirs"), "x")
+
+
+def test_a_local_queue_leads_to_no_cluster_queue_that_is_not_for_its_namespace() -> None:
+    queues = declared(
+        replace(cluster_queue("theirs", nominal=1), namespaces=(requirement("team", "In", "x"),))
+    )
+    queues.local("l", "theirs")
+    name, problem = QueueName(LOCAL, "l"), unusable("ClusterQueue", "theirs", NOT_FOR_NAMESPACE)
+
+    assert Meant(cq_ref("theirs"), problem) == queues.names().meant(name, HERE)
+    assert not queues.names().is_for(cq_ref("theirs"), HERE)
+    queues.namespace(HERE, team="x")
+    assert Meant(cq_ref("theirs")) == queues.names().meant(name, HERE)
+    assert queues.names().is_for(cq_ref("theirs"), HERE)
 
 
 def test_a_local_queue_that_is_stopped_takes_no_gangs_and_is_charged() -> None:
