@@ -320,7 +320,16 @@ def objects_that_never_go() -> list[Body]:
 @attack
 def bounds_of_elastic_gangs() -> list[Body]:
     """Return gangs that grow and shrink between bounds that make no sense."""
-    pairs = ((5, 2), (0, 0), (-1, 3), (1, 2**31), (2**63, 2**63), (1.5, 2), ("1", "2"), (None, {}))
+    pairs: tuple[tuple[object, object], ...] = (
+        (5, 2),
+        (0, 0),
+        (-1, 3),
+        (1, 2**31),
+        (2**63, 2**63),
+        (1.5, 2),
+        ("1", "2"),
+        (None, {}),
+    )
     texts = [json.dumps({"minWorkers": low, "maxWorkers": high}) for low, high in pairs]
     policy = {"scaleUpStep": 2**31, "scaleUpCooldown": "9" * 1000 + "h"}
     texts += ["{}", "[]", "null", json.dumps({"minWorkers": 1, "scalePolicy": policy})]
@@ -345,7 +354,7 @@ def annotations_of_256_kib() -> list[Body]:
         for i, key in enumerate(keys)
         for text in texts
         for each in (
-            group(f"g{i}-{text[0]}", **{key: text}),
+            group(f"g{i}-{text[0]}", 1, **{key: text}),
             annotated(pod(f"a{i}-{text[0]}", f"g{i}-{text[0]}"), **{key: text}),
         )
     ]

@@ -5,28 +5,21 @@ on its own, and imports nothing of state/, scheduler/, apply/ and what is around
 contract in pyproject.toml. Shared are the names of labels, annotations and kinds (api/), since
 they are what users and both programs agree on, and the connection to the API server (client/).
 
-    live, recording -> events -> auditor (world, rules) -> findings
+    stream -> auditor (world, rules) -> findings
 
 | module        | promise                                                       |
 |---------------|---------------------------------------------------------------|
-| events        | an event of a watch, and as a line of a recording             |
-| live          | the events of a cluster                                       |
-| recording     | the events of a file                                          |
+| stream        | events of a cluster and of a file                             |
 | kinds_watched | which kinds are looked at                                     |
-| kinds         | kinds as they stand in manifests                              |
 | auditor       | takes events in, and returns findings                         |
 | standing      | what is wrong with a cluster as it is, without its history    |
 | world         | what is there, and what was there a moment ago                |
 | versions      | versions of objects within the last minutes                   |
-| pods          | a pod as it is read here                                      |
-| nodes         | a node as it is read here                                     |
+| objects       | pods, nodes, selectors and amounts, as they are read here     |
 | gangs         | the gang of a pod, and its quorum                             |
 | networks      | network domains of nodes, and what gangs ask of them          |
-| selectors     | selectors of labels, nodes and taints                         |
 | victims       | which pods were evicted for which gang                        |
-| queues        | the tree of queues, and what each may use                     |
-| charges       | what queues are charged                                       |
-| quantities    | amounts of resources                                          |
+| quota         | the tree of queues, and what they are charged                 |
 | rules         | what must not be                                              |
 | findings      | what was found, as lines of JSON                              |
 | metric        | how many were found, for Prometheus                           |

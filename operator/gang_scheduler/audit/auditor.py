@@ -4,7 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from gang_scheduler.audit.events import (
+from gang_scheduler.audit.findings import Finding
+from gang_scheduler.audit.objects.kinds import Kind, name_of
+from gang_scheduler.audit.objects.pods import Pod, mapping
+from gang_scheduler.audit.stream.events import (
     BROKEN,
     DELETED,
     LISTED,
@@ -14,9 +17,6 @@ from gang_scheduler.audit.events import (
     Event,
     Object,
 )
-from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.kinds import Kind, name_of
-from gang_scheduler.audit.pods import Pod, mapping
 from gang_scheduler.audit.world import Change, World
 
 

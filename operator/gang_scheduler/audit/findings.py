@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from gang_scheduler.audit.events import rfc3339
+from gang_scheduler.audit.stream.events import rfc3339
 
 
 @dataclass(frozen=True)

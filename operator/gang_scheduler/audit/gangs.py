@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit.events import Object
-from gang_scheduler.audit.kinds import Kind
-from gang_scheduler.audit.pods import Pod, mapping
+from gang_scheduler.audit.objects.kinds import Kind
+from gang_scheduler.audit.objects.pods import Pod, mapping
+from gang_scheduler.audit.stream.events import Object
 
 if TYPE_CHECKING:
     from gang_scheduler.audit.world import World

@@ -8,14 +8,16 @@ pods that were bound by the scheduler count as wrong; all count as there.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from gang_scheduler.audit import gangs, quantities, queues
+from gang_scheduler.audit import gangs
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.charges import NO_QUEUE
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.gangs import GangName
 from gang_scheduler.audit.networks import Domain, Request, domains_of, request_of
-from gang_scheduler.audit.nodes import Node
-from gang_scheduler.audit.pods import Pod
+from gang_scheduler.audit.objects import quantities
+from gang_scheduler.audit.objects.nodes import Node
+from gang_scheduler.audit.objects.pods import Pod
+from gang_scheduler.audit.quota import queues
+from gang_scheduler.audit.quota.charges import NO_QUEUE
 from gang_scheduler.audit.rules.volumes import claims_of, is_for_one
 from gang_scheduler.audit.world import World
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from gang_scheduler.audit import gangs
-from gang_scheduler.audit.charges import Charges
-from gang_scheduler.audit.events import DELETED, Event, Object
 from gang_scheduler.audit.gangs import GangName
-from gang_scheduler.audit.kinds import NODES, PODS, Kind, name_of
-from gang_scheduler.audit.nodes import Node
-from gang_scheduler.audit.pods import Pod, mapping
+from gang_scheduler.audit.objects.kinds import NODES, PODS, Kind, name_of
+from gang_scheduler.audit.objects.nodes import Node
+from gang_scheduler.audit.objects.pods import Pod, mapping
+from gang_scheduler.audit.quota.charges import Charges
+from gang_scheduler.audit.stream.events import DELETED, Event, Object
 from gang_scheduler.audit.versions import Versions
 
 KEPT_SECONDS: Final = 300.0

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.events import Event
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.kinds_watched import WATCHED
 from gang_scheduler.audit.rules import table
+from gang_scheduler.audit.stream.events import Event
 from gang_scheduler.client.fake.cluster import Change
 from gang_scheduler.client.fake.documents import Document
 

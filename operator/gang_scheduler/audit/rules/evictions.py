@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit import queues, victims
+from gang_scheduler.audit import victims
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.charges import NO_QUEUE, amounts_of
-from gang_scheduler.audit.events import Object
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.gangs import OURS, GangName
-from gang_scheduler.audit.kinds import Kind
-from gang_scheduler.audit.pods import Pod, mapping
+from gang_scheduler.audit.objects.kinds import Kind
+from gang_scheduler.audit.objects.pods import Pod, mapping
+from gang_scheduler.audit.quota import queues
+from gang_scheduler.audit.quota.charges import NO_QUEUE, amounts_of
+from gang_scheduler.audit.stream.events import Object
 from gang_scheduler.audit.world import Change, World
 
 NAMESPACE: Final = Kind("", "Namespace")

@@ -16,7 +16,7 @@ from gang_scheduler.audit import victims
 from gang_scheduler.audit.auditor import Limits
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.gangs import GangName
-from gang_scheduler.audit.pods import Pod
+from gang_scheduler.audit.objects.pods import Pod
 from gang_scheduler.audit.rules.volumes import claims_of
 from gang_scheduler.audit.world import Change, World
 

@@ -11,13 +11,13 @@ Not flagged: anti-affinity against what another scheduler has bound within the s
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from gang_scheduler.audit import selectors
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.events import Object
 from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.nodes import Node
-from gang_scheduler.audit.pods import Pod, mapping, rows
+from gang_scheduler.audit.objects import selectors
+from gang_scheduler.audit.objects.nodes import Node
+from gang_scheduler.audit.objects.pods import Pod, mapping, rows
 from gang_scheduler.audit.rules.due import Due
+from gang_scheduler.audit.stream.events import Object
 from gang_scheduler.audit.world import Change, World
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"

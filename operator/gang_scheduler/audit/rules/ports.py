@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gang_scheduler.audit.auditor import Limits
 from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.pods import Pod
+from gang_scheduler.audit.objects.pods import Pod
 from gang_scheduler.audit.rules.capacity import counted
 from gang_scheduler.audit.world import Change, World
 

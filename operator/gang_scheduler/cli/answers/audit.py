@@ -16,13 +16,14 @@ import anyio
 import click
 import msgspec
 
-from gang_scheduler.audit import events, metric, recording, standing
+from gang_scheduler.audit import metric, standing
 from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.events import Event, Object, UnreadableLineError
 from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.recording import Recorder
 from gang_scheduler.audit.rules import table
 from gang_scheduler.audit.rules.simulated import Simulated
+from gang_scheduler.audit.stream import events, recording
+from gang_scheduler.audit.stream.events import Event, Object, UnreadableLineError
+from gang_scheduler.audit.stream.recording import Recorder
 from gang_scheduler.cli import sources
 from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit, refuse
@@ -163,7 +164,7 @@ class _Witness:
 
     async def watch(self, server: "Server") -> None:
         """Watch until it is time, or a signal. Raises ApiError if it cannot begin."""
-        from gang_scheduler.audit.live import Live  # noqa: PLC0415 - files need no client.
+        from gang_scheduler.audit.stream.live import Live  # noqa: PLC0415 - files need no client.
 
         tell = functools.partial(click.echo, err=True)
         live = Live(server.connection, self._take, tell, server.request_seconds)

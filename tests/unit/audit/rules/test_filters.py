@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.audit.nodes import Node
-from gang_scheduler.audit.pods import Pod
+from gang_scheduler.audit.objects.nodes import Node
+from gang_scheduler.audit.objects.pods import Pod
 from gang_scheduler.audit.rules.filters import fault_of
 from support.audit_streams import Stream, bound, node, pod
 

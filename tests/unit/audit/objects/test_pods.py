@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gang_scheduler.audit.pods import Pod
+from gang_scheduler.audit.objects.pods import Pod
 from gang_scheduler.decode.pods import requests
 from gang_scheduler.wire import pods as wire
 from support.audit_streams import bound, pod

@@ -15,8 +15,8 @@ import anyio
 import msgspec
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.audit.events import BROKEN, LISTED, LISTING, RESUMED, Event
 from gang_scheduler.audit.kinds_watched import WATCHED, Watched
+from gang_scheduler.audit.stream.events import BROKEN, LISTED, LISTING, RESUMED, Event
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
 from gang_scheduler.client.retry import Backoff

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit import quantities
-from gang_scheduler.audit.events import Object
-from gang_scheduler.audit.quantities import Amounts
+from gang_scheduler.audit.objects import quantities
+from gang_scheduler.audit.objects.quantities import Amounts
+from gang_scheduler.audit.stream.events import Object
 
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - what a manifest says, nothing is listened on.

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gang_scheduler.audit import events, recording
-from gang_scheduler.audit.events import Event, UnreadableLineError
-from gang_scheduler.audit.recording import Recorder
+from gang_scheduler.audit.stream import events, recording
+from gang_scheduler.audit.stream.events import Event, UnreadableLineError
+from gang_scheduler.audit.stream.recording import Recorder
 from support.audit_streams import START, node, pod
 
 EVENTS = [

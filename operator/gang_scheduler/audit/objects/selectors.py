@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from gang_scheduler.audit.events import Object
-from gang_scheduler.audit.nodes import Node
-from gang_scheduler.audit.pods import Pod, mapping, rows
+from gang_scheduler.audit.objects.nodes import Node
+from gang_scheduler.audit.objects.pods import Pod, mapping, rows
+from gang_scheduler.audit.stream.events import Object
 
 Labels = Mapping[str, str]
 HARD: Final = frozenset({"NoSchedule", "NoExecute"})

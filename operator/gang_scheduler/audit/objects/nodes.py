@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gang_scheduler.audit import quantities
-from gang_scheduler.audit.events import Object
-from gang_scheduler.audit.pods import mapping, rows
-from gang_scheduler.audit.quantities import Amounts
+from gang_scheduler.audit.objects import quantities
+from gang_scheduler.audit.objects.pods import mapping, rows
+from gang_scheduler.audit.objects.quantities import Amounts
+from gang_scheduler.audit.stream.events import Object
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from gang_scheduler.audit import events
-from gang_scheduler.audit.events import Event, UnreadableLineError
+from gang_scheduler.audit.stream import events
+from gang_scheduler.audit.stream.events import Event, UnreadableLineError
 
 
 class Recorder:

@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from gang_scheduler.audit.events import Object
-from gang_scheduler.audit.pods import mapping
+from gang_scheduler.audit.objects.pods import mapping
+from gang_scheduler.audit.stream.events import Object
 
 
 class Kind(NamedTuple):

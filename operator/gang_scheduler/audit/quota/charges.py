@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit.pods import Pod
+from gang_scheduler.audit.objects.pods import Pod
 
 NO_QUEUE: Final = "none"
 DEFAULT_FLAVOR: Final = "default"

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from gang_scheduler.audit import quantities
-from gang_scheduler.audit.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge
-from gang_scheduler.audit.events import Object
-from gang_scheduler.audit.kinds import Kind, name_of
-from gang_scheduler.audit.nodes import Node
-from gang_scheduler.audit.pods import mapping, rows
+from gang_scheduler.audit.objects import quantities
+from gang_scheduler.audit.objects.kinds import Kind, name_of
+from gang_scheduler.audit.objects.nodes import Node
+from gang_scheduler.audit.objects.pods import mapping, rows
+from gang_scheduler.audit.quota.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge
+from gang_scheduler.audit.stream.events import Object
 
 if TYPE_CHECKING:
     from gang_scheduler.audit.world import World

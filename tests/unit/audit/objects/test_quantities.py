@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from gang_scheduler.audit import quantities
+from gang_scheduler.audit.objects import quantities
 from gang_scheduler.model import resources
 
 NUMBERS = st.one_of(
