@@ -17,6 +17,7 @@ from search import facts, generator
 from search.lives import rest
 from search.lives.mishaps import Mishaps
 from search.lives.process import Process
+from search.lives.promises import Promises
 from search.lives.staff import Staff
 from search.lives.witness import Witness
 from search.room import Room
@@ -44,8 +45,7 @@ class Life:
         self._world = world
         self._cluster = FakeCluster()
         self._before: dict[str, str] = {}
-        self._promised: dict[str, str] = {}
-        self._started: set[str] = set()
+        self._promises = Promises(self._clock)
         self._witness = Witness(self._clock)
 
     def live(self) -> list[str]:
@@ -115,15 +115,14 @@ class Life:
         uid, node = metadata["uid"], document["spec"].get("nodeName", "")
         if change == "DELETED":
             self._before.pop(uid, None)
+            self._promises.forget(uid)
             return
         if metadata.get("deletionTimestamp") and document.get("status", {}).get("conditions"):
             self._last_eviction = self._time()
         was = self._before.get(uid)
-        if document.get("status", {}).get("nominatedNodeName") and not node:
-            self._promised[uid] = metadata["name"]
+        self._promises.see(document)
         self._before[uid] = node
         if was == "" and node:
-            self._started.add(uid)
             self._tell(f"{metadata['name']} is bound to {node}")
             self._check_node(node, metadata["name"])
 
@@ -144,8 +143,7 @@ class Life:
         self.complaints += self._witness.complaints()
         if not disturbed:
             self.complaints += rest.of_the_undisturbed(documents, self._world.documents)
-            waits = self._promised.keys() & self._before.keys() - self._started
-            names = sorted(self._promised[uid] for uid in waits)
+            names = self._promises.broken()
             self.complaints += [f"{name} was nominated, and never starts" for name in names]
         for key, number in self.evicted.items():
             if number > MOST_EVICTIONS:
