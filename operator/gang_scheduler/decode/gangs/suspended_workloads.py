@@ -1,5 +1,6 @@
 """What is read of workloads that wait suspended in a queue, and of those that were let start."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ class Planned(NamedTuple):
     """Where all members of a workload were to go when it was let start, in their order.
 
     "" is the node of a member without a place. `flavors` are those that its binding would name.
+    Without `gangs`, what the workload makes says what its members are (`MadePart`).
     """
 
     gangs: tuple[VirtualGang, ...]
@@ -44,13 +46,15 @@ class MadePart(NamedTuple):
 
     `maker` is the uid of that other one. `keys` are the gangs of the pods; `gangs` has their
     members as long as there are none, if only what was made says what these are. `names` are the
-    queues that it names, and its templates.
+    queues that it names, and its templates. `expanded` finds the members of one that runs, where
+    only that says what they are: after a restart some may not be there yet.
     """
 
     maker: str
     keys: tuple[GangKey, ...] = ()
     gangs: tuple[VirtualGang, ...] = ()
     names: tuple[QueueName, ...] = ()
+    expanded: Callable[[], tuple[VirtualGang, ...]] | None = None
 
 
 class Managed(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.api.parsing import without_nulls
+from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
@@ -81,7 +81,7 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
     if admitted_at:
         since = fields.timestamp(admitted_at, fields.field(annotations.ADMITTED_AT))
         keys = tuple(each.key for each in gangs)
-        planned = _planned(gangs, workload.metadata.annotations)
+        planned = _planned(kind, gangs, workload.metadata.annotations)
         return replace(described, managed=Managed(ref, since, keys, planned))
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
     if kind not in TELL_NOTHING and not (gangs and names):
@@ -98,11 +98,16 @@ def _made(
     uid, maker = made_by
     ref = _ref(kind, fields.read(body, Workload).metadata)
     keys = (*_keys(described), gang_of_others(ref))
-    if maker.tells or not _suspends(body):
+    if maker.tells:
         return replace(described, part=MadePart(uid, keys))
     typed = _typed(kind, gvr, body)
+    expand = functools.partial(
+        virtual_members.gangs_of, ref, typed, by_default=described.by_default is not None
+    )
+    if not _suspends(body):
+        return replace(described, part=MadePart(uid, keys, expanded=lambda: _expanded(expand)))
     workload = fields.read(typed, Workload)
-    gangs = virtual_members.gangs_of(ref, typed, by_default=described.by_default is not None)
+    gangs = expand()
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
     suspended = SuspendedWorkload(ref, gangs, names)
     by_default = described.by_default
@@ -115,6 +120,14 @@ def _made(
         by_default=by_default,
         part=MadePart(uid, keys, tuple(map(virtual_members.uneditable, gangs)), names),
     )
+
+
+def _expanded(expand: Callable[[], tuple[VirtualGang, ...]]) -> tuple[VirtualGang, ...]:
+    """Return the members of what runs; none where they cannot be told: none were planned then."""
+    try:
+        return tuple(map(virtual_members.uneditable, expand()))
+    except InvalidField:
+        return ()
 
 
 def _keys(described: GangObject) -> tuple[GangKey, ...]:
@@ -159,10 +172,11 @@ def _ref(kind: str, metadata: Metadata) -> ManagedWorkload:
     )
 
 
-def _planned(gangs: tuple[VirtualGang, ...], noted: Mapping[str, str]) -> Planned | None:
+def _planned(kind: str, gangs: tuple[VirtualGang, ...], noted: Mapping[str, str]) -> Planned | None:
     """Return where members were to go; None where that is not said, or of other members."""
     nodes = planned_nodes.read(noted.get(annotations.ADMITTED_TO, ""))
-    if not nodes or len(nodes) != sum(len(each.pods) for each in gangs):
+    is_told = kind not in TELL_NOTHING
+    if not nodes or (is_told and len(nodes) != sum(len(each.pods) for each in gangs)):
         return None
     charged = naming.charged_to(noted)
     return Planned(gangs, nodes, charged.flavors if charged is not None else ())

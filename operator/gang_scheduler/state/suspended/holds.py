@@ -30,9 +30,9 @@ class Hold:
         late: Iterable[str] = (),
     ) -> None:
         self.workload = workload
-        self._late = frozenset(late)
         self.gangs = tuple(gangs)
         self.binds = {bind.pod.uid: bind for bind in binds}
+        self._late = frozenset(late) & self.binds.keys()
         self.until: int | None = None
         self._taken: set[str] = set()
 
@@ -51,6 +51,11 @@ class Hold:
             del self.binds[bind.pod.uid]
             self._taken.add(pod.uid)
         return bind
+
+    def keep_late(self) -> None:
+        """Wait for those pods alone that come after others; for none once one of them has come."""
+        awaited = self._late if self._late <= self.binds.keys() else frozenset()
+        self.binds = {uid: bind for uid, bind in self.binds.items() if uid in awaited}
 
     @property
     def released(self) -> tuple[GangKey, ...]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL
 from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.gangs.suspended_workloads import MadePart
+from gang_scheduler.decode.gangs.suspended_workloads import MadePart, Managed, Planned, VirtualGang
 from gang_scheduler.decode.workloads import ray_clusters
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
@@ -31,13 +31,15 @@ class Parts:
         self._of_maker: dict[str, set[str]] = {}
         self._by_gang: dict[GangKey, str] = {}
         self._makers: dict[str, GangObject] = {}
+        self._has_resumed = False
 
     def upsert(self, described: GangObject) -> Iterator[GangObject]:
         """Take in what an object says; yield all objects that say something else with it."""
         self._forget_part(described.uid)
         part = described.part
         if part is not None:
-            self._parts[described.uid] = part
+            known = part._replace(expanded=None) if self._has_resumed else part
+            self._parts[described.uid] = known
             self._of_maker.setdefault(part.maker, set()).add(described.uid)
             self._by_gang.update(dict.fromkeys(part.keys, part.maker))
         self._makers.pop(described.uid, None)
@@ -61,7 +63,27 @@ class Parts:
 
     def gangs_of(self, maker: str) -> set[GangKey]:
         """Return the gangs of all that a workload has made."""
-        return {key for uid in self._of_maker.get(maker, ()) for key in self._parts[uid].keys}
+        return {key for part in self._of(maker) for key in part.keys}
+
+    def planned_of(self, managed: Managed) -> Planned | None:
+        """Return where all members of a workload were to go; None where their number is another.
+
+        Where its parts say what the members are, they are asked.
+        """
+        planned = managed.planned
+        if planned is None or planned.gangs:
+            return planned
+        gangs = tuple(gang for part in self._of(managed.workload.uid) for gang in _all(part))
+        number = sum(len(each.pods) for each in gangs)
+        return planned._replace(gangs=gangs) if number == len(planned.nodes) else None
+
+    def has_resumed(self) -> None:
+        """Note that what was planned earlier is asked for no more."""
+        self._has_resumed = True
+        self._parts = {uid: part._replace(expanded=None) for uid, part in self._parts.items()}
+
+    def _of(self, maker: str) -> list[MadePart]:
+        return [self._parts[uid] for uid in sorted(self._of_maker.get(maker, ()))]
 
     def _forget_part(self, uid: str) -> MadePart | None:
         part = self._parts.pop(uid, None)
@@ -75,7 +97,7 @@ class Parts:
 
     def _completed(self, described: GangObject) -> GangObject:
         """Return what a workload says, with what its parts say of its members."""
-        parts = [self._parts[uid] for uid in sorted(self._of_maker.get(described.uid, ()))]
+        parts = self._of(described.uid)
         said, managed = described.suspended, described.managed
         if said is not None and not said.gangs:
             gangs = tuple(gang for part in parts for gang in part.gangs)
@@ -85,6 +107,11 @@ class Parts:
             keys = (*managed.gangs, *(key for part in parts for key in part.keys))
             managed = managed._replace(gangs=tuple(dict.fromkeys(keys)))
         return replace(described, suspended=said, managed=managed)
+
+
+def _all(part: MadePart) -> tuple[VirtualGang, ...]:
+    """Return the members of a part, whether it waits or runs."""
+    return part.gangs if part.gangs or part.expanded is None else part.expanded()
 
 
 def label_key(pod: Pod) -> GangKey | None:

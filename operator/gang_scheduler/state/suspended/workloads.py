@@ -163,6 +163,7 @@ class SuspendedWorkloads:
             for uid, managed in self._managed.items():
                 self._resume(managed, now)
                 self._managed[uid] = managed._replace(planned=None)
+            self._parts.has_resumed()
         judged = (self._queues.enforced, self._queues.served, self._queues.queue_set() is None)
         if judged != self._judged:
             self._judged = judged
@@ -468,15 +469,19 @@ class SuspendedWorkloads:
 
     def _resume(self, managed: Managed, now: int) -> None:
         """Keep room and quota for pods that an earlier process waited for."""
-        workload, planned = managed.workload, managed.planned
-        if planned is None or workload.kind not in self.rules.kinds or workload.uid in self.holds:
+        workload = managed.workload
+        if workload.kind not in self.rules.kinds or workload.uid in self.holds:
+            return
+        planned = self._parts.planned_of(managed)
+        if planned is None:
             return
         gangs = tuple(map(self.priorities.applied, planned.gangs))
         prototypes = (pod for gang in gangs for pod in gang.pods.prototypes)
         if not all(pod.scheduler in self._schedulers for pod in prototypes):
             return
         timeout = self.rules.pods_timeout_seconds
-        found = resuming.of(managed, gangs, self.pods_of(workload), timeout, now)
+        planned = planned._replace(gangs=gangs)
+        found = resuming.of(managed, planned, self.pods_of(workload), timeout, now)
         if found is None:
             return
         self._nominate(replace(bind, pod=pod) for pod, bind in found.nominated)

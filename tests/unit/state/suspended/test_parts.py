@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import ADMITTED_AT
+from gang_scheduler.apply import workload_patches
+from gang_scheduler.client.fake.documents import merge
 from gang_scheduler.decode.workloads.members import table as members
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.suspended import SuspendedFor
@@ -14,6 +16,7 @@ from support.api_objects import node_body
 from support.suspended_jobs import NOW, OF_QUEUE, START, Body, Cluster, our_queue, template
 
 TIMEOUT = 120
+FOUR = {"n1": 2, "n2": 2}
 
 
 def body(kind: str, api_version: str, name: str, owner: Body | None = None, **spec: Any) -> Body:
@@ -242,6 +245,94 @@ def test_the_pods_of_a_ray_job_are_suspended_with_it() -> None:
     cluster.gone(RAY_CLUSTER, *pods)
     cluster.cycle(NOW + 3)
     assert ["a", "a"] == cluster.admitted
+
+
+def restarted(train_job: Body, *others: Body) -> Cluster:
+    """Return a cluster whose scheduler was started after a TrainJob was let start."""
+    cluster = Cluster(FOUR)
+    cluster.see(our_queue(), train_job, *others)
+    return cluster
+
+
+def let_start_by_an_earlier_process() -> tuple[Body, Mapping[str, str]]:
+    """Return a TrainJob that was let start at NOW, and the nodes of its members."""
+    before = Cluster(FOUR)
+    before.see(our_queue(), TRAIN_JOB, JOB_SET)
+    before.cycle()
+    (admission,) = before.writes.admissions
+    found: Any = merge(TRAIN_JOB, workload_patches.starting(admission, START))
+    return dict(found), before.nominated()
+
+
+@pytest.mark.parametrize("follows", [True, False], ids=["follows", "still-suspended"])
+def test_a_restart_keeps_room_for_a_train_job_of_which_no_pod_has_come(*, follows: bool) -> None:
+    train_job, nodes = let_start_by_an_earlier_process()
+    rival = body("Job", "batch/v1", "rival", suspend=True, parallelism=1, template=template())
+    cluster = restarted(train_job, changed(JOB_SET, suspend=not follows, version=2), rival)
+
+    cluster.cycle(NOW + 1)
+
+    assert nodes == cluster.nominated()
+    assert 4 == cluster.charged
+    assert [] == cluster.admitted
+
+
+def test_the_pods_of_a_train_job_take_after_a_restart_what_was_planned_for_them() -> None:
+    train_job, nodes = let_start_by_an_earlier_process()
+    cluster = restarted(train_job, changed(JOB_SET, suspend=False, version=2))
+    cluster.cycle(NOW + 1)
+
+    cluster.see(*part_of("data"))
+    cluster.cycle(NOW + 2)
+    cluster.see(*part_of("node"))
+    cluster.cycle(NOW + 3)
+
+    binds = [bind for placed in cluster.writes.bound for bind in placed.binds]
+    assert sorted(nodes.values()) == sorted(bind.node for bind in binds)
+    assert {} == cluster.cache.suspended.holds
+    assert 4 == cluster.charged
+
+
+def test_a_restart_long_after_the_start_keeps_room_for_nodes_that_wait_for_their_data() -> None:
+    train_job, _ = let_start_by_an_earlier_process()
+    (data,) = part_of("data")
+    running = {**data, "spec": {**data["spec"], "nodeName": "n1"}, "status": {"phase": "Running"}}
+    cluster = restarted(train_job, changed(JOB_SET, suspend=False, version=2), running)
+
+    cluster.cycle(late := NOW + 100 * TIMEOUT)
+
+    assert 4 == cluster.charged
+    assert cluster.cache.suspended.next_deadline() is None
+    cluster.see(*part_of("node"))
+    cluster.cycle(late + 1)
+    assert 3 == len(bound(cluster))
+    assert {} == cluster.cache.suspended.holds
+
+
+def test_it_keeps_none_for_nodes_that_may_have_come_and_gone() -> None:
+    train_job, _ = let_start_by_an_earlier_process()
+    (data,), (first, *_) = part_of("data"), part_of("node")
+    there = [
+        {**each, "spec": {**each["spec"], "nodeName": "n1"}, "status": {"phase": phase}}
+        for each, phase in ((data, "Succeeded"), (first, "Running"))
+    ]
+    cluster = restarted(train_job, changed(JOB_SET, suspend=False, version=2), *there)
+
+    cluster.cycle(NOW + 100 * TIMEOUT)
+
+    assert {} == cluster.cache.suspended.holds
+    assert 1 == cluster.charged
+
+
+def test_a_restart_keeps_none_where_the_job_set_has_other_members_now() -> None:
+    train_job, _ = let_start_by_an_earlier_process()
+    other = changed(JOB_SET, suspend=False, version=2)
+    other["spec"] = {**other["spec"], "replicatedJobs": [replicated("node", 3)]}
+    cluster = restarted(train_job, other)
+
+    cluster.cycle(NOW + 1)
+
+    assert ({}, {}) == (cluster.cache.suspended.holds, cluster.nominated())
 
 
 def test_what_is_gone_is_forgotten() -> None:
