@@ -204,10 +204,12 @@ def _binder(shared: _Shared) -> Binder:
 
 
 def _admitter(shared: _Shared) -> Admitter:
+    queues = shared.cache.queues
     return Admitter(
         *(shared.api, shared.settings.bind_concurrency),
         outcomes=shared.outcomes,
         may_write=shared.may_write,
+        kueue_runs=lambda: Product.KUEUE not in queues.enforced,
     )
 
 

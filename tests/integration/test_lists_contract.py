@@ -9,6 +9,8 @@ from integration.support import contract_servers
 from integration.support.contract_objects import UNSERVED, pod, pod_group
 from integration.support.contract_servers import Server
 
+LABEL = "example.com/of"
+
 
 async def test_objects_are_listed_by_uid(server: Server) -> None:
     one, two = await pod(server, "w-0"), await pod(server, "w-1")
@@ -42,7 +44,23 @@ async def test_a_custom_kind_without_objects_is_an_empty_list(server: Server) ->
 
 
 async def test_the_list_of_a_kind_that_is_not_served_is_gone(server: Server) -> None:
-    with pytest.raises(ApiError) as gone:
-        await server.api.uids(UNSERVED)
+    listings = (
+        server.api.uids(UNSERVED),
+        server.api.names(UNSERVED, server.namespace, LABEL, "a"),
+    )
+    for listing in listings:
+        with pytest.raises(ApiError) as gone:
+            await listing
 
-    assert Kind.GONE is gone.value.kind
+        assert Kind.GONE is gone.value.kind
+
+
+async def test_objects_are_found_by_a_label_in_a_namespace(server: Server) -> None:
+    for name, value in (("w-0", "a"), ("w-1", "b"), ("w-2", "a")):
+        await pod(server, name, labels={LABEL: value})
+    await pod(server, "w-3")
+
+    found = [await server.api.names(PODS, server.namespace, LABEL, each) for each in "abc"]
+
+    assert [["w-0", "w-2"], ["w-1"], []] == [sorted(each) for each in found]
+    assert [] == await server.api.names(PODS, "another", LABEL, "a")

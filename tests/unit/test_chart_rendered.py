@@ -421,6 +421,7 @@ def test_rights_to_start_workloads_are_for_the_kinds_that_are_managed_alone() ->
             "resources": ["pytorchjobs"],
             "verbs": ["get", "list", "watch", "patch"],
         },
+        {"apiGroups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["list"]},
     ] == [each for each in after if each not in before]
 
 

@@ -78,6 +78,8 @@ CHECKPOINT_LATEST: Final = "py-gang-scheduler.io/checkpoint-latest"
 QUEUE: Final = "py-gang-scheduler.io/queue"
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
+# On a Workload of Kueue: the uid of what it manages.
+KUEUE_JOB_UID: Final = "kueue.x-k8s.io/job-uid"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
 VOLCANO_QUEUE_SHORT: Final = "volcano.sh/queue-name"
 # On a Namespace: the queue of gangs that name none.

@@ -79,6 +79,7 @@ def _kueue(plural: str, *versions: str) -> tuple[GVR, ...]:
     return tuple(GVR("kueue.x-k8s.io", version, plural) for version in versions)
 
 
+KUEUE_WORKLOADS = _kueue("workloads", "v1beta2", "v1beta1")
 CLUSTER_QUEUES = _kueue("clusterqueues", "v1beta2", "v1beta1")
 COHORTS = _kueue("cohorts", "v1beta2", "v1beta1", "v1alpha1")
 LOCAL_QUEUES = _kueue("localqueues", "v1beta2", "v1beta1")

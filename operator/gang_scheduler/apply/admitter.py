@@ -23,6 +23,7 @@ from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.admissions import (
+    KueueManages,
     PatchForbidden,
     TemplateGone,
     WorkloadChanged,
@@ -47,7 +48,8 @@ log = structlog.get_logger()
 class Admitter:
     """Admits with bounded concurrency, and only while `may_write()` says that we are the leader.
 
-    Every admission that is submitted comes to `outcomes`, written or failed.
+    Every admission that is submitted comes to `outcomes`, written or failed. While `kueue_runs()`,
+    what Kueue manages is left to it: it may manage workloads that name no queue of its own.
     """
 
     def __init__(
@@ -57,12 +59,14 @@ class Admitter:
         *,
         outcomes: Outcomes,
         may_write: Callable[[], bool] = lambda: True,
+        kueue_runs: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._objects = WorkloadObjects(api)
         self._concurrency = concurrency
         self._outcomes = outcomes
         self._may_write = may_write
+        self._kueue_runs = kueue_runs
         self._clock = clock
         self._queue: asyncio.Queue[Admission] = asyncio.Queue()
 
@@ -109,6 +113,8 @@ class Admitter:
         backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
         while self._may_write():
             try:
+                if (other := await self._of_kueue(admission)) is not None:
+                    return other
                 await self._write(admission, at)
             except LookupError as error:
                 return TemplateGone(str(error))
@@ -122,6 +128,19 @@ class Admitter:
             else:
                 return None
         return NotLeading()
+
+    async def _of_kueue(self, admission: Admission) -> Cause | None:
+        """Return that Kueue runs and manages a workload; None if it does not. Raises ApiError."""
+        if not self._kueue_runs():
+            return None
+        try:
+            name = await self._objects.kueue_workload_of(admission.workload)
+        except ApiError as error:
+            if error.kind is not Kind.REFUSED:
+                raise
+            # Two that decide would undo each other's writes: what cannot be known stays as it is.
+            return ApiAnswer(str(error))
+        return KueueManages(name) if name else None
 
     async def _write(self, admission: Admission, at: str) -> None:
         """Send the patch, with what must be changed in the templates. Raises ApiError."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.annotations import KUEUE_JOB_UID
+from gang_scheduler.api.kinds import GVR, KUEUE_WORKLOADS
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
@@ -32,6 +33,21 @@ class WorkloadObjects:
         """Have a suspended Job forget that it was started once. Raises ApiError."""
         gvr = SUSPEND_FIELDS[workload.kind].versions[0]
         await self._api.patch_status(gvr, workload.namespace, workload.name, {"startTime": None})
+
+    async def kueue_workload_of(self, workload: ManagedWorkload) -> str:
+        """Return the name of the object by which Kueue manages a workload; "" for none.
+
+        Raises ApiError.
+        """
+        for gvr in KUEUE_WORKLOADS:
+            try:
+                found = await self._api.names(gvr, workload.namespace, KUEUE_JOB_UID, workload.uid)
+            except ApiError as error:
+                if error.kind is not Kind.GONE:
+                    raise
+            else:
+                return min(found, default="")
+        return ""
 
     async def _of_served_version(
         self, workload: ManagedWorkload, request: Callable[[GVR], Awaitable[Body]]

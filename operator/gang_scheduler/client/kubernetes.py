@@ -189,6 +189,12 @@ class KubernetesApi:
             following = page.metadata.continue_ or None
         return found
 
+    async def names(self, gvr: GVR, namespace: str, label: str, value: str) -> list[str]:
+        """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
+        path = f"{_path(gvr, namespace)}?labelSelector={label}={value}"
+        answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
+        return [each.metadata.name for each in _decoded(answer, IdentityList).items or ()]
+
     async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
         return _document(await self._connection.request("GET", _path(gvr, namespace, name)))

@@ -1,12 +1,12 @@
 """Suspended Jobs on a server in memory, with what starts and suspends them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from gang_scheduler.api.annotations import ADMITTED_AT
-from gang_scheduler.api.kinds import JOBS, MPI_JOBS
+from gang_scheduler.api.annotations import ADMITTED_AT, KUEUE_JOB_UID
+from gang_scheduler.api.kinds import GVR, JOBS, KUEUE_WORKLOADS, MPI_JOBS
 from gang_scheduler.apply.admitter import Admitter
 from gang_scheduler.apply.outcomes import AdmissionFailed, Outcomes, WriteOutcome
 from gang_scheduler.apply.suspender import Suspender
@@ -23,12 +23,18 @@ SPOT = TemplateEdit(("spec", "template"), (("pool", "spot"),))
 class Admissions:
     """A server with Jobs; an Admitter, a Suspender, and what came of their writes."""
 
-    def __init__(self, cluster: FakeCluster, may_write: Callable[[], bool]) -> None:
+    def __init__(
+        self, cluster: FakeCluster, may_write: Callable[[], bool], *, kueue_runs: bool
+    ) -> None:
         self.cluster = cluster
         self.api = FakeApi(cluster)
         self.outcomes = Outcomes()
         self.admitter = Admitter(
-            self.api, 4, outcomes=self.outcomes, may_write=may_write, clock=lambda: NOW
+            *(self.api, 4),
+            outcomes=self.outcomes,
+            may_write=may_write,
+            kueue_runs=lambda: kueue_runs,
+            clock=lambda: NOW,
         )
         self.suspender = Suspender(self.api, outcomes=self.outcomes, may_write=may_write)
 
@@ -52,6 +58,11 @@ class Admissions:
         body = {"metadata": metadata, "spec": {"runPolicy": {"suspend": True}}}
         made = self.cluster.put(MPI_JOBS[-1], body)["metadata"]
         return ManagedWorkload("MPIJob", "ns", name, made["uid"], made["resourceVersion"])
+
+    def kueue_workload(self, job: ManagedWorkload, name: str = "job-train-1a2b3") -> None:
+        """Create the Workload by which Kueue manages a Job."""
+        metadata = {"name": name, "namespace": "ns", "labels": {KUEUE_JOB_UID: job.uid}}
+        self.cluster.put(KUEUE_WORKLOADS[1], {"metadata": metadata})
 
     def now(self, name: str = "train") -> dict[str, Any]:
         """Return a Job as it is now."""
@@ -80,9 +91,15 @@ class Admissions:
 
 
 @asynccontextmanager
-async def admissions(may_write: Callable[[], bool] = lambda: True) -> AsyncIterator[Admissions]:
-    """Give a server, and run what writes to it."""
-    made = Admissions(FakeCluster([*SERVED, MPI_JOBS[-1]]), may_write)
+async def admissions(
+    may_write: Callable[[], bool] = lambda: True,
+    *,
+    kueue_runs: bool = False,
+    kueue: Iterable[GVR] = KUEUE_WORKLOADS[1:],
+) -> AsyncIterator[Admissions]:
+    """Give a server, and run what writes to it. `kueue` are the versions of its Workloads."""
+    cluster = FakeCluster([*SERVED, MPI_JOBS[-1], *kueue])
+    made = Admissions(cluster, may_write, kueue_runs=kueue_runs)
     running = [asyncio.create_task(each.run()) for each in (made.admitter, made.suspender)]
     yield made
     for each in running:

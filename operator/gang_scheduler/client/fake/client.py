@@ -183,6 +183,17 @@ class FakeApi:
                 for each in found
             }
 
+    async def names(self, gvr: GVR, namespace: str, label: str, value: str) -> list[str]:
+        """List the objects of a kind in a namespace that have a label. GONE if it is not served."""
+        async with self._call("names", namespace, arguments={"resource": gvr, label: value}):
+            found = (each["metadata"] for each in self.cluster.all(gvr))
+            return [
+                each["name"]
+                for each in found
+                if each.get("namespace") == namespace
+                and (each.get("labels") or {}).get(label) == value
+            ]
+
     async def get(self, gvr: GVR, namespace: str, name: str) -> Body:
         """Return an object of any kind."""
         async with self._call("get", namespace, name, {"resource": gvr}):

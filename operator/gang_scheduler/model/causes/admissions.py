@@ -30,6 +30,13 @@ class PatchForbidden(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class KueueManages(Cause):
+    """Kueue has a Workload for it, by `name`, and decides when it starts: two would undo it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class GangShared(Cause):
     """Two workloads, each by its kind and name, wait suspended with members in one gang."""
 

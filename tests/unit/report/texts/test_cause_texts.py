@@ -24,6 +24,7 @@ from gang_scheduler.model.causes.admission import (
 )
 from gang_scheduler.model.causes.admissions import (
     GangShared,
+    KueueManages,
     PatchForbidden,
     TemplateGone,
     WorkloadChanged,
@@ -336,6 +337,13 @@ SAMPLES: list[tuple[Cause, str]] = [
     (WorkloadChanged(), "it was changed meanwhile, and is decided on anew"),
     (WorkloadGone(), "it was deleted"),
     (GangShared("Job a/b", "Job a/c"), "Job a/b and Job a/c wait suspended in the same gang"),
+    (
+        KueueManages("job-a-1"),
+        (
+            "Kueue manages it, by its Workload job-a-1, and decides when it starts: take it from "
+            "Kueue, or name a LocalQueue in place of this queue"
+        ),
+    ),
     (TemplateGone("spec.template"), "it has no pod template at spec.template any more"),
     (
         PatchForbidden("jobs.batch"),

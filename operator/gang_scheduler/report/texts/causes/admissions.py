@@ -5,6 +5,7 @@ from typing import Final
 
 from gang_scheduler.model.causes.admissions import (
     GangShared,
+    KueueManages,
     PatchForbidden,
     TemplateGone,
     WorkloadChanged,
@@ -19,6 +20,13 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         entry(WorkloadGone, lambda _: "it was deleted"),
         entry(TemplateGone, lambda it: f"it has no pod template at {it.path} any more"),
         entry(GangShared, lambda it: f"{it.first} and {it.second} wait suspended in the same gang"),
+        entry(
+            KueueManages,
+            lambda it: (
+                f"Kueue manages it, by its Workload {it.name}, and decides when it starts: take it "
+                "from Kueue, or name a LocalQueue in place of this queue"
+            ),
+        ),
         entry(
             PatchForbidden,
             lambda it: (
