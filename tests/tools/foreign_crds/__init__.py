@@ -80,10 +80,13 @@ def of_workload_makers() -> list[dict[str, Any]]:
     return [*yaml.safe_load_all(WORKLOAD_MAKERS.read_text())]
 
 
-def queues_of_kueue() -> Iterator[dict[str, Any]]:
-    """Yield the CRDs of Kueue's queues in one version: nothing converts between two of them."""
+def queues_of_kueue(*more: str) -> Iterator[dict[str, Any]]:
+    """Yield the CRDs of Kueue's queues in one version: nothing converts between two of them.
+
+    And those of more kinds, by their plurals.
+    """
     bases = kueue()
-    for kind in OF_QUEUES:
+    for kind in (*OF_QUEUES, *more):
         crd = yaml.safe_load((bases / f"kueue.x-k8s.io_{kind}.yaml").read_text())
         versions = [each for each in crd["spec"]["versions"] if each["name"] == "v1beta1"]
         crd["spec"]["versions"] = [{**each, "storage": True} for each in versions]
