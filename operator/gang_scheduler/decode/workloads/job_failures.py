@@ -25,7 +25,7 @@ def has_failed(job: Job) -> bool:
 def failures_of(source: Job) -> JobFailures:
     """Return what evictions mean for a Job."""
     spec, status = source.spec, source.status
-    at_once = max(0, min(spec.parallelism, spec.all_completions - status.succeeded))
+    at_once = max(0, min(spec.parallelism, source.left))
     return JobFailures(at_once, _left(spec, status.failed))
 
 

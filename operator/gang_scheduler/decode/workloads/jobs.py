@@ -76,7 +76,7 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     """
     if not asks(source.spec.template) or job_sets.name_of(source.spec.template.metadata):
         return ()
-    left = source.spec.all_completions - source.status.succeeded
+    left = source.left
     spec = GangSpec(
         key=GangKey(gang_sources.JOB.name, source.metadata.namespace, source.metadata.name),
         uid=source.metadata.uid,
@@ -110,8 +110,7 @@ def _pods_of(source: Job) -> JobPods | None:
     """Return how many pods a Job can have; None for a Job that is a part of a larger workload."""
     if any(each.controller for each in source.metadata.owner_references):
         return None
-    left = source.spec.all_completions - source.status.succeeded
-    return JobPods(source.spec.at_once, max(0, min(source.spec.parallelism, left)))
+    return JobPods(source.spec.at_once, max(0, min(source.spec.parallelism, source.left)))
 
 
 def _run_time_problem(metadata: Metadata) -> Problem | None:

@@ -1,11 +1,17 @@
 """What is read of Jobs and JobSets."""
 
+import re
+from typing import Final
+
 from msgspec import field
 
 from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Int32, Wire
+
+
+SPAN: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 class PodConditionPattern(Wire, frozen=True):
@@ -69,6 +75,7 @@ class JobStatus(Wire, frozen=True):
 
     succeeded: Count = 0
     failed: Count = 0
+    failed_indexes: str = ""
     start_time: str = ""
     conditions: list[Condition] = field(default_factory=list)
 
@@ -79,6 +86,19 @@ class Job(Wire, frozen=True):
     metadata: Metadata
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+    @property
+    def left(self) -> int:
+        """How many pods are still to succeed. No pod comes for an index that failed for good."""
+        failed = _number_of_indexes(self.status.failed_indexes)
+        return self.spec.all_completions - self.status.succeeded - failed
+
+
+def _number_of_indexes(text: str) -> int:
+    """Return how many indexes a text such as 1,3-5,7 names."""
+    spans = (SPAN.fullmatch(each) for each in text.split(","))
+    ends = ((int(each[1]), int(each[2] or each[1])) for each in spans if each is not None)
+    return sum(max(0, last - first + 1) for first, last in ends)
 
 
 class JobTemplate(Wire, frozen=True):
