@@ -9,7 +9,7 @@
 | parts     | the parts of an explanation, as JSON values                         |
 | running   | where a gang runs, since when, and which gangs could evict it       |
 | sentences | the first sentence: one cause, and the number that is short         |
-| hints     | which members are missing, and which queue may be meant             |
+| hints     | which members are missing, and which names may be meant             |
 | wording   | how names, amounts and times read                                   |
 | history   | what happened to a gang, from what is written and from Events       |
 | written   | the answer for those with the right to one namespace alone          |

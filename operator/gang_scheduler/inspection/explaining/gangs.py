@@ -30,6 +30,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     Surroundings,
     Verdict,
 )
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -77,16 +78,15 @@ def document_of(key: GangKey, asked: Question) -> Json:
     hint = ""
     if found.refused is not None and found.verdict is Verdict.WAITS:
         declared = snapshot.queues.declared if snapshot.queues is not None else QueueSet()
-        hint = hints.of_refusal(found.refused, info, declared)
+        hint = hints.of_refusal(found.refused, info, cluster.cache, declared)
+    said = _summary(info, found, phase, cluster.cache, names), _of_volumes(info), hint
     made = {
         "name": str(key),
         **header_of(info, cluster, found),
         "phase": phase.value,
         "state": _state(info, found, phase),
         "reason": found.refused.reason.value if found.refused is not None else None,
-        "summary": " ".join(
-            filter(None, (_summary(info, found, phase, names), _of_volumes(info), hint))
-        ),
+        "summary": " ".join(filter(None, said)),
         "warnings": [_warning(each) for each in found.warnings],
         **parts.parts_of(found, names),
     }
@@ -191,7 +191,7 @@ def _state(info: GangInfo, found: Explanation, phase: Phase) -> str:
     return "Runs" if any(info.observed.with_node()) else "NothingWaits"
 
 
-def _summary(info: GangInfo, found: Explanation, phase: Phase, names: Names) -> str:
+def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, names: Names) -> str:
     """Return the first sentence."""
     if found.verdict is not Verdict.NOTHING_WAITS:
         said = sentences.first(found, names)
@@ -202,9 +202,7 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, names: Names) -> 
     if members:
         return _of_running(members, info)
     if not info.observed.members:
-        needed = info.observed.min_member
-        are = "is" if needed == 1 else "are"
-        return f"It has no member yet: {needed} {are} needed, and no pod names it."
+        return hints.without_members(info, cache)
     gated = sum(1 for pod in info.observed.members.values() if pod.gated)
     if gated:
         return (

@@ -1,4 +1,4 @@
-"""What the first sentence leaves open: which members are missing, and which queue may be meant."""
+"""What the first sentence leaves open: which members are missing, and which names may be meant."""
 
 import difflib
 import re
@@ -12,15 +12,20 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueSet
+from gang_scheduler.report.texts import near_names
+from gang_scheduler.report.texts.near_names import NearNames
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 MOST_NAMED: Final = 4
 _NUMBERED: Final = re.compile(r"(.*-)(0|[1-9][0-9]{0,8})")
 
 
-def of_refusal(refused: Refused, info: GangInfo, declared: QueueSet) -> str:
+def of_refusal(refused: Refused, info: GangInfo, cache: Cache, declared: QueueSet) -> str:
     """Return a sentence beside the first one; "" where there is no more to say."""
     cause = refused.cause
+    if refused.reason is Reason.POD_GROUP_NOT_FOUND:
+        return alike(info, cache)
     if isinstance(cause, QueueUnusable) and cause.fault is QueueFault.NOT_FOUND:
         return _meant(cause, declared)
     if refused.reason is Reason.WAITING_FOR_MEMBERS:
@@ -32,6 +37,25 @@ def _meant(cause: QueueUnusable, declared: QueueSet) -> str:
     names = [each.ref.name for each in declared.queues if each.ref.kind.value == cause.kind]
     near = difflib.get_close_matches(cause.queue, sorted(names), n=1)
     return f"Did you mean {near[0]}?" if near else ""
+
+
+def alike(info: GangInfo, cache: Cache) -> str:
+    """Return the PodGroup that no pod names, and that members of a missing one may mean."""
+    if not near_names.is_in_want(info):
+        return ""
+    meant = NearNames(cache.gang_queue.infos.values()).without_members(info.key)
+    if meant is None:
+        return ""
+    return f'PodGroup "{meant.key.name}" exists, and no pod names it: is that one meant?'
+
+
+def without_members(info: GangInfo, cache: Cache) -> str:
+    """Return that no pod names a gang, and which pods may mean it: those of a missing PodGroup."""
+    needed = info.observed.min_member
+    are = "is" if needed == 1 else "are"
+    said = f"It has no member yet: {needed} {are} needed, and no pod names it."
+    pods = near_names.text_of(NearNames(cache.gang_queue.infos.values()).meant(info.key))
+    return f"{said} {pods[:1].upper()}{pods[1:]}".rstrip()
 
 
 def missing(info: GangInfo) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.inspection.explaining import gangs
+from gang_scheduler.inspection.explaining import gangs, hints
 from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.explaining.sentences import LEADS
 from gang_scheduler.inspection.explaining.wording import uncapital, with_end
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -37,7 +38,7 @@ def document_of(key: GangKey, asked: Question) -> Json:
         "phase": phase.value,
         "state": _state(info, phase),
         "reason": reason or None,
-        "summary": _summary(info, phase, reason, message),
+        "summary": _summary(info, phase, cluster.cache, (reason, message)),
         **_in_queue(info),
         **_nodes(info),
         "notKnown": list(NOT_KNOWN),
@@ -53,9 +54,12 @@ def _state(info: GangInfo, phase: Phase) -> str:
     return "Waits"
 
 
-def _summary(info: GangInfo, phase: Phase, reason: str, message: str) -> str:
+def _summary(info: GangInfo, phase: Phase, cache: Cache, why: tuple[str, str]) -> str:
     if _state(info, phase) == "Waits":
-        return _sentence(reason, message) if reason else NOTHING_WRITTEN
+        said = _sentence(*why) if why[0] else NOTHING_WRITTEN
+        return f"{said} {hints.alike(info, cache)}".rstrip()
+    if not info.observed.members and phase not in gangs.OVER and not info.awaits_pods:
+        return hints.without_members(info, cache)
     ended = gangs.ended(phase)
     if ended:
         return ended

@@ -45,6 +45,27 @@ def test_members_of_a_job_are_told_by_their_index(tmp_path: Path) -> None:
     assert "It lacks members: 2 of 3 exist. Missing: index 1." == said
 
 
+def test_a_pod_group_and_pods_of_a_like_name_tell_of_each_other(tmp_path: Path) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "w7", "uid": "1", "controller": True}
+    group, *pods = gang("w7", 4)
+    for each in pods:
+        each["metadata"]["ownerReferences"] = [owner]
+        each["metadata"]["labels"] = {"pod-group.scheduling.sigs.k8s.io": "w7-train"}
+
+    empty = summary(tmp_path, [group, *pods], "podgroup/w7")
+    missing = summary(tmp_path, [group, *pods], "team/w7-train")
+
+    assert (
+        "It has no member yet: 4 are needed, and no pod names it. "
+        'Pods w7-0, w7-1, w7-2 and 1 more of Job w7 name PodGroup "w7-train", which does not '
+        "exist: is this one meant?" == empty
+    )
+    assert (
+        'What describes it is missing: PodGroup "team/w7-train" does not exist. '
+        'PodGroup "w7" exists, and no pod names it: is that one meant?' == missing
+    )
+
+
 def test_a_queue_may_be_misspelt(tmp_path: Path) -> None:
     bodies = [queue("team-a", 8), *gang("asks", 1, queue="tema-a")]
 

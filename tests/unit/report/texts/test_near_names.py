@@ -71,3 +71,35 @@ def test_of_very_many_names_none_is_compared() -> None:
     pods = [builders.pod(f"p-{i}", gang=f"trian-{i}") for i in range(MOST_COMPARED + 1)]
 
     assert () == found(pods, "train").meant(KEY)
+
+
+@pytest.mark.parametrize("name", ["train-pg", "train-7", "my-train", "Train-7"])
+def test_a_name_with_a_part_more_is_one_that_may_be_meant(name: str) -> None:
+    near = found([builders.pod("p", gang=name)], "train")
+
+    assert ["p"] == [pod.name for pod in near.meant(KEY)]
+    info = near.without_members(KEY._replace(name=name))
+    assert info is not None
+    assert KEY == info.key
+
+
+def test_of_several_names_with_a_part_more_the_shortest_is_meant() -> None:
+    pods = [
+        builders.pod(name, gang=name)
+        for name in ("train-and-serve-2", "train-again-2", "train-again-1")
+    ]
+
+    assert ["train-again-1"] == [pod.name for pod in found(pods, "train").meant(KEY)]
+
+
+def test_pods_of_a_job_that_is_called_as_the_pod_group_are_found_by_it() -> None:
+    pods = [builders.pod(f"p-{i}", gang="all-of-it", job="train") for i in range(2)]
+    near = found(pods, "train")
+
+    said = near_names.text_of(near.meant(KEY))
+
+    which = 'PodGroup "all-of-it", which does not exist: is this one meant?'
+    assert f"pods p-0, p-1 of Job train name {which}" == said
+    info = near.without_members(KEY._replace(name="all-of-it"))
+    assert info is not None
+    assert KEY == info.key
