@@ -24,6 +24,8 @@ CRD_DIRECTORIES := crds charts/py-gang-scheduler/files/crds
 COMPILE_LOCK := pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	--python-version 3.11 --custom-compile-command "make lock" pyproject.toml
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Set in images of Python: then each of the hundreds of operators of the tests compiles the package.
+export PYTHONDONTWRITEBYTECODE :=
 # Which minor version of Kubernetes the local control plane is of: KUBERNETES=1.36; else the newest.
 export CONTROLPLANE_KUBERNETES ?= $(KUBERNETES)
 
