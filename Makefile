@@ -57,14 +57,13 @@ down: setup ## End what `make up` started
 .PHONY: test
 test: BINARIES += helm kube-scheduler jobset crane
 test: binaries ## Run all tests: unit, property, cases, conformance, integration, differential, end to end
-	@echo "==> unit, property, cases, conformance, beside integration, differential: about four minutes"
-	@$(WITH_TESTS) -m tools.side_by_side \
-		"-m pytest --durations=5 tests/unit tests/property tests/cases tests/conformance" \
-		"-m pytest --durations=5 tests/integration tests/differential"
-	@echo "==> random worlds, held against all laws: about a minute"
-	@$(WITH_TESTS) -m search --cases 3000
-	@echo "==> damaged objects, texts and files, and hostile tenants: half a minute"
-	@$(VENV_PYTHON) -m pytest --durations=3 tests/fuzz
+	@echo "==> all that needs no whole control plane, two at once: about five minutes"
+	@$(WITH_TESTS) -m tools.side_by_side --at-once 2 \
+		"-m pytest --durations=5 tests/unit" \
+		"-m pytest --durations=5 tests/integration tests/differential" \
+		"-m pytest --durations=5 tests/property tests/cases tests/conformance" \
+		"-m pytest --durations=3 tests/fuzz" \
+		"-m search --cases 3000"
 	@echo "==> end to end, on local control planes, three parts side by side: about ten minutes"
 	@$(WITH_TESTS) -m tools.side_by_side $(foreach part,0 1 2,\
 		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --part=$(part) tests/e2e")

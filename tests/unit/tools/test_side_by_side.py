@@ -41,6 +41,13 @@ def test_they_run_at_once(tmp_path: Path) -> None:
     assert 0 == side_by_side.run([f'-c \'open("{path}", "w")\'', f"-c 'open(\"{path}\")'"])
 
 
+def test_no_more_run_than_may_run_at_once(tmp_path: Path) -> None:
+    here = str(tmp_path / "here")
+    alone = f"import os; os.mkdir({here!r}); import asyncio; os.rmdir({here!r})"
+
+    assert 0 == side_by_side.run([shlex.join(["-c", alone])] * 4, at_once=1)
+
+
 WAITS = """
 import sys, time
 try:
