@@ -8,13 +8,13 @@ import anyio
 import structlog
 
 from gang_scheduler import internal_errors
-from gang_scheduler.apply.admitter import Admitter
-from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.binding.binder import Binder
+from gang_scheduler.apply.eviction.evictor import Evictor
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
-from gang_scheduler.apply.suspender import Suspender
+from gang_scheduler.apply.workloads.admitter import Admitter
+from gang_scheduler.apply.workloads.suspender import Suspender
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler

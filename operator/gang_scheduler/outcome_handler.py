@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable
 
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.binding.gang_binding import GangBinding
+from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import (
     AdmissionFailed,
     AdmissionWritten,

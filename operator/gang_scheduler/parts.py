@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gang_scheduler import policy
-from gang_scheduler.apply.admitter import Admitter
-from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.binding.binder import Binder
+from gang_scheduler.apply.binding.volume_binder import VolumeBinder
 from gang_scheduler.apply.checkpoints.annotating import Annotating
 from gang_scheduler.apply.checkpoints.grace import GracePeriods
 from gang_scheduler.apply.checkpoints.posting import Posting
 from gang_scheduler.apply.checkpoints.saving import Saving, Ways
-from gang_scheduler.apply.degraded_evictions import DegradedEvictions
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.drainer import Drainer
-from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.eviction.degraded_evictions import DegradedEvictions
+from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.eviction.drainer import Drainer
+from gang_scheduler.apply.eviction.evictor import Evictor
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.apply.eviction.preemption_run import StepWriter
+from gang_scheduler.apply.eviction.stuck_victims import StuckVictims
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import PartialGangs
-from gang_scheduler.apply.preemption_run import StepWriter
-from gang_scheduler.apply.provisioner import Provisioner
+from gang_scheduler.apply.provisioning.provisioner import Provisioner
 from gang_scheduler.apply.stuck_members import StuckMembers
-from gang_scheduler.apply.stuck_victims import StuckVictims
-from gang_scheduler.apply.suspender import Suspender
-from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler.apply.workloads.admitter import Admitter
+from gang_scheduler.apply.workloads.suspender import Suspender
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.pod_http import PodHttpClient

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.charged_requests import RequestRules, Transformation

@@ -4,8 +4,8 @@ import pytest
 
 from gang_scheduler.api.annotations import ADMITTED_AT, FLAVORS, QUEUE
 from gang_scheduler.api.kinds import JOBS
-from gang_scheduler.apply.admitter import GIVE_UP_SECONDS
 from gang_scheduler.apply.outcomes import AdmissionWritten
+from gang_scheduler.apply.workloads.admitter import GIVE_UP_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Call, Fault
 from gang_scheduler.model.causes.admissions import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.drainer import Drainer
+from gang_scheduler.apply.eviction.drainer import Drainer
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.evictions import EvictionClass

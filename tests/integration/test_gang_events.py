@@ -8,7 +8,7 @@ import pytest
 
 from gang_scheduler.api.kinds import JOB_SETS, JOBS, PODS, QUEUES
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.kinds import GVR, NODES, POD_DISRUPTION_BUDGETS, PODS
-from gang_scheduler.apply import preemption_run
+from gang_scheduler.apply.eviction import preemption_run
 from gang_scheduler.client.errors import BUDGET, ApiError
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Call, Fault

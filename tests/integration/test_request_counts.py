@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.degraded_events import DegradedEvents

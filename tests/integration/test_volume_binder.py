@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import NODES, PERSISTENT_VOLUME_CLAIMS, PODS
-from gang_scheduler.apply.gang_binding import Outcome
-from gang_scheduler.apply.volume_binder import HOLD_SECONDS
+from gang_scheduler.apply.binding.gang_binding import Outcome
+from gang_scheduler.apply.binding.volume_binder import HOLD_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.problems import Reason

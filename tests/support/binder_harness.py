@@ -9,15 +9,15 @@ from typing import Any, Self
 import anyio
 
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
-from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.binding.binder import Binder
+from gang_scheduler.apply.binding.gang_binding import GangBinding
+from gang_scheduler.apply.binding.volume_binder import HOLD_SECONDS, VolumeBinder
 from gang_scheduler.apply.outcomes import (
     Outcomes,
     VolumesAwaited,
     WriteOutcome,
     count_binding,
 )
-from gang_scheduler.apply.volume_binder import HOLD_SECONDS, VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document

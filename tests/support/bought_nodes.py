@@ -12,7 +12,7 @@ from typing import Any
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, POD_GROUPS, POD_TEMPLATES, PODS, PROVISIONING_REQUESTS
-from gang_scheduler.apply.provisioner import Provisioner
+from gang_scheduler.apply.provisioning.provisioner import Provisioner
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
 from gang_scheduler.client.fake.documents import Document

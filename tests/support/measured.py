@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
-from gang_scheduler.apply.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.binding.gang_binding import GangBinding, Outcome
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused

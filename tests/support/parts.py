@@ -4,19 +4,19 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple
 
-from gang_scheduler.apply.admitter import Admitter
-from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.binding.binder import Binder
+from gang_scheduler.apply.binding.volume_binder import VolumeBinder
 from gang_scheduler.apply.checkpoints.annotating import Annotating
 from gang_scheduler.apply.checkpoints.grace import GracePeriods
 from gang_scheduler.apply.checkpoints.posting import Posting
 from gang_scheduler.apply.checkpoints.saving import Saving, Ways
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.eviction.evictor import Evictor
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.apply.eviction.preemption_run import StepWriter
 from gang_scheduler.apply.outcomes import Outcomes
-from gang_scheduler.apply.preemption_run import StepWriter
-from gang_scheduler.apply.suspender import Suspender
-from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler.apply.workloads.admitter import Admitter
+from gang_scheduler.apply.workloads.suspender import Suspender
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.pod_port import PodHttp
 from gang_scheduler.client.port import Api

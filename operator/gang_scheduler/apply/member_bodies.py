@@ -10,7 +10,7 @@ from typing import Any, Final
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.api.parsing import without_nulls
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
-from gang_scheduler.apply.workload_objects import WorkloadObjects
+from gang_scheduler.apply.workloads.workload_objects import WorkloadObjects
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.decode.workloads import makers, virtual_members

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.binding.gang_binding import GangBinding
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Protocol
 
-from gang_scheduler.apply.admitter import Admitter
-from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.apply.lost_nominations import LostNominations
-from gang_scheduler.apply.suspender import Suspender
+from gang_scheduler.apply.binding.binder import Binder
+from gang_scheduler.apply.binding.gang_binding import GangBinding
+from gang_scheduler.apply.eviction.evictor import Evictor
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.apply.workloads.admitter import Admitter
+from gang_scheduler.apply.workloads.suspender import Suspender
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused

@@ -15,7 +15,7 @@ import structlog
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.apply import disruption_target
+from gang_scheduler.apply.eviction import disruption_target
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode import durations

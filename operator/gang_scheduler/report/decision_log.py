@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.binding.gang_binding import GangBinding
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Preemption, Refused

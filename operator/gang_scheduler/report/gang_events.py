@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.binding.gang_binding import GangBinding
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.internal_errors import confined

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler.apply.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.binding.gang_binding import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined

@@ -7,7 +7,7 @@ from typing import Any
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.apply import disruption_target
+from gang_scheduler.apply.eviction import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.causes.members import MembersMissing
 from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints

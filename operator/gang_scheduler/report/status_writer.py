@@ -21,7 +21,7 @@ from gang_scheduler.api.kinds import (
     POD_GROUPS,
     SCHED_PLUGINS_POD_GROUPS,
 )
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.gangs.gang_specs import GangSpec

@@ -8,8 +8,8 @@ from typing import Final
 from gang_scheduler import policy, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
 from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES, PROVISIONING_REQUESTS, VOLCANO_POD_GROUPS
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused, Reservation

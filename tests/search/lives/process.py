@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.report.degraded_events import DegradedEvents

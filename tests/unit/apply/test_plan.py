@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler import internal_errors
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused

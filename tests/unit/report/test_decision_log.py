@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.binding.gang_binding import GangBinding
 from gang_scheduler.model.causes.admission import QuotaShort
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.plan import (

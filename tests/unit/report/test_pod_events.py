@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.apply.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.binding.gang_binding import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS

@@ -11,7 +11,7 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED, rfc3339
 from gang_scheduler.apply.checkpoints.asked import AskedGang
-from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
+from gang_scheduler.apply.eviction.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.model.checkpoints import CheckpointMode, Outcome

@@ -16,8 +16,8 @@ import anyio
 from gang_scheduler.apply.checkpoints.annotating import Annotating
 from gang_scheduler.apply.checkpoints.asked import AskedGang
 from gang_scheduler.apply.checkpoints.posting import Posting
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.preemption_run import PreemptionRun, Step
+from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.eviction.preemption_run import PreemptionRun, Step
 from gang_scheduler.model.bound_pods import by_gang
 from gang_scheduler.model.causes.preemption import MemberGone, SavesAwaited
 from gang_scheduler.model.checkpoints import (

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.binding.gang_binding import GangBinding
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.nodes import ABSENT, IntArray

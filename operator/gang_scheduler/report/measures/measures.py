@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.binding.gang_binding import GangBinding
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.report.measures.cluster import ClusterGauges

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from gang_scheduler.api.conditions import Finding, rfc3339
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.apply.gang_binding import Outcome
+from gang_scheduler.apply.binding.gang_binding import Outcome
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.problems import Reason

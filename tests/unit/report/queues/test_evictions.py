@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from support.builders import gang_key

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.apply import workload_patches
+from gang_scheduler.apply.workloads import workload_patches
 from gang_scheduler.client.fake.documents import merge
 from gang_scheduler.model.suspended import SuspendedFor
 from support.suspended_jobs import NOW, START, Body, Cluster, job, our_queue, pod_of, template

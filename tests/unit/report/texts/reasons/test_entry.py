@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import gang_scheduler
-from gang_scheduler.apply import disruption_target
+from gang_scheduler.apply.eviction import disruption_target
 from gang_scheduler.model.causes.queues import Inactivity
 from gang_scheduler.model.degraded import Shortage
 from gang_scheduler.model.evictions import EvictionClass

@@ -15,9 +15,9 @@ import structlog
 from gang_scheduler.api.annotations import ADMITTED_AT
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
-from gang_scheduler.apply import workload_patches
 from gang_scheduler.apply.outcomes import AdmissionFailed, AdmissionWritten, Outcomes
-from gang_scheduler.apply.workload_objects import WorkloadObjects
+from gang_scheduler.apply.workloads import workload_patches
+from gang_scheduler.apply.workloads.workload_objects import WorkloadObjects
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.retry import Backoff

@@ -1,7 +1,7 @@
 """A pod that does not terminate in time is reported once, to the gang that waits for its room."""
 
+from gang_scheduler.apply.eviction.stuck_victims import StuckVictims
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
-from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import anyio
 
-from gang_scheduler.apply.claim_waits import ClaimWait, WaitSet
+from gang_scheduler.apply.binding.claim_waits import ClaimWait, WaitSet
 from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api

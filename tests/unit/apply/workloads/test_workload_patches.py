@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api.annotations import ADMITTED_AT, ADMITTED_FROM, ADMITTED_TO, FLAVORS, QUEUE
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
-from gang_scheduler.apply import workload_patches
+from gang_scheduler.apply.workloads import workload_patches
 from gang_scheduler.client.fake.documents import merge
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, TemplateEdit
 

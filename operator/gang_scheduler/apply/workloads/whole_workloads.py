@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from gang_scheduler.apply.preemption_run import PATCHED, Step
+from gang_scheduler.apply.eviction.preemption_run import PATCHED, Step
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.apply import disruption_target
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction import disruption_target
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.model.plan import Bind, Preemption
 from support import builders
 

@@ -16,14 +16,15 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from gang_scheduler.apply import disruption_target, whole_workloads
 from gang_scheduler.apply.checkpoints.grace import GracePeriods
 from gang_scheduler.apply.checkpoints.saving import Saving
-from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.orphaned_marks import OrphanedMarks
+from gang_scheduler.apply.eviction import disruption_target
+from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.eviction.orphaned_marks import OrphanedMarks
+from gang_scheduler.apply.eviction.preemption_run import PASSING, PreemptionRun, Step, StepWriter
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
-from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
-from gang_scheduler.apply.whole_workloads import ManagedPods, Suspend, WholeWorkloads
+from gang_scheduler.apply.workloads import whole_workloads
+from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend, WholeWorkloads
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined

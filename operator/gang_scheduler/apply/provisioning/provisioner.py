@@ -15,8 +15,8 @@ import structlog
 
 from gang_scheduler.api.kinds import GVR, POD_TEMPLATES, PROVISIONING_REQUESTS
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.apply import provisioning_bodies as bodies
 from gang_scheduler.apply.member_bodies import MemberBodies
+from gang_scheduler.apply.provisioning import bodies
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.client.retry import Backoff

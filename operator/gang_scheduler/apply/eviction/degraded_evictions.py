@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.eviction.evictor import Evictor
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Preemption

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 
-from gang_scheduler.apply.claim_waits import ClaimWait, WaitSet, needs_claims, waits_of
-from gang_scheduler.apply.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.binding.claim_waits import ClaimWait, WaitSet, needs_claims, waits_of
+from gang_scheduler.apply.binding.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.binding.volume_binder import VolumeBinder
 from gang_scheduler.apply.outcomes import Outcomes
-from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.model.causes.preemption import (
     NodeFault,
     NominationLost,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gang_scheduler.apply.degraded_evictions import DegradedEvictions
+from gang_scheduler.apply.eviction.degraded_evictions import DegradedEvictions
 from gang_scheduler.model.plan import Preemption
 from support.degraded_gang import KEY, LATER, DegradedGang
 

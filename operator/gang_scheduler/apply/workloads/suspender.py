@@ -12,9 +12,9 @@ import anyio
 import structlog
 
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
-from gang_scheduler.apply import workload_patches
 from gang_scheduler.apply.outcomes import Outcomes, WorkloadSuspended
-from gang_scheduler.apply.workload_objects import WorkloadObjects
+from gang_scheduler.apply.workloads import workload_patches
+from gang_scheduler.apply.workloads.workload_objects import WorkloadObjects
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
