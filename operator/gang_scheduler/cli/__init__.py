@@ -14,10 +14,8 @@
 | kubectl_gang | the same commands as a plugin of kubectl                   |
 | answers      | what each command does once its line is parsed             |
 | helping      | help texts, and commands that are loaded when needed       |
-| asking       | common options of commands that read                       |
-| given        | settings that are given to these                           |
+| reading      | common options of commands that read, and what they mean   |
 | options      | settings as options                                        |
-| sources      | the cluster that common options mean                       |
 | printing     | how answers are printed                                    |
 | exits        | exit statuses                                              |
 """

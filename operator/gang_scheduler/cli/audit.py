@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from gang_scheduler.cli.asking import server_options
 from gang_scheduler.cli.exits import Exit
 from gang_scheduler.cli.helping import Grouped, HelpfulCommand, OfCluster, statuses
+from gang_scheduler.cli.reading.asking import server_options
 
 
 class OfJudging(Grouped):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import click
 
 from gang_scheduler.cli import completion
-from gang_scheduler.cli.asking import Asked, common_options
 from gang_scheduler.cli.helping import HelpfulCommand
+from gang_scheduler.cli.reading.asking import Asked, common_options
 
 
 @click.command("cluster", cls=HelpfulCommand, example="cluster --shape nvidia.com/gpu=8,cpu=32")

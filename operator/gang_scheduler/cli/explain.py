@@ -3,8 +3,8 @@
 import click
 
 from gang_scheduler.cli import completion
-from gang_scheduler.cli.asking import Asked, common_options
 from gang_scheduler.cli.helping import HelpfulCommand
+from gang_scheduler.cli.reading.asking import Asked, common_options
 
 
 @click.command("explain", cls=HelpfulCommand, example="explain llama-pretrain -n research")

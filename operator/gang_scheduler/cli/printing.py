@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import click
 import yaml
 
-from gang_scheduler.cli import sources
-from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli.reading import sources
+from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.inspection.listing import plain_table
 from gang_scheduler.inspection.listing.plain_table import Page, Paint
 

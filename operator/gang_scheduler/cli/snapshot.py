@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit
 from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, statuses
+from gang_scheduler.cli.reading.asking import Asked
 
 
 @click.command(

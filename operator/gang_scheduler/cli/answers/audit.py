@@ -24,9 +24,9 @@ from gang_scheduler.audit.rules.simulated import Simulated
 from gang_scheduler.audit.stream import events, recording
 from gang_scheduler.audit.stream.events import Event, Object, UnreadableLineError
 from gang_scheduler.audit.stream.recording import Recorder
-from gang_scheduler.cli import sources
-from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.reading import sources
+from gang_scheduler.cli.reading.asking import Asked
 
 if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from gang_scheduler.api.kinds import NODES
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli import printing, sources
-from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.reading import sources
+from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.listing import domains, node_states, node_view, shapes

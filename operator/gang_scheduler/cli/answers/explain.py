@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli import printing, sources
-from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.printing import Printed
-from gang_scheduler.cli.sources import Reading
+from gang_scheduler.cli.reading import sources
+from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading.sources import Reading
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.explaining import history, names, text
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for

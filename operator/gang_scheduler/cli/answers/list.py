@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from gang_scheduler.cli import printing, sources
-from gang_scheduler.cli.asking import Asked
+from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.printing import Printed
-from gang_scheduler.cli.sources import Reading
+from gang_scheduler.cli.reading import sources
+from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading.sources import Reading
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.listing import decisions, gang_table, labels, rows, selection

@@ -10,9 +10,9 @@ import click
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli import sources
-from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.reading import sources
+from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.inspection.snapshots import files, pseudonyms, taking, tenants, verifying
 from gang_scheduler.inspection.snapshots.files import Snapshot
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms

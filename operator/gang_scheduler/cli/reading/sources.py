@@ -15,9 +15,9 @@ import click
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli import given
-from gang_scheduler.cli.asking import Asked
 from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.reading import given
+from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.decode import durations
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.clusters import Cluster

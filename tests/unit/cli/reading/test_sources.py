@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gang_scheduler.api.kinds import NODES, PODS
-from gang_scheduler.cli import sources
-from gang_scheduler.cli.asking import Asked, common_options
+from gang_scheduler.cli.reading import sources
+from gang_scheduler.cli.reading.asking import Asked, common_options
 from support.listing_server import KUBECONFIG, served
 
 

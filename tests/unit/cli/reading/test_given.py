@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.cli import given
+from gang_scheduler.cli.reading import given
 from gang_scheduler.settings.policy import Policy
 
 
