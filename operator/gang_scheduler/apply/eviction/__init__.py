@@ -3,7 +3,8 @@
 | module             | promise                                                      |
 |--------------------|--------------------------------------------------------------|
 | evictor            | nominates, marks and evicts                                  |
-| preemption_run     | the steps of one preemption                                  |
+| preemption_run     | one preemption on its way, and how its steps are written     |
+| stages             | the stages of one preemption, as steps                       |
 | disruption_target  | the condition DisruptionTarget of victims                    |
 | orphaned_marks     | DisruptionTarget conditions that an earlier process left     |
 | lost_nominations   | gangs whose nominated room was taken                         |

@@ -7,10 +7,8 @@ and writes that are there already are skipped. A run that is given up takes its 
 """
 
 import asyncio
-import functools
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
-from typing import Any
 
 import anyio
 import structlog
@@ -18,20 +16,17 @@ from anyio.abc import TaskGroup
 
 from gang_scheduler.apply.checkpoints.grace import GracePeriods
 from gang_scheduler.apply.checkpoints.saving import Saving
-from gang_scheduler.apply.eviction import disruption_target
 from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.apply.eviction.orphaned_marks import OrphanedMarks
-from gang_scheduler.apply.eviction.preemption_run import PASSING, PreemptionRun, Step, StepWriter
-from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
+from gang_scheduler.apply.eviction.preemption_run import PreemptionRun, Step, StepWriter
+from gang_scheduler.apply.eviction.stages import Stages
+from gang_scheduler.apply.outcomes import Outcomes, PreemptionFailed
 from gang_scheduler.apply.workloads import whole_workloads
-from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend, WholeWorkloads
-from gang_scheduler.client.errors import Kind
+from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.errors import InternalError
-from gang_scheduler.model.causes.preemption import MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
-from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
@@ -75,23 +70,26 @@ class Evictor:
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._api = api
         self._cache = cache
         self._writer = StepWriter(concurrency, may_write)
         self._saving = saving(self._writer)
-        self._grace_periods = grace_periods
-        self._use_eviction_api = use_eviction_api
+        self._stages = Stages(
+            api,
+            cache,
+            naming=naming,
+            outcomes=outcomes,
+            grace_periods=grace_periods,
+            use_eviction_api=use_eviction_api,
+            managed=managed,
+            suspend=suspend,
+            clock=clock,
+        )
         self._remember = remember
-        self._whole_workloads = WholeWorkloads(managed, suspend, self._eviction)
-        self._naming = naming
         self._outcomes = outcomes
         self._clock = clock
         self._queue: asyncio.Queue[PreemptionRun] = asyncio.Queue()
         self._by_member: dict[str, PreemptionRun] = {}
         self._by_victim: dict[str, PreemptionRun] = {}
-        # Uids of pods whose nomination in the cache may differ from the last write.
-        self._written: set[str] = set()
-        self._unmarked: set[str] = set()
         self._orphaned_marks = OrphanedMarks(cache)
 
     # Called by the loop.
@@ -185,12 +183,14 @@ class Evictor:
 
     async def _carry_out(self, current: PreemptionRun) -> None:
         """Write the stages in their order; take all back if one cannot be written."""
-        if not await self._wrote(current, self._nominations, self._clearings, self._dry_runs):
+        if not await self._wrote(
+            current, self._stages.nominations, self._stages.clearings, self._stages.dry_runs
+        ):
             return
         await self._saving.save(current)
-        if await self._wrote(current, self._marks):
+        if await self._wrote(current, self._stages.marks):
             await self._note(current)
-            if await self._wrote(current, self._evictions):
+            if await self._wrote(current, self._stages.evictions):
                 current.sent = True
                 self._is_over(current)
 
@@ -222,8 +222,15 @@ class Evictor:
         unbound = tuple(pod for pod in pods if pod is not None and not pod.node)
         self._cache.clear_nominations([pod.uid for pod in unbound])
         undoing = PreemptionRun(Preemption((), (), displaced=unbound))
-        requests = self._saving.withdrawals(current, lambda uid: self._by_victim.get(uid, current))
-        steps = (*self._clearings(undoing), *requests, *self._releases(current))
+
+        def claimant_of(uid: str) -> PreemptionRun:
+            return self._by_victim.get(uid, current)
+
+        steps = (
+            *self._stages.clearings(undoing),
+            *self._saving.withdrawals(current, claimant_of),
+            *self._stages.releases(current, claimant_of),
+        )
         await self._writer.write_all(undoing, steps)
         self._forget(current)
         if current.problem is not None:
@@ -246,8 +253,10 @@ class Evictor:
         self._by_victim.update(dict.fromkeys(made.victims, made))
         # Marks and requests of an earlier run or process are taken over, to be taken back by this
         # run if it fails.
-        made.marked |= {pod.uid for pod in self._victims(made) if self._is_marked(pod)}
-        made.asked |= self._saving.requested(self._victims(made))
+        made.marked |= {
+            pod.uid for pod in self._stages.victims(made) if self._stages.is_marked(pod)
+        }
+        made.asked |= self._saving.requested(self._stages.victims(made))
         self._queue.put_nowait(made)
 
     def _stop(self, current: PreemptionRun) -> None:
@@ -287,119 +296,15 @@ class Evictor:
 
     def _forget(self, current: PreemptionRun) -> None:
         displaced = {pod.uid for pod in current.preemption.displaced}
-        self._written -= current.nodes.keys() | displaced
+        self._stages.forget(current.nodes.keys() | displaced)
         for index in (self._by_member, self._by_victim):
             for uid in {*current.nodes, *displaced, *current.victims, *current.told}:
                 if index.get(uid) is current:
                     del index[uid]
 
-    # The stages.
-
-    def _nominations(self, current: PreemptionRun) -> Iterator[Step]:
-        for bind in current.preemption.nominations:
-            pod, node = bind.pod, bind.node
-            if pod.virtual:
-                continue  # Nothing has created it yet: its room is kept by the state alone.
-            # The nomination in the cache is from the API server, unless this process wrote one.
-            if pod.nominated != node or pod.uid in self._written:
-                self._written.add(pod.uid)
-                request = functools.partial(self._api.nominate, node=node)
-                yield Step("nominate", pod, request, needs_pod=True)
-
-    def _clearings(self, current: PreemptionRun) -> Iterator[Step]:
-        clear = functools.partial(self._api.nominate, node="")
-        for pod in current.preemption.displaced:
-            if pod.virtual:
-                continue
-            self._written.add(pod.uid)
-            yield Step("clear", pod, clear, optional=True)
-
-    def _dry_runs(self, current: PreemptionRun) -> Iterator[Step]:
-        ask = functools.partial(self._api.evict, dry_run=True)
-        victims = self._victims(current) if self._use_eviction_api else ()
-        return (Step("try_to_evict", pod, ask, PASSING) for pod in victims)
-
-    def _marks(self, current: PreemptionRun) -> Iterator[Step]:
-        now = int(self._clock())
-        for pod in self._victims(current):
-            if self._is_marked(pod):
-                current.marked.add(pod.uid)
-                continue
-            self._unmarked.discard(pod.uid)
-            made = disruption_target.mark(current.preemption, pod.namespace, self._naming, now)
-            request = functools.partial(self._api.patch_pod_condition, condition=made)
-            yield Step("mark", pod, request, begun=current.marked)
-
-    def _evictions(self, current: PreemptionRun) -> Iterator[Step]:
-        """Yield the evictions; none if a member is gone, since its room is not needed then."""
-        members = (bind.pod for bind in current.preemption.nominations)
-        missing = next((pod for pod in members if self._is_gone(pod)), None)
-        if missing is not None:
-            current.fail(MemberGone(missing.key))
-            return
-        victims = tuple(self._victims(current))
-        if victims:
-            if not current.preemption.to_start_anew:
-                metrics.PREEMPTIONS.labels("carried_out").inc()
-                metrics.VICTIMS.inc(len(victims))
-            self._outcomes.put(EvictionBegun(current.preemption))
-        suspended: set[str] = set()
-        for step in self._whole_workloads.suspensions(victims, current.evicted):
-            suspended |= {step.pod.uid, *step.along}
-            yield step
-        for pod in victims:
-            if pod.uid not in suspended:
-                yield self._eviction(pod, begun=current.evicted, final=True)
-
-    def _eviction(self, pod: Pod, **how: Any) -> Step:  # noqa: ANN401 - fields of a Step.
-        by_budgets, grace_seconds = self._use_eviction_api, self._grace_periods.of(pod)
-        evict = self._api.evict if by_budgets else self._api.delete_pod
-        request = functools.partial(evict, grace_seconds=grace_seconds)
-        # A budget that other evictions have used up meanwhile allows evictions again later.
-        passing = PASSING | {Kind.PROTECTED} if by_budgets else PASSING
-        return Step("evict", pod, request, passing, **how)
-
-    def _releases(self, current: PreemptionRun) -> Iterator[Step]:
-        """Yield the steps that unmark victims, and that evict the rest of a broken gang."""
-        made = disruption_target.unmark(int(self._clock()))
-        unmark = functools.partial(self._api.patch_pod_condition, condition=made)
-        for uid in sorted(current.marked - current.evicted):
-            pod = self._cache.pod(uid)
-            claimant = self._by_victim.get(uid, current)
-            claimant.marked.add(uid)
-            if pod is None or not pod.living or claimant is not current:
-                continue
-            if self._is_of_broken_gang(pod, without=current.evicted):
-                yield self._eviction(pod, optional=True)
-            else:
-                self._unmarked.add(uid)
-                yield Step("unmark", pod, unmark, optional=True)
-
-    def _is_of_broken_gang(self, pod: Pod, without: Collection[str]) -> bool:
-        """Return whether a pod's gang has lost so many members that it is below its minMember."""
-        info = self._cache.gang_queue.infos.get(pod.gang)
-        if info is None or pod.uid not in info.observed.members:
-            return False
-        ended = (each for each in info.attempt.ended() if each.phase is PodPhase.SUCCEEDED)
-        left = [each for each in info.observed.bound() if each.uid not in without]
-        return not info.observed.has_quorum([*left, *ended])
-
-    def _victims(self, current: PreemptionRun) -> Iterator[Pod]:
-        """Yield the victims as they are now, without those that are leaving or have ended."""
-        found = (self._cache.pod(each.pod.uid) for each in current.preemption.victims)
-        return (pod for pod in found if pod is not None and pod.living)
-
-    def _is_marked(self, pod: Pod) -> bool:
-        """Return whether a mark stands; the pod in the cache may be older than its removal."""
-        return pod.marked and pod.uid not in self._unmarked
-
     def _uses_room(self, uid: str) -> bool:
         found = self._cache.pod(uid)
         return found is not None and not found.terminal
-
-    def _is_gone(self, pod: Pod) -> bool:
-        found = self._cache.pod(pod.uid)
-        return found is None or not found.living
 
 
 def _concerned(made: PreemptionRun) -> set[str]:
