@@ -10,7 +10,6 @@ from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Int32, Wire
 
-
 SPAN: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 

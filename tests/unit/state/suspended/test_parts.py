@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import ADMITTED_AT
-from gang_scheduler.apply import workload_patches
+from gang_scheduler.apply.workloads import workload_patches
 from gang_scheduler.client.fake.documents import merge
 from gang_scheduler.decode.workloads.members import table as members
 from gang_scheduler.model.plan import Bind
