@@ -25,12 +25,14 @@ class Limits:
     """How patient the auditor is, and which scheduler it judges; all times in seconds.
 
     `skew`: so far the watches of two kinds may be apart, and what another scheduler binds at the
-    same time is not held against this one. `partial`: so long a gang may be bound in part.
+    same time is not held against this one. `on_the_way`: so long a request may be answered late,
+    of what was decided before. `partial`: so long a gang may be bound in part.
     `leftover`: so long a nomination or mark may stay that nothing follows from.
     """
 
     scheduler_names: frozenset[str] = frozenset({"py-gang-scheduler"})
     skew: float = 5.0
+    on_the_way: float = 10.0
     partial: float = 60.0
     leftover: float = 120.0
 
@@ -40,6 +42,10 @@ class Limits:
         Its bindings have a plan. A pod of its name without one was bound by another hand.
         """
         return pod.scheduler in self.scheduler_names and bool(pod.plan)
+
+    def decided(self, since: float) -> float:
+        """Return the earliest time of the state that a binding may rest on, made after `since`."""
+        return since - self.skew - self.on_the_way
 
     def schedules(self, pod: Pod) -> bool:
         """Return whether a pod is one that the judged scheduler has to place."""

@@ -6,6 +6,7 @@ only when it outlasts a bound. A spell that ends because no member is left bound
 same bound.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -80,8 +81,11 @@ def violations(spells: Iterable[Spell], now: float, settle_seconds: float) -> li
 
 def spells(history: Sequence[PodEvent], min_members: Mapping[str, int]) -> Iterator[Spell]:
     """Yield the spells of every gang that min_members names, gang by gang, oldest first."""
+    events = defaultdict(list)
+    for event in history:
+        events[event.gang].append(event)
     for gang, min_member in sorted(min_members.items()):
-        yield from _spells_of(gang, min_member, [e for e in history if e.gang == gang])
+        yield from _spells_of(gang, min_member, events[gang])
 
 
 def _spells_of(gang: str, min_member: int, history: Sequence[PodEvent]) -> Iterator[Spell]:

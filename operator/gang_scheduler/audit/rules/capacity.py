@@ -51,7 +51,7 @@ class Capacity:
         """Compare with all that the node has offered about that time."""
         for binding in self._due.take(now):
             skew = self._limits.skew
-            begin, end = binding.since - skew, binding.at + skew
+            begin, end = self._limits.decided(binding.since), binding.at + skew
             versions = world.nodes.between(binding.pod.node, begin, end)
             offered = quantities.largest(each.allocatable for each in versions if each)
             for resource in sorted(binding.pod.requests):

@@ -6,8 +6,10 @@ pods that a label protects; never for a gang with `preemptionPolicy: Never`. Wit
 gang's priority must be lower. In its own queue withinQueue decides; from another one reclaim or
 whileBorrowing, `allowPreemption` and `allowPreemptFrom`, and that queue must be over its nominal.
 
-Not flagged: marks by uid of a gang that is not there any more; gangs of Kueue's and Volcano's
-queues; gangs that may be evicted since they overran a declared end; run times that are too short.
+Not flagged: victims of a queue that would be over its nominal with all of its pods that wait, since
+their bindings may be on the way, or with those of Jobs that have just started; marks by uid of a
+gang that is not there any more; gangs of Kueue's and Volcano's queues; gangs that may be evicted
+since they overran a declared end; run times that are too short.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +19,11 @@ from gang_scheduler.api import annotations as keys
 from gang_scheduler.audit import victims
 from gang_scheduler.audit.auditor import Limits
 from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.gangs import OURS, GangName
+from gang_scheduler.audit.gangs import JOB, OURS, GangName
 from gang_scheduler.audit.objects.kinds import Kind
 from gang_scheduler.audit.objects.pods import Pod, mapping
 from gang_scheduler.audit.quota import queues
-from gang_scheduler.audit.quota.charges import NO_QUEUE, amounts_of
+from gang_scheduler.audit.quota.charges import NO_QUEUE, Charge, amounts_of
 from gang_scheduler.audit.stream.events import Object
 from gang_scheduler.audit.world import Change, World
 
@@ -141,14 +143,8 @@ def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World)
     if queue not in specs:
         return True
     used = dict(world.charges.used)
-    # What goes, what will come and what another hand has bound counts, too: it may be charged.
-    for pod in world.pods.values():
-        is_there = not pod.has_ended and bool(pod.node or pod.nominated)
-        if not is_there or not _counts_more(pod):
-            continue
-        if _queue_of(victims.gang_or_pod(pod), world) == queue:
-            for charge, count in amounts_of(pod, queue):
-                used[charge] = used.get(charge, 0) + count
+    for charge, count in _perhaps_charged(queue, world):
+        used[charge] = used.get(charge, 0) + count
     asked = {resource for resource, count in victim.requests.items() if count}
     for key in queues.governed(specs):
         account = queues.tree_of(world, specs, used, key).accounts[queue]
@@ -157,9 +153,27 @@ def _is_over(specs: Mapping[str, Object], queue: str, victim: Pod, world: World)
     return False
 
 
-def _counts_more(pod: Pod) -> bool:
-    """Return whether a pod is not among what is charged for sure."""
-    return pod.is_deleted or not pod.plan
+def _perhaps_charged(queue: str, world: World) -> Iterator[tuple[Charge, int]]:
+    """Yield what may be charged to a queue beside its bound pods.
+
+    That is what goes, what another hand has bound, what waits, since its binding may be on the way,
+    and the pods that Jobs which have just started will have.
+    """
+    for pod in world.pods.values():
+        is_sure = bool(pod.plan) and not pod.is_deleted
+        if is_sure or pod.has_ended or pod.is_gated:
+            continue
+        if _queue_of(victims.gang_or_pod(pod), world) == queue:
+            yield from amounts_of(pod, queue)
+    for job in world.objects(JOB):
+        notes, spec = mapping(mapping(job, "metadata"), "annotations"), mapping(job, "spec")
+        if notes.get(keys.ADMITTED_AT) and notes.get(keys.QUEUE) == queue:
+            made = sum(
+                int(mapping(job, "status").get(each) or 0) for each in ("active", "succeeded")
+            )
+            missing = max(0, int(spec.get("parallelism") or 1) - made)
+            for charge, count in amounts_of(Pod(mapping(spec, "template")), queue):
+                yield charge, missing * count
 
 
 def _path(specs: Mapping[str, Object], queue: str) -> list[str]:

@@ -37,7 +37,7 @@ class Filters:
     def passed(self, now: float, world: World) -> Iterator[Finding]:
         """Judge by all versions of the node about that time."""
         for pod, since, at in self._due.take(now):
-            begin, end = since - self._limits.skew, at + self._limits.skew
+            begin, end = self._limits.decided(since), at + self._limits.skew
             versions = [each for each in world.nodes.between(pod.node, begin, end) if each]
             faults = [fault_of(pod, each) for each in versions] or ["does not exist"]
             if all(faults):

@@ -74,7 +74,7 @@ class Gathering:
     def passed(self, now: float, world: World) -> Iterator[Finding]:
         """Compare the domains of a member and of those that were bound before it."""
         for case in self._due.take(now):
-            begin, end = case.since - self._limits.skew, case.at + self._limits.skew
+            begin, end = self._limits.decided(case.since), case.at + self._limits.skew
             pod, request = case.bound.pod, case.bound.request
             own = domains_of(request, pod.node, world, begin, end)
             same = [each for each in case.others if each.request == request]

@@ -74,7 +74,7 @@ class PodAffinity:
             self._repelling[after.uid] = after
 
     def _faults(self, binding: _Binding, world: World) -> Iterator[str]:
-        pod, begin = binding.pod, binding.since - self._limits.skew
+        pod, begin = binding.pod, self._limits.decided(binding.since)
         nodes = _Nodes(world, begin, binding.at + self._limits.skew)
         if pod.node not in nodes:
             return

@@ -60,7 +60,7 @@ class Volumes:
         for binding in self._due.take(now):
             pod = binding.pod
             about = _Moment(
-                world, binding.since - self._limits.skew, binding.at + self._limits.skew
+                world, self._limits.decided(binding.since), binding.at + self._limits.skew
             )
             for claim in claims_of(pod):
                 if fault := about.fault(claim, pod.node):

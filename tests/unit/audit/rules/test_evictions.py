@@ -122,6 +122,36 @@ def test_another_queue_gives_what_it_borrows(
     assert all(each.startswith(f"evicted for lab/big, {words}") for each in found)
 
 
+def test_what_waits_and_what_has_just_started_may_be_charged(stream: Stream) -> None:
+    stream.see(queue("a", quota=quota(4)), queue("b", quota=quota(2)))
+    victim = queued("small", "b", cpu=2, priority=5)
+    of_b = {keys.QUEUE: "b"}
+    template = {"spec": pod("of-job", cpu=1)["spec"]}
+    started = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "namespace": "lab",
+            "name": "started",
+            "annotations": {**of_b, keys.ADMITTED_AT: "2026-01-01T00:00:00Z"},
+        },
+        "spec": {"parallelism": 2, "template": template},
+        "status": {"active": 1},
+    }
+    preemptor = nominated(pod("big-0", priority=HIGH, labels=OF_A), "n1")
+    waits = pod("waits", cpu=1, labels=of_b)
+    for perhaps, gone in ((waits, None), (started, waits), ({}, started)):
+        stream.see(*filter(None, [perhaps]))
+        stream.gone(*filter(None, [gone]))
+        stream.see(victim, preemptor, marked(victim, "big", "big-0"))
+        stream.gone(victim, preemptor)
+
+    stream.end()
+    assert ["evicted for lab/big, from b, which is within quota"] == [
+        each.message for each in stream.found
+    ]
+
+
 @pytest.mark.parametrize(
     ("policy", "priority", "is_right"),
     [

@@ -94,6 +94,18 @@ def test_a_node_that_changes_at_the_same_time_may_have_taken_it() -> None:
     assert [] == stream.end()
 
 
+@pytest.mark.parametrize(("seconds", "is_found"), [(14, False), (16, True)])
+def test_a_binding_may_have_been_on_its_way(seconds: float, *, is_found: bool) -> None:
+    stream = Stream("filters")
+    stream.see(node("n1"))
+    stream.see(node("n1", unschedulable=True))
+    stream.wait(seconds)
+    stream.see(bound(pod("a"), "n1"))
+
+    stream.end()
+    assert is_found == bool(stream.found)
+
+
 def test_what_other_hands_bind_is_not_judged() -> None:
     stream = Stream("filters")
     stream.see(node("n1", taints=[TAINT]), bound(pod("a"), "n1", plan=None))
