@@ -14,9 +14,11 @@ they are what users and both programs agree on, and the connection to the API se
 | auditor       | takes events in, and returns findings                         |
 | standing      | what is wrong with a cluster as it is, without its history    |
 | world         | what is there, and what was there a moment ago                |
+| due           | cases that are judged when all watches have caught up         |
 | versions      | versions of objects within the last minutes                   |
 | objects       | pods, nodes, selectors and amounts, as they are read here     |
 | gangs         | the gang of a pod, and its quorum                             |
+| workloads     | gangs of workloads without a PodGroup                         |
 | networks      | network domains of nodes, and what gangs ask of them          |
 | victims       | which pods were evicted for which gang                        |
 | quota         | the tree of queues, and what they are charged                 |

@@ -1,15 +1,16 @@
 """Which gang a pod is a member of, and how many members must be bound together.
 
-Judged are gangs of PodGroups of all three APIs, of annotations on pods, and of Jobs and JobSets.
-Those of other workloads are not known here.
+Judged are gangs of PodGroups of all three APIs, of annotations on pods, of Jobs and JobSets, and of
+some workloads of others: see `workloads`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
 from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit import workloads
 from gang_scheduler.audit.objects.kinds import Kind
 from gang_scheduler.audit.objects.pods import Pod, mapping
 from gang_scheduler.audit.stream.events import Object
@@ -55,6 +56,8 @@ def gang_of(pod: Pod) -> GangName | None:
     annotated = pod.annotations.get(keys.GANG_NAME) or pod.labels.get(keys.GANG_NAME_LABEL)
     if annotated:
         return GangName(ANNOTATED, pod.namespace, annotated)
+    if (found := workloads.named(pod)) is not None:
+        return GangName(found[0], pod.namespace, found[1])
     return _of_workload(pod)
 
 
@@ -86,7 +89,11 @@ def group_of(gang: GangName, world: "World") -> tuple[GangName, ...]:
 def quorums(gang: GangName, world: "World", begin: float, end: float) -> set[int]:
     """Return the quorums that a gang had about a time; none if nothing says one."""
     if gang.kind == ANNOTATED:
-        return set(_annotated(world.members(gang)))
+        return set(_annotated(world.members(gang))) or {
+            sum(minima(gang, world, begin, end).values())
+        } - {0}
+    if gang.kind in workloads.BY_DEFAULT:
+        return _of_others(gang, world, begin, end)
     if gang.kind == JOB_SET:
         jobs = [each for each in world.objects(JOB) if _is_part(each, gang)]
         return {sum(filter(None, map(_of_job, jobs)))} if jobs else set()
@@ -97,6 +104,50 @@ def quorums(gang: GangName, world: "World", begin: float, end: float) -> set[int
         if found:
             return {number for each in found if (number := _of_object(kind, each)) is not None}
     return set()
+
+
+def minima(gang: GangName, world: "World", begin: float, end: float) -> Mapping[str, int]:
+    """Return how many of each role must be bound together; {} without roles.
+
+    {} also where that was changed about the time.
+    """
+    if gang.kind in workloads.KUBEFLOW:
+        found = [workloads.minima_of(gang.kind, each) for each in _objects(gang, world, begin, end)]
+    elif gang.kind == ANNOTATED:
+        found = [_roles(each.annotations) for each in world.members(gang)]
+    elif gang.kind == OURS:
+        objects = _objects(gang, world, begin, end)
+        found = [_roles(mapping(mapping(e, "metadata"), "annotations")) for e in objects]
+    else:
+        return {}
+    return found[0] if found and all(each == found[0] for each in found) else {}
+
+
+def _sum_of_roles(gang: GangName, world: "World", begin: float, end: float) -> set[int]:
+    return {sum(minima(gang, world, begin, end).values())} - {0}
+
+
+def _of_others(gang: GangName, world: "World", begin: float, end: float) -> set[int]:
+    if gang.kind in workloads.KUBEFLOW:
+        return _sum_of_roles(gang, world, begin, end)
+    said = workloads.said_by(world.members(gang), gang.kind)
+    return set() if said is None else {said}
+
+
+def _objects(gang: GangName, world: "World", begin: float, end: float) -> list[Object]:
+    """Return the versions of the object that describes a gang about a time."""
+    name = f"{gang.namespace}/{gang.name}"
+    for kind in (OURS, SCHED_PLUGINS) if gang.kind == OURS else (gang.kind,):
+        if found := [each for each in world.objects(kind).between(name, begin, end) if each]:
+            return found
+    return []
+
+
+def _roles(present: Mapping[str, str]) -> dict[str, int]:
+    try:
+        return msgspec.json.decode(present.get(keys.ROLES) or "{}", type=dict[str, int])
+    except (msgspec.DecodeError, RecursionError):
+        return {}
 
 
 def _annotated(members: Iterable[Pod]) -> Iterator[int]:

@@ -10,12 +10,12 @@
 | gathering    | a gang beyond the domain that it must gather in            |
 | bindings     | a pod bound twice, or while it was deleted, ended or gated |
 | quorum       | a gang that is bound in part                               |
+| groups       | a gang that started without others of its group            |
 | leader       | bindings by two replicas, or without the Lease             |
 | evictions    | victims that the preemptor may not evict                   |
 | spared       | victims that there was room for beside the preemptor       |
 | simulated    | more victims than a simulation has: on demand              |
 | leftovers    | nominations and marks that nothing follows from            |
 | quotas       | a queue over its limit, and a guarantee that is lent       |
-| due          | cases that are judged later                                |
 | table        | all rules                                                  |
 """

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.objects import quantities
 from gang_scheduler.audit.objects.pods import Pod
-from gang_scheduler.audit.rules.due import Due
 from gang_scheduler.audit.world import Change, World
 
 

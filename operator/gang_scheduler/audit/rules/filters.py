@@ -10,11 +10,11 @@ Not flagged: what changed of the node after the binding.
 from collections.abc import Iterator, Sequence
 
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.objects import selectors
 from gang_scheduler.audit.objects.nodes import Node
 from gang_scheduler.audit.objects.pods import Pod
-from gang_scheduler.audit.rules.due import Due
 from gang_scheduler.audit.world import Change, World
 
 

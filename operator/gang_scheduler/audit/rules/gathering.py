@@ -15,10 +15,10 @@ from typing import NamedTuple
 from gang_scheduler.api import annotations as keys
 from gang_scheduler.audit import gangs
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.networks import Domain, Request, domains_of, request_of
 from gang_scheduler.audit.objects.pods import Pod
-from gang_scheduler.audit.rules.due import Due
 from gang_scheduler.audit.world import Change, World
 
 

@@ -2,23 +2,25 @@
 
 Source: docs/gangs.md: no member is bound without a quorum. Two things are judged. A gang that was
 never whole since none of its members was bound must be so within a time (`partial`): the bindings
-of a gang are many requests, which a crash may interrupt. And where members are bound, a quorum of
-members must be there at all.
+of a gang are many requests, which a crash may interrupt: of a gang with roles, also the minimum of
+each. And where members are bound, a quorum of members must be there at all.
 
 Not flagged: a gang that was whole and has lost members; one that lost members to deletion after its
 first binding; one of which members were bound before the auditor began; members that another hand
 has bound count, but begin nothing.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gang_scheduler.audit import gangs
+from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit import gangs, workloads
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.gangs import GangName
-from gang_scheduler.audit.rules.due import Due
+from gang_scheduler.audit.objects.pods import Pod
 from gang_scheduler.audit.world import Change, World
 
 
@@ -28,6 +30,7 @@ class _Start:
 
     `bound` are the uids of all members that were bound since, `there` those that hold their node,
     `seen` all members that there were, and `lost` those that were deleted before they were bound.
+    `roles` are those of members that are bound or lost.
     """
 
     gang: GangName
@@ -36,6 +39,7 @@ class _Start:
     there: set[str] = field(default_factory=set)
     seen: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
+    roles: dict[str, str] = field(default_factory=dict)
     is_closed: bool = False
 
 
@@ -85,7 +89,7 @@ class Quorum:
             return
         start = self._starts.get(gang)
         if start is None:
-            if not self._limits.judges(pod):
+            if not self._limits.judges(pod) or not _says_so(pod, gang):
                 return
             start = self._starts[gang] = _Start(gang, change.at)
             start.seen = {uid for _, name, uid in self._gone if name == gang}
@@ -96,6 +100,7 @@ class Quorum:
             self._due.add(change.at, start)
         start.seen |= {e.uid for e in world.members(gang) if not e.has_ended and not e.is_gated}
         start.bound.add(pod.uid)
+        start.roles[pod.uid] = workloads.role_of(pod)
         start.there.add(pod.uid)
 
     def _gone_now(self, change: Change, gang: GangName) -> None:
@@ -105,6 +110,7 @@ class Quorum:
         self._gone.append((change.at, gang, pod.uid))
         if (start := self._starts.get(gang)) is not None:
             start.lost.add(pod.uid)
+            start.roles[pod.uid] = workloads.role_of(pod)
 
     def _judge_members(self, start: _Start, world: World) -> Iterator[Finding]:
         quorum = self._quorum(start, start.at + self._limits.skew, world)
@@ -120,18 +126,37 @@ class Quorum:
         quorum = self._quorum(start, now, world)
         if quorum is None:
             return
-        start.is_closed = len(start.bound) >= quorum
-        if len(start.bound | start.lost) >= quorum:
+        seconds = now - start.at
+        lacking = self._lacking(start, now, world)
+        start.is_closed = len(start.bound) >= quorum and not lacking
+        if len(start.bound | start.lost) < quorum:
+            message = f"{len(start.bound)} of {quorum} members bound for {seconds:.0f} s"
+        elif lacking:
+            message = f"{lacking} bound for {seconds:.0f} s"
+        else:
             return
         start.is_closed = True
-        seconds = now - start.at
-        message = f"{len(start.bound)} of {quorum} members bound for {seconds:.0f} s"
         yield Finding(start.at, self.name, start.gang.about, message, _details(start, quorum))
+
+    def _lacking(self, start: _Start, end: float, world: World) -> str:
+        """Return of which roles too few are bound, such as `0 of 1 master`; "" of none."""
+        minima = gangs.minima(start.gang, world, start.at - self._limits.skew, end)
+        bound = Counter(start.roles[uid] for uid in start.bound)
+        lost = Counter(start.roles.get(uid, "") for uid in start.lost - start.bound)
+        # A member that was lost before it was known may have had any role.
+        found = {role: n for role, n in minima.items() if bound[role] + lost[role] + lost[""] < n}
+        return ", ".join(f"{bound[role]} of {n} {role}" for role, n in sorted(found.items()))
 
     def _quorum(self, start: _Start, end: float, world: World) -> int | None:
         """Return the smallest quorum that the gang had meanwhile."""
         begin = start.at - self._limits.skew
         return min(gangs.quorums(start.gang, world, begin, end), default=None)
+
+
+def _says_so(pod: Pod, gang: GangName) -> bool:
+    """Return whether a binding is one of a gang: by default a kind is one, but for a setting."""
+    told = pod.annotations.get(keys.PLAN_GANG, "")
+    return gang.kind not in workloads.BY_DEFAULT or told == f"{gang.kind.name}/{gang.name}"
 
 
 def _details(start: _Start, quorum: int) -> dict[str, object]:

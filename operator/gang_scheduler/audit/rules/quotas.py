@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from gang_scheduler.api import annotations as keys
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.objects import quantities
 from gang_scheduler.audit.objects.pods import Pod
 from gang_scheduler.audit.quota import queues
 from gang_scheduler.audit.quota.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge, flavors_of
 from gang_scheduler.audit.quota.queues import Account, Tree
-from gang_scheduler.audit.rules.due import Due
 from gang_scheduler.audit.stream.events import Object
 from gang_scheduler.audit.world import Change, World
 

@@ -16,13 +16,13 @@ from typing import Final
 
 from gang_scheduler.audit import victims
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.gangs import GangName
 from gang_scheduler.audit.objects import quantities
 from gang_scheduler.audit.objects.pods import Pod, mapping
 from gang_scheduler.audit.objects.quantities import Amounts
 from gang_scheduler.audit.quota import queues
-from gang_scheduler.audit.rules.due import Due
 from gang_scheduler.audit.rules.volumes import claims_of
 from gang_scheduler.audit.world import Change, World
 

@@ -9,6 +9,7 @@ from gang_scheduler.audit.rules.capacity import Capacity
 from gang_scheduler.audit.rules.evictions import Evictions
 from gang_scheduler.audit.rules.filters import Filters
 from gang_scheduler.audit.rules.gathering import Gathering
+from gang_scheduler.audit.rules.groups import Groups
 from gang_scheduler.audit.rules.leader import Leader
 from gang_scheduler.audit.rules.leftovers import Leftovers
 from gang_scheduler.audit.rules.pod_affinity import PodAffinity
@@ -32,7 +33,7 @@ RULES: Final[Mapping[str, Making]] = {
     each.name: each
     for each in (
         *(Capacity, Ports, Volumes, Filters, PodAffinity, Gathering),
-        *(Bindings, Quorum, Leader, Evictions, Spared, Leftovers),
+        *(Bindings, Quorum, Groups, Leader, Evictions, Spared, Leftovers),
         *(Limit, Guarantee),
     )
 }

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.objects import selectors
 from gang_scheduler.audit.objects.kinds import Kind
 from gang_scheduler.audit.objects.pods import Pod, mapping, rows
 from gang_scheduler.audit.rules.capacity import counted
-from gang_scheduler.audit.rules.due import Due
 from gang_scheduler.audit.stream.events import Object
 from gang_scheduler.audit.world import Change, World
 

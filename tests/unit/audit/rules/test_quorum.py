@@ -141,3 +141,117 @@ def test_pods_of_another_scheduler_are_no_members(stream: Stream) -> None:
     stream.wait(600)
 
     assert [] == stream.end()
+
+
+def test_the_minimum_of_each_role_must_be_bound(stream: Stream) -> None:
+    stream.see(pod_group("cast", 2, **{keys.ROLES: '{"master": 1, "worker": 1}'}))
+    cast = [
+        pod(f"cast-{number}", gang="cast", labels={keys.ROLE: role})
+        for number, role in enumerate(("master", "worker", "worker"))
+    ]
+    stream.see(*cast, bound(cast[1], "n1"), bound(cast[2], "n1"))
+    stream.wait(120)
+
+    assert [("quorum", f"Gang {NAMESPACE}/cast")] == stream.end()
+    assert "0 of 1 master bound for 120 s" == stream.found[0].message
+
+
+def test_a_gang_with_the_minimum_of_each_role_is_right(stream: Stream) -> None:
+    stream.see(pod_group("cast", 2, **{keys.ROLES: '{"master": 1, "worker": 1, "late": 0}'}))
+    cast = [
+        pod(f"cast-{role}", gang="cast", labels={keys.ROLE: role})
+        for role in ("master", "worker", "late")
+    ]
+    stream.see(*cast, bound(cast[0], "n1"), bound(cast[1], "n1"))
+    stream.wait(120)
+
+    assert [] == stream.end()
+
+
+def of_a_set(index: int) -> dict[str, Any]:
+    prefix = "leaderworkerset.sigs.k8s.io"
+    labels = {f"{prefix}/name": "set", f"{prefix}/group-index": "0"}
+    return pod(f"set-0-{index}", labels=labels, annotations={f"{prefix}/size": "2"})
+
+
+def of_kueue(index: int) -> dict[str, Any]:
+    annotations = {keys.KUEUE_POD_GROUP_TOTAL: "2"}
+    return pod(f"k-{index}", labels={keys.KUEUE_POD_GROUP: "k"}, annotations=annotations)
+
+
+def of_a_pytorch_job(index: int) -> dict[str, Any]:
+    role = ("master", "worker")[index]
+    made = pod(f"train-{role}", labels={"training.kubeflow.org/replica-type": role})
+    owner = {"kind": "PyTorchJob", "name": "train", "controller": True}
+    made["metadata"]["ownerReferences"] = [owner]
+    return made
+
+
+def pytorch_job(**spec: Any) -> dict[str, Any]:
+    roles = {"Master": {"replicas": 1}, "Worker": {}, "Evaluator": {"replicas": 3}}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "train", "namespace": NAMESPACE, "uid": "train"},
+        "spec": {"pytorchReplicaSpecs": roles, **spec},
+    }
+
+
+OTHERS = {
+    "LeaderWorkerSet/set/0": of_a_set,
+    "KueuePodGroup/k": of_kueue,
+    "PyTorchJob/train": of_a_pytorch_job,
+}
+
+
+@pytest.mark.parametrize("gang", OTHERS)
+def test_gangs_of_other_workloads_have_a_quorum(stream: Stream, gang: str) -> None:
+    both = [OTHERS[gang](index) for index in range(2)]
+    mark = {keys.PLAN_GANG: gang}
+    stream.see(pytorch_job(), *both, bound(both[0], "n1", **mark))
+    stream.wait(120)
+
+    assert [("quorum", f"Gang {NAMESPACE}/{gang.partition('/')[2]}")] == stream.end()
+
+
+@pytest.mark.parametrize("gang", OTHERS)
+def test_gangs_of_other_workloads_that_are_whole_are_right(stream: Stream, gang: str) -> None:
+    both = [OTHERS[gang](index) for index in range(2)]
+    mark = {keys.PLAN_GANG: gang}
+    stream.see(pytorch_job(), *both, *(bound(each, "n1", **mark) for each in both))
+    stream.wait(120)
+
+    assert [] == stream.end()
+
+
+@pytest.mark.parametrize("gang", OTHERS)
+def test_where_a_setting_makes_them_no_gangs_they_have_none(stream: Stream, gang: str) -> None:
+    both = [OTHERS[gang](index) for index in range(2)]
+    stream.see(pytorch_job(), *both, bound(both[0], "n1"))
+    stream.wait(120)
+
+    assert [] == stream.end()
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytorch_job(elasticPolicy={"minReplicas": 1}),
+        pytorch_job(runPolicy={"schedulingPolicy": {"minAvailable": 1}}),
+        pytorch_job() | {"status": {"replicaStatuses": {"Worker": {"succeeded": 1}}}},
+    ],
+)
+def test_a_job_that_may_run_with_less_is_not_judged(stream: Stream, job: dict[str, Any]) -> None:
+    both = [of_a_pytorch_job(index) for index in range(2)]
+    stream.see(job, *both, bound(both[0], "n1", **{keys.PLAN_GANG: "PyTorchJob/train"}))
+    stream.wait(120)
+
+    assert [] == stream.end()
+
+
+def test_a_leader_may_start_before_there_are_workers(stream: Stream) -> None:
+    leader = of_a_set(0)
+    stream.see(leader, bound(leader, "n1", **{keys.PLAN_GANG: "LeaderWorkerSet/set/0"}))
+    stream.wait(120)
+
+    assert [] == stream.end()
