@@ -64,7 +64,7 @@ class Groups:
 
 
 def _mates(gang: GangName, world: World) -> Sequence[GangName]:
-    """Return the other gangs of a group: who names whom does not matter in a namespace."""
+    """Return the other gangs of a group: in a namespace one needs to name the other."""
     groups = [set(gangs.group_of(each, world)) for each in _that_name_others(gang, world)]
     found: set[GangName] = {gang}
     while more := set().union(*(each for each in groups if each & found)) - found:
