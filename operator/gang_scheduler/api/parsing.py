@@ -136,6 +136,8 @@ def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:
             faults.add(_invalid_field(each))
         faults.check()
         raise
+    if not status:
+        return parsed
     status_model = cast("type[ApiModel]", kind_model.model_fields["status"].annotation)
     return parsed.model_copy(update={"status": _readable_status(status_model, status)})
 

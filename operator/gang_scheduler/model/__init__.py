@@ -23,6 +23,7 @@
 | evictions        | which gang gives way to which, and by what right                       |
 | checkpoints      | how gangs save their work, and what is known of what they saved        |
 | refs             | references to gangs by name, and to pods, claims and volumes with uid  |
+| records          | nouns of which there are very many, made fast                          |
 | remembered       | what was found out before, in bounded memory                           |
 | names            | natural order of names                                                 |
 | snapshot         | the cluster at one moment, as the scheduler sees it                    |

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 from gang_scheduler.model.evictions import UNKNOWN, RunningGang
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import Charge, QueueRef
+from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey
 
 T = TypeVar("T")
@@ -14,7 +15,7 @@ Charged = tuple[QueueRef, Charge]
 """The leaf that a pod is charged to, and what it is charged."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundPod:
     """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
 

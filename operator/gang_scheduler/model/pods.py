@@ -12,6 +12,7 @@ from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.network.topology_request import GangRequest, PodSet
 from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import ChargedTo, GangKey, QueueRequest
 from gang_scheduler.model.volumes import PodVolume, Storage
 
@@ -102,7 +103,7 @@ GRACE_SECONDS: Final = 30
 ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pod:
     """What the scheduler reads of a pod.
 

@@ -282,7 +282,9 @@ class EvictablePods:
         if bound_pod.evictable:
             _add(self._priorities, bound_pod.pod.priority, sign)
         if bound_pod.gang.source != gang_sources.SINGLE.name:
-            bound = self._bound.setdefault(bound_pod.gang, Counter())
+            bound = self._bound.get(bound_pod.gang)
+            if bound is None:
+                bound = self._bound[bound_pod.gang] = Counter()
             _add(bound, bound_pod.pod.role, sign)
             if not bound:
                 del self._bound[bound_pod.gang]

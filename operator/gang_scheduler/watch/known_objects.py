@@ -81,7 +81,8 @@ class KnownObjects:
         What takes over lists all pods and nodes, of which few have changed.
         """
         # Kinds without a decoder may be served in several versions, and the best one counts.
-        if self._handler.decoder is not None:
+        # Of a first list nothing can be known, and to look costs half of what decoding does.
+        if self._handler.decoder is not None and self._unlisted:
             found = _identity(item)
             if self._seen.has(found.uid, found.resource_version):
                 self._unlisted.discard(found.uid)

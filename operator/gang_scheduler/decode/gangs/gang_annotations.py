@@ -39,9 +39,14 @@ class GangOptions:
     force_delete_seconds: int | None = None
 
 
+_NONE: Final = GangOptions()
+
+
 def read(present: Mapping[str, str]) -> GangOptions:
     """Return the options. Raises InvalidField for all that are invalid."""
-    faults, none = Faults(), GangOptions()
+    if _KEYS.isdisjoint(present):
+        return _NONE
+    faults, none = Faults(), _NONE
     found = GangOptions(
         groups=faults.read(lambda: _groups(present.get(annotations.GANG_GROUPS)), none.groups),
         strict=faults.read(lambda: _mode(present.get(annotations.GANG_MODE)), none.strict),
@@ -70,6 +75,7 @@ _OPTIONS: Final = {
     annotations.MIN_RUNTIME: "min_runtime_seconds",
 }
 """The option that each annotation says."""
+_KEYS: Final = frozenset({*_OPTIONS, annotations.FORCE_DELETE_STUCK_PODS})
 
 
 def problem_of(

@@ -1,7 +1,7 @@
 """What the declaration of a gang says, whichever object it is read from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from gang_scheduler.api import annotations
@@ -22,13 +22,14 @@ from gang_scheduler.model.evictions import Evictions, RunTime
 from gang_scheduler.model.gangs import Elastic, Role
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey, GangName, QueueRequest
 
 DEFAULTS = GangOptions()
 NO_ROLES: tuple[Role, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class GangSpec:
     """The declaration of one gang. With a `problem` the gang waits, and only its key counts.
 

@@ -1,8 +1,8 @@
 """From the wire to a pod."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import durations
@@ -45,6 +45,7 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
     job = job_of(metadata)
     gang, place = membership.gang_of(source), membership.rank_of(metadata)
     podset = podsets.podset_of(metadata)
+    said = _said_by(source.status)
     return Pod(
         uid=metadata.uid,
         namespace=metadata.namespace,
@@ -77,13 +78,13 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         labels=metadata.labels,
         annotations=_known(metadata.annotations, membership.prefixes),
         pinned=_pinned(metadata),
-        unscheduled=_unscheduled(source.status),
-        unscheduled_at=_told_at(source.status, "False"),
-        scheduled_at=_told_at(source.status, "True"),
+        unscheduled=_why(said.unscheduled),
+        unscheduled_at=_since(said.unscheduled),
+        scheduled_at=_since(said.scheduled),
         nominated="" if spec.node_name else source.status.nominated_node_name,
         preempts=spec.preemption_policy != "Never",
-        marked=_is_marked(source.status),
-        starting_anew=_starts_anew(source.status),
+        marked=said.marked,
+        starting_anew=said.starting_anew,
         started_at=timestamp(source.status.start_time, "status.startTime"),
         gone_by=timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
         checkpoint=reports.of_pod(
@@ -100,41 +101,55 @@ def _owners(metadata: Metadata) -> str:
 
 
 def _stateful_set(metadata: Metadata) -> str:
-    owners = (each for each in metadata.owner_references if each.controller)
-    return next((each.name for each in owners if each.kind == "StatefulSet"), "")
+    for each in metadata.owner_references:
+        if each.controller and each.kind == "StatefulSet":
+            return each.name
+    return ""
 
 
-def _unscheduled(status: pod_wire.PodStatus) -> tuple[str, str] | None:
+class _Said(NamedTuple):
+    """What the conditions of a pod say; the conditions are those of PodScheduled."""
+
+    unscheduled: Condition | None = None
+    scheduled: Condition | None = None
+    marked: bool = False
+    starting_anew: bool = False
+
+
+_NOTHING: Final = _Said()
+
+
+def _said_by(status: pod_wire.PodStatus) -> _Said:
+    """Return what conditions say, in one pass: each pod of a list comes through here."""
+    if not status.conditions:
+        return _NOTHING
+    unscheduled = scheduled = None
+    marked = starting_anew = False
     for each in status.conditions:
-        if each.type == "PodScheduled" and each.status == "False":
-            return each.reason, each.message
-    return None
+        if each.type == "PodScheduled":
+            if each.status == "True":
+                scheduled = scheduled or each
+            elif each.status == "False":
+                unscheduled = unscheduled or each
+        elif each.type == "DisruptionTarget" and each.status == "True":
+            starting_anew |= each.reason == MARK_OF_DEGRADED
+            marked |= _is_our_mark(each)
+    return _Said(unscheduled, scheduled, marked or starting_anew, starting_anew)
 
 
-def _told_at(status: pod_wire.PodStatus, value: str) -> int:
-    """Return since when the condition PodScheduled has a value, in seconds; 0 if it has another."""
-    for each in status.conditions:
-        if each.type == "PodScheduled" and each.status == value:
-            return timestamp(each.last_transition_time or "")
-    return 0
+def _why(condition: Condition | None) -> tuple[str, str] | None:
+    return None if condition is None else (condition.reason, condition.message)
 
 
-def _is_marked(status: pod_wire.PodStatus) -> bool:
+def _since(condition: Condition | None) -> int:
+    """Return since when a condition has its value, in seconds; 0 without one."""
+    return 0 if condition is None else timestamp(condition.last_transition_time or "")
+
+
+def _is_our_mark(condition: Condition) -> bool:
     # kube-scheduler marks its own victims with the same reason, and another message.
-    return _starts_anew(status) or any(
-        each.reason == MARK
-        and each.message.startswith((OUR_MARK, OUR_DRAIN) if each.message else "")
-        for each in _marks(status)
-    )
-
-
-def _starts_anew(status: pod_wire.PodStatus) -> bool:
-    return any(each.reason == MARK_OF_DEGRADED for each in _marks(status))
-
-
-def _marks(status: pod_wire.PodStatus) -> Iterator[Condition]:
-    found = (each for each in status.conditions if each.type == "DisruptionTarget")
-    return (each for each in found if each.status == "True")
+    ours = (OUR_MARK, OUR_DRAIN) if condition.message else ""
+    return condition.reason == MARK and condition.message.startswith(ours)
 
 
 def _grace_seconds(spec: pod_wire.PodSpec) -> int:

@@ -26,8 +26,12 @@ def index_of(present: Mapping[str, str]) -> int:
 
 def numbers(metadata: Metadata, keys: Iterable[str]) -> Rank:
     """Return the numbers that a controller wrote under these keys, without those that are none."""
-    written = (metadata.annotations.get(key) or metadata.labels.get(key, "") for key in keys)
-    return tuple(int(text) for text in written if _is_number(text))
+    found = []
+    for key in keys:
+        text = metadata.annotations.get(key) or metadata.labels.get(key, "")
+        if _is_number(text):
+            found.append(int(text))
+    return tuple(found)
 
 
 def _is_number(text: str) -> bool:
