@@ -1,21 +1,28 @@
 """Law: an explanation says of a gang what the cycle decides on the same snapshot.
 
 And each change that it proposes starts the gang, or makes room for it, in a cycle on the snapshot
-with that change.
+with that change. What is said to lack quota alone has room.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from gang_scheduler import policy
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation.explain import explain
-from gang_scheduler.scheduler.explanation.findings import Explanation, Surroundings, Verdict
+from gang_scheduler.scheduler.explanation.findings import (
+    Change,
+    Explanation,
+    Surroundings,
+    Verdict,
+)
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.policy import Policy
@@ -88,3 +95,28 @@ def all_contradictions(
     found = (explain(snapshot, profile, key, surroundings) for key in waiting(snapshot))
     told = ((str(each.key), contradictions(plan, each)) for each in found)
     return [(key, wrong) for key, wrong in told if wrong]
+
+
+@pytest.mark.parametrize("seed", range(QUEUES))
+def test_what_lacks_quota_alone_would_have_room(seed: int) -> None:
+    snapshot, profile, surroundings = of_queues(seed)
+
+    for group in snapshot.groups:
+        for gang in group.waiting:
+            found = explain(snapshot, profile, gang.key, surroundings)
+            by_quota = any(v.change is Change.MORE_QUOTA for v in found.variants or ())
+            assert not (by_quota and found.beside)
+            if found.beside is None and not by_quota and lacks_quota(found):
+                plan = schedule(without_quota(snapshot, group), profile)
+                assert gang.key in {each.gang.key for each in plan.placed}
+
+
+def lacks_quota(found: Explanation) -> bool:
+    return found.refused is not None and found.refused.reason is Reason.WAITING_FOR_QUOTA
+
+
+def without_quota(snapshot: Snapshot, group: GangGroup) -> Snapshot:
+    """Return the snapshot with one group alone, in queues that refuse nothing."""
+    assert snapshot.queues is not None
+    declared = replace(snapshot.queues.declared, enforced=frozenset())
+    return replace(snapshot, groups=(group,), queues=replace(snapshot.queues, declared=declared))

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.explaining.parts import CHANGES
+from gang_scheduler.inspection.explaining.parts import CHANGES, variant_of
+from gang_scheduler.inspection.explaining.wording import Names
 from gang_scheduler.scheduler.explanation.findings import Change, Variant
 
 Body = dict[str, Any]
@@ -29,6 +30,13 @@ LAYERS: Final = (
         "parentTopologyLayer": "RackLayer",
     },
 )
+DEDICATED: Final = {"key": "dedicated", "value": "serving", "effect": "NoSchedule"}
+QUEUE: Final = {
+    "kind": "Queue",
+    "apiVersion": "py-gang-scheduler.io/v1alpha1",
+    "name": "team",
+    "spec": {"quota": {"soft": {"cpu": "16"}, "hard": {"cpu": "16"}}},
+}
 TREE: Final = {
     "kind": "ClusterNetworkTopology",
     "apiVersion": "scheduling.koordinator.sh/v1alpha1",
@@ -38,25 +46,39 @@ TREE: Final = {
 
 
 class Proposal(NamedTuple):
-    """A change by its name, with what it is about: a number, a layer, a gang that ends, labels."""
+    """A change by its name, with what it is about: a number, a layer, a gang that ends, labels.
+
+    `taints` are as in `kubectl taint`, `requests` amounts by resource, and `quotas` amounts by the
+    name of a Queue, a resource and the fields that have them.
+    """
 
     change: str
     number: int | None = None
     layer: str | None = None
     after: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[str, ...] = ()
+    requests: tuple[tuple[str, str], ...] = ()
+    quotas: tuple[tuple[str, str, tuple[str, ...], str], ...] = ()
 
 
 def of_variant(found: Variant) -> Proposal:
     """Return the proposal that a variant is."""
-    after = None if found.end is None else str(found.end)
-    return Proposal(CHANGES[found.change], found.number, found.layer, after, found.labels)
+    return of_document(variant_of(found, Names("")))
 
 
 def of_document(found: Mapping[str, Any]) -> Proposal:
     """Return the proposal that a document tells."""
     labels = tuple(sorted(found["labels"].items()))
-    return Proposal(found["change"], found["number"], found["layer"], found["after"], labels)
+    return Proposal(
+        *(found["change"], found["number"], found["layer"], found["after"], labels),
+        taints=tuple(found["taints"]),
+        requests=tuple((each["resource"], each["amount"]) for each in found["requests"]),
+        quotas=tuple(
+            (each["queue"], each["resource"], tuple(each["fields"]), each["amount"])
+            for each in found["quotas"]
+        ),
+    )
 
 
 def cluster(dice: Random, now: int = NOON) -> Iterator[Body]:
@@ -68,17 +90,21 @@ def cluster(dice: Random, now: int = NOON) -> Iterator[Body]:
     nodes = dice.choice((4, 6, 8))
     for i in range(nodes):
         labels = {"spine": f"s{i // 4}", "rack": f"r{i // 2}"}
+        tainted = dice.random() < 0.2
         yield {
             "kind": "Node",
             "name": f"n{i}",
             "allocatable": {"cpu": 8},
             "metadata": {"labels": labels},
+            "spec": {"taints": [DEDICATED]} if tainted else {},
         }
     for i in range(nodes):
         if dice.random() < 0.7:
             yield _running(dice, i, now)
+    if limited := dice.random() < 0.3:
+        yield QUEUE
     for i in range(dice.randint(1, 2)):
-        yield from _gang(dice, f"g{i}", now)
+        yield from _gang(dice, f"g{i}", now, queue="team" if limited else "")
 
 
 def _running(dice: Random, number: int, now: int) -> Body:
@@ -95,11 +121,15 @@ def _running(dice: Random, number: int, now: int) -> Body:
     }
 
 
-def _gang(dice: Random, name: str, now: int) -> Iterator[Body]:
+def _gang(dice: Random, name: str, now: int, queue: str) -> Iterator[Body]:
     members = dice.randint(2, 6)
     layer = dice.choice(("SpineLayer", "RackLayer", ""))
     request = {"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]}
-    metadata = {"name": name, "annotations": {SPEC: json.dumps(request)} if layer else {}}
+    metadata = {
+        "name": name,
+        "annotations": {SPEC: json.dumps(request)} if layer else {},
+        "labels": {"py-gang-scheduler.io/queue": queue} if queue else {},
+    }
     yield {"kind": "PodGroup", "metadata": metadata, "minMember": members}
     yield {
         "kind": "Pod",
@@ -107,8 +137,9 @@ def _gang(dice: Random, name: str, now: int) -> Iterator[Body]:
         "name": name,
         "gang": name,
         "priority": dice.choice((0, 3)),
-        "requests": {"cpu": dice.choice((3, 4, 8))},
+        "requests": {"cpu": dice.choice((3, 4, 8, 12))},
         "metadata": {"creationTimestamp": time_of(now - 60)},
+        "spec": {"nodeSelector": {"spine": "s0"}} if dice.random() < 0.2 else {},
     }
 
 
@@ -130,6 +161,8 @@ def changed(bodies: Iterable[Body], name: str, proposal: Proposal) -> Iterator[B
             _change_group(body, proposal)
         elif body["kind"] == "Pod" and gang == name:
             _change_member(body, proposal)
+        elif body["kind"] == "Queue":
+            _change_queue(body, proposal)
         elif body["kind"] == "Pod" and ended and ended in (metadata["name"], gang):
             continue
         elif body["kind"] == "Pod" and proposal.change == CHANGES[Change.RUN_TIMES_OVER]:
@@ -150,6 +183,29 @@ def _change_member(body: Body, proposal: Proposal) -> None:
         body["spec"]["priority"] = proposal.number
     elif proposal.change == CHANGES[Change.OTHER_FLAVOR]:
         body["spec"]["nodeSelector"] |= dict(proposal.labels)
+    elif proposal.change == CHANGES[Change.SELECTOR_REMOVED]:
+        selector = body["spec"]["nodeSelector"].items()
+        body["spec"]["nodeSelector"] = dict(
+            each for each in selector if each not in proposal.labels
+        )
+    elif proposal.change == CHANGES[Change.TAINTS_TOLERATED]:
+        body["spec"]["tolerations"] = [*map(_toleration, proposal.taints)]
+    for resource, amount in proposal.requests:
+        for container in body["spec"]["containers"]:
+            container["resources"]["requests"][resource] = amount
+
+
+def _toleration(taint: str) -> Body:
+    named, _, effect = taint.rpartition(":")
+    key, _, value = named.partition("=")
+    return {"key": key, "operator": "Equal", "value": value, "effect": effect}
+
+
+def _change_queue(body: Body, proposal: Proposal) -> None:
+    for queue, resource, fields, amount in proposal.quotas:
+        if queue == body["metadata"]["name"]:
+            for field in fields:
+                body["spec"]["quota"][field.rpartition(".")[2]][resource] = amount
 
 
 def _age(body: Body) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.explaining.wording import between, duration, listed, ordinal
+from gang_scheduler.inspection.explaining.wording import duration, listed, ordinal
 from gang_scheduler.inspection.listing import ages
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.report.texts.plurals import counted
@@ -104,16 +104,13 @@ def where(document: Json, view: View) -> list[Line]:
     found = document.get("where")
     if found is None or document["state"] == "Starts":
         return []
-    needed = counted(found["needed"], "slot")
     if not found["layer"]:
         room = found["domains"][0]
-        return [
-            Line(
-                f"on any node, {needed} needed: {_slots(room, found)}{_why(room, found['needed'])}"
-            )
-        ]
+        members = f"{_slots(room, found)} {'member' if found['needed'] == 1 else 'members'}"
+        return [Line(f"on any node: room for {members}{_why(room, found['needed'])}")]
     how = "must gather" if found["must"] else "would rather gather"
-    made = [Line(f"{how} in {found['layer']}, {needed} needed")]
+    members = counted(found["needed"], "member")
+    made = [Line(f"{how} in {found['layer']}: room for {members} is needed")]
     shown = found["domains"] if view.all_domains else found["domains"][:DOMAINS]
     names = _names(each["domain"] for each in shown)
     width = max(map(len, names), default=0)
@@ -221,7 +218,8 @@ def _examples(reason: Json) -> str:
 def _selector(found: Json) -> str:
     number = counted(found["nodes"], "node") if found["nodes"] else "no node"
     others = ", ".join(f"{each['value']} ({each['nodes']})" for each in found["others"])
-    instead = f"; {found['key']} has {others}" if others else "; no node has that label"
+    absent = "" if found["nodes"] else "; no node has that label"
+    instead = f"; {found['key']} has {others}" if others else absent
     return f"nodeSelector {found['key']}={found['value']}: {number}{instead}"
 
 
@@ -230,48 +228,6 @@ def work(victims: Iterable[Json], document: Json) -> str:
     now = seconds_of(document["readAt"])
     ran = [now - seconds_of(each["since"]) for each in victims if each["since"]]
     return f", {duration(max(ran))} of work" if ran else ""
-
-
-def would_start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return with which changes the gang would start now."""
-    found = document.get("wouldStart")
-    if found is None:
-        return []
-    if not found:
-        return [Line("nothing small would help")]
-    names = [_change(each, document) for each in found]
-    width = max(map(len, names))
-    return [
-        Line(f"{name:<{width}}   {_outcome(each, document)}", under=True, hanging=width + 5)
-        for name, each in zip(names, found, strict=True)
-    ]
-
-
-def _change(each: Json, document: Json) -> str:
-    match each["change"]:
-        case "FewerMembers":
-            return f"minMember {each['number']} of {each['of']}"
-        case "SofterLayer":
-            return f"PreferGather instead of Must in {each['layer']}"
-        case "HigherPriority":
-            return f"priority {each['number']} instead of {document['priority']}"
-        case "RunTimesOver":
-            return "minimum run times over"
-        case "OtherFlavor":
-            return " ".join(f"{key}={value}" for key, value in each["labels"].items())
-        case _:
-            now = seconds_of(document["readAt"])
-            return f"{each['after']} ended, in {duration(seconds_of(each['at']) - now)}"
-
-
-def _outcome(each: Json, document: Json) -> str:
-    where = f"in {between([short(name) for name in each['domains']])}" if each["domains"] else ""
-    where = where or f"on {listed(each['nodes'])}"
-    if not each["victims"]:
-        return where
-    number = sum(one["number"] for one in each["victims"])
-    pods = listed([name for one in each["victims"] for name in one["pods"]])
-    return f"{counted(number, 'pod')} would go: {pods}{work(each['victims'], document)}"
 
 
 def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from gang_scheduler.api.conditions import rfc3339
-from gang_scheduler.inspection.explaining import sentences
-from gang_scheduler.inspection.explaining.wording import Names
+from gang_scheduler.inspection.explaining import needs, sentences
+from gang_scheduler.inspection.explaining.wording import Names, taint_text
 from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.queues import QueueKind
 from gang_scheduler.model.resources import quantity_of
+from gang_scheduler.report.texts.reasons.entry import Turn
 from gang_scheduler.scheduler.explanation.findings import (
     Change,
     ClassNodes,
@@ -19,6 +21,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     Protection,
     QueueRights,
     QuotaLine,
+    Raised,
     Start,
     StartBasis,
     Variant,
@@ -47,12 +50,32 @@ CHANGES: Final = {
     Change.RUN_TIMES_OVER: "RunTimesOver",
     Change.OTHER_FLAVOR: "OtherFlavor",
     Change.NEXT_END: "NextEnd",
+    Change.MORE_QUOTA: "MoreQuota",
+    Change.LESS_ASKED: "LessAsked",
+    Change.TAINTS_TOLERATED: "TaintsTolerated",
+    Change.SELECTOR_REMOVED: "SelectorRemoved",
 }
+BY: Final = {
+    **dict.fromkeys(Change, Turn.SUBMITTER.value),
+    Change.MORE_QUOTA: Turn.QUEUE_ADMIN.value,
+    Change.RUN_TIMES_OVER: None,
+    Change.NEXT_END: None,
+}
+"""Which role makes a change; None for what only takes time."""
+PROMISES: Final = {
+    QueueKind.CLUSTER_QUEUE: ("nominalQuota",),
+    QueueKind.COHORT: ("nominalQuota",),
+    QueueKind.VOLCANO_QUEUE: ("spec.deserved", "spec.capability"),
+    QueueKind.QUEUE: ("spec.quota.soft", "spec.quota.hard"),
+}
+"""In which field a queue is promised quota; the second one limits it."""
 
 
 def parts_of(found: Explanation, names: Names) -> Json:
     """Return all parts that say something."""
     made: Json = {}
+    if found.beside is not None:
+        made["lacks"] = ["Room", "Quota"] if found.beside.first else ["Quota", "Room"]
     if found.nodes_taken:
         made["nodesTaken"] = list(found.nodes_taken)
     if found.position is not None:
@@ -67,8 +90,24 @@ def parts_of(found: Explanation, names: Names) -> Json:
         made["nodes"] = [_nodes(each) for each in found.nodes]
     if found.evictions is not None and found.verdict is not Verdict.STARTS:
         made["preemption"] = _evictions(found.evictions, names)
+    return made | _help(found, names)
+
+
+def _help(found: Explanation, names: Names) -> Json:
+    """Return what is to be mended, and the changes that would start the gang."""
+    made: Json = {}
+    if found.verdict is Verdict.WAITS and (needed := needs.of(found)):
+        made["needs"] = [
+            {
+                "object": each.object,
+                "field": each.field or None,
+                "value": each.value,
+                "by": each.by.value,
+            }
+            for each in dict.fromkeys(needed)
+        ]
     if found.variants is not None:
-        made["wouldStart"] = [_variant(each, names) for each in found.variants]
+        made["wouldStart"] = [variant_of(each, names) for each in found.variants]
     return made
 
 
@@ -232,7 +271,23 @@ def victims_of(found: Iterable[Victims], names: Names) -> list[Json]:
     ]
 
 
-def _variant(found: Variant, names: Names) -> Json:
+def _raised(found: Raised) -> Json:
+    flavor, resource = found.key
+    promise, *limits = PROMISES[found.queue.kind]
+    over = found.limit is not None and found.limit < found.promised
+    return {
+        "kind": found.queue.kind.value,
+        "queue": found.queue.name,
+        "flavor": flavor,
+        "resource": resource,
+        "amount": quantity_of(resource, found.promised),
+        "insteadOf": quantity_of(resource, found.instead_of),
+        "fields": [promise, *(limits if over else ())],
+    }
+
+
+def variant_of(found: Variant, names: Names) -> Json:
+    """Return a change with which the gang starts."""
     return {
         "change": CHANGES[found.change],
         "number": found.number if found.of or found.change is Change.HIGHER_PRIORITY else None,
@@ -241,6 +296,17 @@ def _variant(found: Variant, names: Names) -> Json:
         "after": None if found.end is None else names.gang(found.end),
         "at": None if found.at is None else rfc3339(found.at),
         "labels": dict(found.labels),
+        "taints": [taint_text(each) for each in found.taints],
+        "quotas": [_raised(each) for each in found.raised],
+        "requests": [
+            {
+                "resource": each.resource,
+                "amount": quantity_of(each.resource, each.asked),
+                "insteadOf": quantity_of(each.resource, each.instead_of),
+            }
+            for each in found.lowered
+        ],
+        "by": BY[found.change],
         "nodes": list(found.nodes),
         "domains": [path_of(each) for each in found.domains],
         "victims": victims_of(found.victims, names),

@@ -6,8 +6,10 @@ from typing import Final
 from gang_scheduler.inspection.explaining.wording import (
     Names,
     amount,
+    between,
     domain,
     listed,
+    taint_text,
     uncapital,
     with_end,
 )
@@ -20,6 +22,8 @@ from gang_scheduler.report.texts.cause_texts import text_if_any
 from gang_scheduler.report.texts.causes.members import role_counts
 from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.scheduler.explanation.findings import (
+    Barred,
+    Beside,
     DomainRoom,
     Evictions,
     Explanation,
@@ -68,9 +72,9 @@ def first(found: Explanation, names: Names) -> str:
     refused = found.refused
     if refused is None:
         return "No member waits."
-    selected = _selects_in_vain(found, refused)
+    selected = _of_labels(found, refused)
     if selected:
-        return f"{FOR_GOOD}: {selected}."
+        return selected
     if found.verdict is Verdict.MAKES_ROOM and found.evictions is not None:
         return with_end(f"{LEADS[Reason.WAITING_FOR_VICTIMS]}: {_leaving(found.evictions, names)}")
     said = of_refusal(refused, found.where)
@@ -79,13 +83,55 @@ def first(found: Explanation, names: Names) -> str:
     if refused.misfit is None and in_vain and not bought:
         # Quota that is freed, or another turn, would not help it.
         return f"{FOR_GOOD}: {room_texts.asked_in_vain(in_vain)}. {said}"
-    return said
+    return said if found.beside is None else _both(said, found.beside, found.where)
 
 
-def _selects_in_vain(found: Explanation, refused: Refused) -> str:
-    """Return which label of a node selector no node has; "" if each is that of some node."""
+def _both(quota: str, beside: Beside, where: Where | None) -> str:
+    """Return that quota and room are lacking; first that of which more is missing."""
+    room = of_refusal(beside.refused, where)
+    if not beside.first:
+        return f"{quota} Quota alone would not start it: {uncapital(room)}"
+    lead = LEADS[Reason.WAITING_FOR_QUOTA]
+    return f"{room} {lead}, too{quota.removeprefix(lead)}"
+
+
+def _barred(found: Barred) -> str:
+    """Return which nodes have the labels that are asked for, and why none of them takes pods."""
+    some = listed([*found.some, *[""] * (found.nodes - len(found.some))], len(found.some))
+    names = between(found.some) if found.nodes == len(found.some) else some
+    labels = ", ".join(f"{key}={value}" for key, value in found.selector)
+    asked = f"nodeSelector {labels}" if labels else "its node affinity"
+    said = f"only {names} {'matches' if found.nodes == 1 else 'match'} {asked}"
+    why = [(f"taint {taint_text(taint)}", number) for taint, number in found.taints]
+    has = [_which(number, found.nodes, ("has", "have"), what) for what, number in why]
+    states = (("cordoned", found.cordoned), ("not ready", found.not_ready))
+    are = [_which(n, found.nodes, ("is", "are"), state) for state, n in states if n]
+    return f"{said}; {between([*has, *are])}"
+
+
+def _which(number: int, of: int, verbs: tuple[str, str], what: str) -> str:
+    """Return what is true of so many of the nodes."""
+    one, several = verbs
+    if of == 1:
+        return f"it {one} {what}"
+    if number == of:
+        return f"{'both' if of == 2 else f'all {of}'} {several} {what}"
+    return f"{number} {one if number == 1 else several} {what}"
+
+
+def _of_labels(found: Explanation, refused: Refused) -> str:
+    """Return that no node has the labels that are asked for, or that those that do are barred."""
     if refused.reason is not Reason.UNSCHEDULABLE:
         return ""
+    selected = _selects_in_vain(found)
+    if selected:
+        return f"{FOR_GOOD}: {selected}."
+    barred = next((each.barred for each in found.nodes if each.barred), None)
+    return "" if barred is None else f"{NO_NODE_TAKES_IT}: {_barred(barred)}."
+
+
+def _selects_in_vain(found: Explanation) -> str:
+    """Return which label of a node selector no node has; "" if each is that of some node."""
     hints = (hint for each in found.nodes for hint in each.hints if not hint.nodes)
     hint = next(hints, None)
     if hint is None:

@@ -4,7 +4,13 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
-from gang_scheduler.inspection.explaining import eviction_lines, lines, quota_lines, running_lines
+from gang_scheduler.inspection.explaining import (
+    eviction_lines,
+    lines,
+    quota_lines,
+    running_lines,
+    variant_lines,
+)
 from gang_scheduler.inspection.explaining.lines import Line, Part, View
 from gang_scheduler.inspection.explaining.wording import duration
 from gang_scheduler.model.queues import NONE
@@ -107,7 +113,8 @@ BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
         ("PREEMPTION", "preemption", eviction_lines.preemption),
     ),
     (
-        ("IT WOULD START NOW WITH", "wouldStart", lines.would_start),
+        ("IT NEEDS", "needs", variant_lines.needs),
+        ("IT WOULD START NOW WITH", "wouldStart", variant_lines.would_start),
         ("HISTORY", "history", lines.history),
     ),
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.report.texts.plurals import counted
@@ -66,6 +67,12 @@ def amount(resource: str, number: int) -> str:
 def domain(found: Domain) -> str:
     """Return LAYER/NAME of a domain."""
     return "/".join((found.layer, *found.path[-1:]))
+
+
+def taint_text(taint: Taint) -> str:
+    """Return a taint as kubectl shows it."""
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
 
 
 def uncapital(text: str) -> str:

@@ -13,6 +13,8 @@
 | domains     | how many members each domain takes, and what the next one lacks   |
 | holders     | which gangs hold the room of a node                               |
 | evictions   | what room was made, or what forbids it                            |
+| lacks       | the room that a gang lacks beside quota, and which comes first    |
 | changes     | the snapshot with one thing changed                               |
+| relief      | what could be asked less strictly, and quota that may be enough   |
 | variants    | with which change it would start now                              |
 """

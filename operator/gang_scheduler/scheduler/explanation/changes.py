@@ -1,14 +1,18 @@
 """A snapshot with one thing changed about one group, or about the pods on nodes."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup, Role
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.nodes import Taint
+from gang_scheduler.model.pods import Pod, PodClass, Toleration
+from gang_scheduler.model.queues import Queue, QueueRef, Quota
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.explanation.findings import Raised
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -96,6 +100,65 @@ def with_labels(snapshot: Snapshot, group: GangGroup, labels: Labels) -> Snapsho
         return replace(pod, pod_class=replace(pod.pod_class, node_selector=selector))
 
     return _with_gangs(snapshot, group, lambda gang: _with_members(gang, member))
+
+
+def without_labels(snapshot: Snapshot, group: GangGroup, labels: Labels) -> Snapshot:
+    """Return the snapshot in which members do not select nodes by these labels."""
+
+    def kept(asked: PodClass) -> PodClass:
+        selector = tuple(pair for pair in asked.node_selector if pair not in labels)
+        return replace(asked, node_selector=selector)
+
+    return _with_classes(snapshot, group, kept)
+
+
+def with_tolerations(snapshot: Snapshot, group: GangGroup, taints: Iterable[Taint]) -> Snapshot:
+    """Return the snapshot in which members tolerate these taints."""
+    more = tuple(Toleration(each.key, "Equal", each.value, each.effect) for each in taints)
+    return _with_classes(
+        snapshot, group, lambda asked: replace(asked, tolerations=(*asked.tolerations, *more))
+    )
+
+
+def with_requests(snapshot: Snapshot, group: GangGroup, most: Mapping[str, int]) -> Snapshot:
+    """Return the snapshot in which no member asks for more than so much of some resources."""
+
+    def lower(asked: PodClass) -> PodClass:
+        requests = tuple((name, min(n, most.get(name, n))) for name, n in asked.requests)
+        return replace(asked, requests=requests)
+
+    return _with_classes(snapshot, group, lower)
+
+
+def _with_classes(
+    snapshot: Snapshot, group: GangGroup, change: Callable[[PodClass], PodClass]
+) -> Snapshot:
+    def member(pod: Pod) -> Pod:
+        return replace(pod, pod_class=change(pod.pod_class))
+
+    return _with_gangs(snapshot, group, lambda gang: _with_members(gang, member))
+
+
+def with_quota(snapshot: Snapshot, raised: Iterable[Raised]) -> Snapshot:
+    """Return the snapshot in which queues are promised more; what they may hold is no less."""
+    if snapshot.queues is None:
+        return snapshot
+    declared = snapshot.queues.declared
+    more: dict[QueueRef, list[Raised]] = defaultdict(list)
+    for each in raised:
+        more[each.queue].append(each)
+    queues = tuple(_promised(each, more.get(each.ref, ())) for each in declared.queues)
+    state = replace(snapshot.queues, declared=replace(declared, queues=queues))
+    return replace(snapshot, queues=state)
+
+
+def _promised(queue: Queue, raised: Iterable[Raised]) -> Queue:
+    quotas = dict(queue.quotas)
+    for each in raised:
+        quota = quotas.get(each.key, Quota())
+        limit = None if quota.limit is None else max(quota.limit, each.promised)
+        quotas[each.key] = replace(quota, nominal=each.promised, implied=False, limit=limit)
+    return replace(queue, quotas=quotas) if quotas != queue.quotas else queue
 
 
 def _selector(pod: Pod) -> Labels:

@@ -13,6 +13,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import NOT_IN_LINE, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.explanation import lacks
 from gang_scheduler.scheduler.explanation.domains import where_of
 from gang_scheduler.scheduler.explanation.evictions import evictions_of, preemption_for
 from gang_scheduler.scheduler.explanation.findings import (
@@ -59,18 +60,23 @@ def explain(
     if turn is None or refused is None or refused.reason in NOT_IN_LINE:
         return decided
     running = surroundings.running
-    where = where_of(turn, Holders(running, turn), short=_lacks_room(refused))
+    room = lacks.room_beside_quota(turn, refused)
+    is_short = _lacks_room(refused) or room is not None
+    where = where_of(turn, Holders(running, turn), short=is_short)
     waits = decided.verdict is Verdict.WAITS and not refused.left_over
     helped = waits and refused.reason in HELPED
-    asked = Asked(snapshot, profile, group, turn, where, surroundings)
+    quota = quota_of(turn)
+    asked = Asked(snapshot, profile, group, turn, where, quota, surroundings)
+    variants = variants_of(asked) if helped else None
     return replace(
         decided,
         start=start_of(turn, watched.plan, running) if helped else None,
-        quota=quota_of(turn),
+        quota=quota,
         where=where,
         nodes=nodes_of(turn),
         evictions=evictions_of(turn, watched.plan, refused, running),
-        variants=variants_of(asked) if helped else None,
+        variants=variants,
+        beside=lacks.in_order(room, turn, quota, variants or ()),
     )
 
 

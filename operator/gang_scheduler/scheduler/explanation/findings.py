@@ -5,11 +5,13 @@ Amounts are in the unit of their resource, times in seconds since the epoch.
 
 import enum
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Oversized, PreemptionOutcome, Refused
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import FlavorResource, QueueRef
@@ -194,10 +196,27 @@ class NodeReason:
 
 
 @dataclass(frozen=True, slots=True)
+class Barred:
+    """The nodes that match the labels that a pod asks for, all of which are barred to it.
+
+    So many of them have `taints` that it does not tolerate, most nodes first, or are cordoned, or
+    not ready. `selector` is empty for a pod that asks by node affinity alone.
+    """
+
+    nodes: int
+    some: tuple[str, ...]
+    selector: tuple[tuple[str, str], ...]
+    taints: tuple[tuple[Taint, int], ...] = ()
+    cordoned: int = 0
+    not_ready: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ClassNodes:
     """Of all nodes `fitting` take a pod like `pod`, of which the gang has `pods`.
 
-    `oversized` is what it asks that no node has, however empty.
+    `oversized` is what it asks that no node has, however empty. `barred` is None unless it asks for
+    labels, and all nodes with these are barred.
     """
 
     pod: str
@@ -207,6 +226,7 @@ class ClassNodes:
     reasons: tuple[NodeReason, ...] = ()
     hints: tuple[LabelHint, ...] = ()
     oversized: tuple[Oversized, ...] = ()
+    barred: Barred | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +301,31 @@ class Change(enum.Enum):
     RUN_TIMES_OVER = enum.auto()
     OTHER_FLAVOR = enum.auto()
     NEXT_END = enum.auto()
+    MORE_QUOTA = enum.auto()
+    LESS_ASKED = enum.auto()
+    TAINTS_TOLERATED = enum.auto()
+    SELECTOR_REMOVED = enum.auto()
+
+
+class Raised(NamedTuple):
+    """What a queue would be promised of a flavor and resource, and what it is promised now.
+
+    `limit` is what it may hold at most, None for no limit; a lower one is raised with the promise.
+    """
+
+    queue: QueueRef
+    key: FlavorResource
+    promised: int
+    instead_of: int
+    limit: int | None = None
+
+
+class Lowered(NamedTuple):
+    """What a member would ask of a resource, and what it asks now."""
+
+    resource: str
+    asked: int
+    instead_of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +333,9 @@ class Variant:
     """A change with which the gang starts now, and where; `victims` leave for it then.
 
     `number` is the minMember or the priority, `layer` the layer that is preferred instead, `end`
-    the gang that has ended, at the time `at`. `labels` are those of the other flavor.
+    the gang that has ended, at the time `at`. `labels` are those of the other flavor, or those of
+    the node selector that are taken out of it; `taints` are those that are tolerated. `raised` is
+    the quota of queues, `lowered` what members ask for.
     """
 
     change: Change
@@ -301,6 +348,17 @@ class Variant:
     end: GangKey | None = None
     at: int | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[Taint, ...] = ()
+    raised: tuple[Raised, ...] = ()
+    lowered: tuple[Lowered, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a gang lacks beside that which the cycle names; `first`: more of it is missing."""
+
+    refused: Refused
+    first: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,7 +366,7 @@ class Explanation:
     """The decision on one gang, and all that explains it. A part that says nothing is None.
 
     `gang` and `group` are None where no member waits. `tried`: the group was worth a try.
-    `nodes_taken` are the nodes that members get.
+    `nodes_taken` are the nodes that members get. `beside` is what it lacks besides.
     """
 
     key: GangKey
@@ -325,3 +383,4 @@ class Explanation:
     nodes: tuple[ClassNodes, ...] = ()
     evictions: Evictions | None = None
     variants: tuple[Variant, ...] | None = None
+    beside: Beside | None = None

@@ -6,11 +6,18 @@ from typing import Final
 
 import numpy as np
 
+from gang_scheduler.model.nodes import NodeTable, Taint
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler import oversized
-from gang_scheduler.scheduler.explanation.findings import ClassNodes, LabelHint, NodeReason
+from gang_scheduler.scheduler.explanation.findings import (
+    Barred,
+    ClassNodes,
+    LabelHint,
+    NodeReason,
+)
 from gang_scheduler.scheduler.explanation.rejections import Rejections, rejections_of
 from gang_scheduler.scheduler.explanation.watching import Turn
+from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.scheduler.trial import Trial
 
 MOST_CLASSES: Final = 8
@@ -40,6 +47,31 @@ def _of_class(pod_class: PodClass, pods: list[Pod], trial: Trial, turn: Turn) ->
         reasons=_reasons(found, trial),
         hints=tuple(_hints(pod_class, trial)),
         oversized=oversized.of(pod_class, trial.nodes, turn.profile),
+        barred=_barred(pod_class, trial.nodes) if not found.fitting.any() else None,
+    )
+
+
+def _barred(pod_class: PodClass, nodes: NodeTable) -> Barred | None:
+    """Return the nodes with the labels that are asked for, if some are and all are barred."""
+    matching = node_affinity.passes(pod_class, nodes)
+    if matching.all() or not matching.any():
+        return None
+    tolerated = taints.passes(pod_class, nodes)
+    if (matching & tolerated & nodes.ready & ~nodes.unschedulable).any():
+        return None
+    lacking: Counter[Taint] = Counter()
+    rows = np.flatnonzero(matching).tolist()
+    for row in np.flatnonzero(matching & ~tolerated).tolist():
+        found = taints.untolerated(pod_class, nodes.nodes[row].taints)
+        # A node that is cordoned or not ready has a taint of that name as well.
+        lacking.update(each for each in found if not each.key.startswith(taints.OF_STATES))
+    return Barred(
+        nodes=len(rows),
+        some=tuple(nodes.nodes[row].name for row in rows[:NODES_NAMED]),
+        selector=pod_class.node_selector,
+        taints=tuple(sorted(lacking.items(), key=lambda each: (-each[1], each[0].key))),
+        cordoned=int((matching & nodes.unschedulable).sum()),
+        not_ready=int((matching & ~nodes.ready).sum()),
     )
 
 

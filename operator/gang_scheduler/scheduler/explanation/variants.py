@@ -16,9 +16,15 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.explanation import changes
+from gang_scheduler.scheduler.explanation import changes, relief
 from gang_scheduler.scheduler.explanation.evictions import preemption_for, victims_of
-from gang_scheduler.scheduler.explanation.findings import Change, Surroundings, Variant, Where
+from gang_scheduler.scheduler.explanation.findings import (
+    Change,
+    QuotaLine,
+    Surroundings,
+    Variant,
+    Where,
+)
 from gang_scheduler.scheduler.explanation.starts import releases_of
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.policies import Profile
@@ -35,7 +41,7 @@ DOMAINS_NAMED: Final = 4
 class Asked:
     """What variants are looked for: the snapshot, and the group in it, which waits for room.
 
-    `turn` is the turn that it had, and `where` the room that it found then.
+    `turn` is the turn that it had, `where` the room and `quota` the quota that it found then.
     """
 
     snapshot: Snapshot
@@ -43,13 +49,14 @@ class Asked:
     group: GangGroup
     turn: Turn
     where: Where | None
+    quota: tuple[QuotaLine, ...]
     surroundings: Surroundings
 
 
 def variants_of(asked: Asked) -> tuple[Variant, ...]:
     """Return the variants with which the group starts now. A cycle for each that is tried."""
     found: list[Variant] = []
-    for look in (_fewer, _softer, _higher, _rested, _other_flavor, _next_end):
+    for look in LOOKS:
         for each in look(asked):
             found.append(each)
             if len(found) == MOST:
@@ -58,6 +65,48 @@ def variants_of(asked: Asked) -> tuple[Variant, ...]:
 
 
 # The changes, each of them tried.
+
+
+def _more_quota(asked: Asked) -> Iterator[Variant]:
+    """Yield the quota with which the group starts; nothing if it lacks none, or room as well."""
+    for raised in relief.raised(asked.turn, asked.quota):
+        shot = changes.with_quota(asked.snapshot, raised)
+        found = _started(asked, shot, Variant(Change.MORE_QUOTA, (), raised=raised))
+        if found is not None:
+            yield found
+            return
+
+
+def _less(asked: Asked) -> Iterator[Variant]:
+    """Yield the most that each member may ask for, of one resource or of all that no node has."""
+    needed = asked.where.needed if asked.where is not None else 1
+    for lowered in relief.lowered(asked.turn, needed):
+        most = {each.resource: each.asked for each in lowered}
+        shot = changes.with_requests(asked.snapshot, asked.group, most)
+        found = _started(asked, shot, Variant(Change.LESS_ASKED, (), lowered=lowered))
+        if found is not None and not found.victims:
+            yield found
+            return
+
+
+def _tolerated(asked: Asked) -> Iterator[Variant]:
+    """Yield the taints that members would have to tolerate."""
+    for taints in relief.tolerated(asked.turn):
+        shot = changes.with_tolerations(asked.snapshot, asked.group, taints)
+        found = _started(asked, shot, Variant(Change.TAINTS_TOLERATED, (), taints=taints))
+        if found is not None and not found.victims:
+            yield found
+            return
+
+
+def _unselected(asked: Asked) -> Iterator[Variant]:
+    """Yield the labels that members need not select nodes by."""
+    for labels in relief.selectors(asked.turn):
+        shot = changes.without_labels(asked.snapshot, asked.group, labels)
+        found = _started(asked, shot, Variant(Change.SELECTOR_REMOVED, (), labels=labels))
+        if found is not None and not found.victims:
+            yield found
+            return
 
 
 def _fewer(asked: Asked) -> Iterator[Variant]:
@@ -168,6 +217,13 @@ def _next_end(asked: Asked) -> Iterator[Variant]:
     found = _started(asked, shot, end)
     if found is not None and not found.victims:
         yield found
+
+
+LOOKS: Final = (
+    *(_more_quota, _fewer, _softer, _tolerated, _unselected, _less),
+    *(_higher, _rested, _other_flavor, _next_end),
+)
+"""What is looked for, in this order."""
 
 
 # Whether it starts then.

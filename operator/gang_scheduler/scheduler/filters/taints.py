@@ -7,7 +7,7 @@ with anything else is false.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from gang_scheduler.model.pods import PodClass, Toleration
 obstacle = Obstacle.TAINTS
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
+OF_STATES = "node.kubernetes.io/"
+"""Taints that Kubernetes gives to nodes that are not well, or cordoned."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
@@ -46,9 +48,14 @@ def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
-def _untolerated(pod_class: PodClass, taints: Iterable[Taint]) -> Taint | None:
+def untolerated(pod_class: PodClass, taints: Iterable[Taint]) -> Iterator[Taint]:
+    """Yield the taints that keep pods of a class away."""
     hard = (taint for taint in taints if taint.effect in HARD)
-    return next((taint for taint in hard if not tolerated(pod_class.tolerations, taint)), None)
+    return (taint for taint in hard if not tolerated(pod_class.tolerations, taint))
+
+
+def _untolerated(pod_class: PodClass, taints: Iterable[Taint]) -> Taint | None:
+    return next(untolerated(pod_class, taints), None)
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:

@@ -1,0 +1,135 @@
+"""What is to be created or mended before a gang can start, and whose turn that is.
+
+No cycle can try these: what is missing is not known well enough to be made up.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from gang_scheduler.inspection.explaining.wording import between, listed
+from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
+from gang_scheduler.model.causes.specs import (
+    FieldsUnsupported,
+    GangMissing,
+    ObjectMissing,
+    PriorityClassMissing,
+)
+from gang_scheduler.model.causes.topology import Requested, UnknownLayers
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Cause
+from gang_scheduler.report.texts.reasons.entry import Turn
+from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation
+
+CLAIM: Final = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
+CREATE: Final = "create it"
+BACK: Final = {
+    "node(s) were unschedulable": ("spec.unschedulable", "false, as kubectl uncordon sets it"),
+    "node(s) were not ready": ("", "bring the node back, or add another one"),
+}
+"""The words of filters about nodes that the platform may bring back: the field, and its value."""
+
+
+class Need(NamedTuple):
+    """What must become of an object, or of a `field` of it, and whose turn that is."""
+
+    object: str
+    value: str
+    by: Turn
+    field: str = ""
+
+
+def of(found: Explanation) -> list[Need]:
+    """Return what a gang that waits needs beside room and quota; the first of each kind."""
+    if found.refused is None:
+        return []
+    return [
+        *_of_cause(found.refused.cause),
+        *_of_claims(found.refused),
+        *_of_layer(found.refused),
+        *(need for each in found.nodes if not each.fitting for need in _of_nodes(each)),
+    ]
+
+
+def _of_cause(cause: Cause | None) -> Iterator[Need]:
+    field = ""
+    while isinstance(cause, Requested):
+        field, cause = cause.field, cause.cause
+    look = _CAUSES.get(type(cause)) if cause is not None else None
+    if look is not None:
+        yield from look(cause, field)
+
+
+def _object(cause: ObjectMissing, _: str) -> Iterator[Need]:
+    yield Need(f"{cause.kind} {cause.gang}", f"{CREATE}, or name one that exists", Turn.SUBMITTER)
+
+
+def _gang(cause: GangMissing, _: str) -> Iterator[Need]:
+    yield Need(f"gang {cause.name}", f"{CREATE}, or take it out of the group", Turn.SUBMITTER)
+
+
+def _priority_class(cause: PriorityClassMissing, _: str) -> Iterator[Need]:
+    yield Need(f"WorkloadPriorityClass {cause.name}", CREATE, Turn.PLATFORM)
+
+
+def _queue(cause: QueueUnusable, _: str) -> Iterator[Need]:
+    if cause.fault is QueueFault.NOT_FOUND:
+        yield Need(f"{cause.kind} {cause.queue}", CREATE, Turn.QUEUE_ADMIN)
+
+
+def _layers(cause: UnknownLayers, field: str) -> Iterator[Need]:
+    if cause.known:
+        yield Need(
+            field or "its topology request", f"one of {', '.join(cause.known)}", Turn.SUBMITTER
+        )
+    yield Need(
+        "ClusterNetworkTopology default",
+        f"a layer {between(cause.layers)}, and its label on the nodes",
+        Turn.PLATFORM,
+        "spec.networkTopologySpec",
+    )
+
+
+def _unsupported(cause: FieldsUnsupported, _: str) -> Iterator[Need]:
+    of = f"pod {cause.pod}" if cause.pod else "the PodGroup"
+    yield Need(of, "none: it is not supported", Turn.SUBMITTER, listed(cause.fields))
+
+
+_CAUSES: Final[Mapping[type[Cause], Callable[..., Iterator[Need]]]] = {
+    ObjectMissing: _object,
+    GangMissing: _gang,
+    PriorityClassMissing: _priority_class,
+    QueueUnusable: _queue,
+    UnknownLayers: _layers,
+    FieldsUnsupported: _unsupported,
+}
+
+
+def _of_claims(refused: Refused) -> Iterator[Need]:
+    """Yield the claims of members that do not exist, as one."""
+    names: dict[str, None] = {}
+    for pod in refused.gang.pending:
+        storage = pod.pod_class.storage
+        if storage is not None:
+            found = CLAIM.findall(storage.problem)
+            names |= dict.fromkeys(f"{pod.namespace}/{each}" for each in found)
+    if names:
+        yield Need(f"PersistentVolumeClaim {listed([*names])}", CREATE, Turn.SUBMITTER)
+
+
+def _of_layer(refused: Refused) -> Iterator[Need]:
+    """Yield the label that no node has, of a layer to gather in."""
+    unlabelled = refused.misfit.unlabelled if refused.misfit is not None else None
+    if unlabelled is not None:
+        keys = " or ".join(unlabelled.label_keys)
+        yield Need("the nodes", "the name of the domain", Turn.PLATFORM, f"metadata.labels {keys}")
+
+
+def _of_nodes(found: ClassNodes) -> Iterator[Need]:
+    """Yield the nodes that are cordoned or not ready, of those that take no member."""
+    for each in found.reasons:
+        if each.words in BACK:
+            field, value = BACK[each.words]
+            more = f" and {each.nodes - len(each.some)} more" if each.nodes > len(each.some) else ""
+            node = "Node" if each.nodes == 1 else "Nodes"
+            yield Need(f"{node} {', '.join(each.some)}{more}", value, Turn.PLATFORM, field)
