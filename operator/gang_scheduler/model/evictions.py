@@ -50,6 +50,23 @@ _SHOWN: Final = {
 }
 
 
+class Sparing(enum.StrEnum):
+    """What protects a pod from eviction beside its priority and the rules of queues."""
+
+    LABEL = "Label"
+    """It has a label that forbids it."""
+    JOB = "Job"
+    """Its Job could end for good by it."""
+    MIN_RUNTIME = "MinRuntime"
+    """Its gang has not run for as long as it may, or has just changed its size."""
+    OTHER_SCHEDULER = "OtherScheduler"
+    PINNED = "Pinned"
+    """Its owner would create it again on the same node."""
+    SYSTEM = "System"
+    BINDING = "Binding"
+    """Its binding is under way."""
+
+
 @dataclass(frozen=True, slots=True)
 class YieldedTo:
     """A gang was evicted for another one, `gang` with that `uid`; `at` is in seconds.

@@ -15,6 +15,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
@@ -271,7 +272,7 @@ class EvictablePods:
         bound_pod = BoundPod(
             pod,
             gang or terminating.alone(pod),
-            evictable=self._evictable(pod, gang),
+            evictable=self._sparing(pod, gang) is None,
             budgets=self.budgets.of(pod),
             unprotected=pod.job_uid in self.unprotected_jobs,
         )
@@ -289,17 +290,24 @@ class EvictablePods:
             if not bound:
                 del self._bound[bound_pod.gang]
 
-    def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:
-        # A binding that is under way must be finished first.
-        if pod.assumed or pod.priority >= SYSTEM_PRIORITY:
-            return False
-        if gang is None and not self.rules.other_schedulers:
-            return False
-        if pod.pinned:
-            return False
-        if pod.job_uid in self.unprotected_jobs and not self.rules.unprotected_jobs:
-            return False
-        return not self._is_protected(pod)
+    def sparing(self, uid: str) -> Sparing:
+        """Return what protects a pod on a node that is not evictable."""
+        known = self._pods.get(uid)
+        return (self._sparing(*known) if known is not None else None) or Sparing.MIN_RUNTIME
+
+    def _sparing(self, pod: Pod, gang: GangKey | None) -> Sparing | None:
+        """Return what protects a pod for as long as it runs; None if that is its priority alone."""
+        ends_job = pod.job_uid in self.unprotected_jobs and not self.rules.unprotected_jobs
+        looks = (
+            # A binding that is under way must be finished first.
+            (pod.assumed, Sparing.BINDING),
+            (pod.priority >= SYSTEM_PRIORITY, Sparing.SYSTEM),
+            (gang is None and not self.rules.other_schedulers, Sparing.OTHER_SCHEDULER),
+            (pod.pinned, Sparing.PINNED),
+            (ends_job, Sparing.JOB),
+            (self._is_protected(pod), Sparing.LABEL),
+        )
+        return next((why for spares, why in looks if spares), None)
 
     def _is_protected(self, pod: Pod) -> bool:
         """Return whether a label protects the pod, in a namespace where labels do."""

@@ -1,11 +1,25 @@
 """The lines on evictions: which pods go for a gang, or what forbids that any does."""
 
 from collections.abc import Sequence
+from typing import Final
 
+from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE, QUOTA_PREEMPTIBLE
 from gang_scheduler.inspection.explaining.lines import Json, Line, View, work
 from gang_scheduler.inspection.explaining.wording import listed
+from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.report.texts.plurals import counted
+
+SPARED: Final = {
+    Sparing.LABEL: f"the label {DISABLE_PREEMPTIBLE} or {QUOTA_PREEMPTIBLE} forbids it",
+    Sparing.JOB: "the Job could end for good, and has no podFailurePolicy",
+    Sparing.MIN_RUNTIME: "the minimum run time of the gang is not over",
+    Sparing.OTHER_SCHEDULER: "another scheduler placed it",
+    Sparing.PINNED: "the owner would create it again on the same node",
+    Sparing.SYSTEM: "its priority is that of the system",
+    Sparing.BINDING: "it is being bound",
+}
+"""What protects pods beside their priority, in words."""
 
 
 def preemption(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
@@ -30,14 +44,47 @@ def _forbidden(found: Json, priority: int) -> str:
         leaving = found["leaving"]
         leaves = "leaves" if leaving == 1 else "leave"
         return f"none more: {counted(leaving, 'pod')} {leaves} already"
+    known, rights = found["protection"], found["rights"]
     if found["message"]:
-        return str(found["message"]).removesuffix(".")
+        said = str(found["message"]).removesuffix(".")
+        return said if found["verdict"] == "Blocked" else f"{said}{_kept(known)}"
     if found["queueForbids"]:
         return "none: its queue evicts no pods"
-    known, rights = found["protection"], found["rights"]
     if known is None:
         return "none: no pod runs that could go"
-    return _protected(known, priority) if rights is None else _in_queues(rights)
+    if rights is None:
+        return _protected(known, priority)
+    return f"{_in_queues(rights)}{_kept({**known, 'ranked': 0})}"
+
+
+def _kept(known: Json | None) -> str:
+    """Return which pods stay by their priority, and what else protects which."""
+    if known is None:
+        return ""
+    parts = [_ranked(known)] if known["ranked"] else []
+    parts += [_spared(each) for each in known["sparedBy"]]
+    if known["underBudget"]:
+        of = f", such as {known['ofBudget']}" if known["ofBudget"] else ""
+        parts.append(
+            f"{counted(known['underBudget'], 'pod')} would go last: a PodDisruptionBudget allows "
+            f"no eviction{of}"
+        )
+    return f"; {'; '.join(parts)}" if parts else ""
+
+
+def _ranked(known: Json) -> str:
+    rank = "ranks" if known["ranked"] == 1 else "rank"
+    of = f"{known['ranked']} of {counted(known['pods'], 'pod')}"
+    return f"{of} {rank} no lower, the lowest at {known['lowestOfRanked']}{_such(known['nearest'])}"
+
+
+def _spared(each: Json) -> str:
+    stay = f"{counted(each['pods'], 'pod')} {'stays' if each['pods'] == 1 else 'stay'}"
+    return f"{stay}: {SPARED[each['reason']]}{_such(each['example'])}"
+
+
+def _such(pod: str | None) -> str:
+    return f" ({pod})" if pod else ""
 
 
 def _in_queues(rights: Json) -> str:
@@ -76,11 +123,10 @@ def _protected(known: Json, priority: int) -> str:
     number = known["pods"]
     if known["ranked"] == number:
         every = "the only pod that runs has" if number == 1 else f"all {number} pods that run have"
-        return f"none: {every} priority {known['lowestOfRanked']} or more, and it has {priority}"
+        lowest = f"{known['lowestOfRanked']} or more{_such(known['nearest'])}"
+        return f"none: {every} priority {lowest}, and it has {priority}"
     if not known["lower"]:
-        return (
-            f"none: of {counted(number, 'pod')} {known['ranked']} rank no lower, and "
-            f"{known['protected']} may not be evicted"
-        )
+        return f"none{_kept(known).replace(';', ':', 1)}"
     some = counted(known["lower"], "pod")
-    return f"none: {some} of lower priority may go, and that is not allowed to it or no help"
+    said = f"none: {some} of lower priority may go, and that is not allowed to it or no help"
+    return f"{said}{_kept(known)}"

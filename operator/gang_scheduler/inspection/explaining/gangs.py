@@ -15,6 +15,8 @@ from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.wording import Names
 from gang_scheduler.inspection.listing import counts
 from gang_scheduler.model import gang_sources
+from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
@@ -124,12 +126,19 @@ def _surroundings(cluster: Cluster) -> Surroundings:
     asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
     if not (asked or policy.min_runtime_before_preemption_seconds):
         # All pods are gone through once more only where that may say something else.
-        return Surroundings(current)
+        return Surroundings(current, sparing=_sparing(current, cache))
     longest = max(policy.max_min_runtime_seconds, policy.min_runtime_before_preemption_seconds)
     rested = cache.running(now + longest)
     before = sum(1 for each in current.pods if each.evictable)
     after = sum(1 for each in rested.pods if each.evictable)
-    return Surroundings(current, rested if after > before else None)
+    more = rested if after > before else None
+    return Surroundings(current, more, _sparing(current, cache))
+
+
+def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
+    """Return what protects the pods that may not be evicted, whatever their priority."""
+    spared = (each.pod.uid for each in running.pods if not each.evictable)
+    return {uid: cache.evictable_pods.sparing(uid) for uid in spared}
 
 
 def header_of(info: GangInfo, cluster: Cluster, found: Explanation | None = None) -> Json:

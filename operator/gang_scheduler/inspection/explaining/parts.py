@@ -229,7 +229,7 @@ def _evictions(found: Evictions, names: Names) -> Json:
         "victims": victims_of(found.victims, names),
         "leaving": found.leaving,
         "queueForbids": found.queue_forbids,
-        "protection": None if protection is None else _protection(protection),
+        "protection": None if protection is None else _protection(protection, names),
         "rights": None if found.rights is None else _rights(found.rights),
     }
 
@@ -245,14 +245,26 @@ def _rights(found: QueueRights) -> Json:
     }
 
 
-def _protection(found: Protection) -> Json:
+def _protection(found: Protection, names: Names) -> Json:
     return {
         "pods": found.pods,
         "ranked": found.ranked,
         "lowestOfRanked": found.lowest,
         "protected": found.protected,
         "lower": found.lower,
+        "nearest": _one(found.nearest, names),
+        "sparedBy": [
+            {"reason": each.why.value, "pods": each.pods, "example": _one(each.example, names)}
+            for each in found.spares
+        ],
+        "underBudget": found.under_budget,
+        "ofBudget": _one(found.of_budget, names),
     }
+
+
+def _one(pod: str, names: Names) -> str | None:
+    """Return the name of a pod; None for none."""
+    return next(iter(names.pods([pod])), None) if pod else None
 
 
 def victims_of(found: Iterable[Victims], names: Names) -> list[Json]:

@@ -1,9 +1,11 @@
 """What room is made for a gang by evictions, or what forbids it."""
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods, by_gang
+from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.queues import NONE, EvictionPolicy, EvictionRules, Queue
@@ -12,6 +14,8 @@ from gang_scheduler.scheduler.explanation.findings import (
     Evictions,
     Protection,
     QueueRights,
+    Spared,
+    Surroundings,
     Victims,
 )
 from gang_scheduler.scheduler.explanation.quotas import charge_of
@@ -19,15 +23,15 @@ from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 
 
-def evictions_of(turn: Turn, plan: Plan, refused: Refused, running: BoundPods) -> Evictions:
+def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroundings) -> Evictions:
     """Return the evictions for a group that has no room, else what forbids them."""
-    made = preemption_for(turn.group, plan)
+    made, running = preemption_for(turn.group, plan), surroundings.running
     queue = turn.forest.queue(turn.group.queue or NONE) if turn.forest is not None else None
     return Evictions(
         victims=victims_of(made, running) if made is not None else (),
         leaving=_leaving(turn, plan, running),
         outcome=refused.preemption,
-        protection=_protection(turn, running),
+        protection=_protection(turn, surroundings),
         queue_forbids=queue is not None and not queue.evictions.may_evict,
         rights=_rights(turn, turn.forest, queue, running) if turn.forest and queue else None,
     )
@@ -67,16 +71,42 @@ def _of_gang(
     )
 
 
-def _protection(turn: Turn, running: BoundPods) -> Protection | None:
+def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
     """Return what protects the pods that run; None if none does."""
+    running = surroundings.running
     pods = [each for each in running.pods if not each.pod.pinned]
     if not pods:
         return None
     most = turn.group.priority - turn.profile.preemption.min_difference
     ranked = [each for each in pods if each.priority > most]
-    protected = sum(1 for each in pods if each.priority <= most and not each.evictable)
-    lowest = min((each.priority for each in ranked), default=0)
-    return Protection(len(pods), len(ranked), lowest, protected)
+    nearest = min(ranked, key=lambda each: each.priority, default=None)
+    protected = [each for each in pods if each.priority <= most and not each.evictable]
+    covered = [
+        each
+        for each in pods
+        if each.priority <= most and each.evictable and _is_spent(each, running)
+    ]
+    return Protection(
+        *(len(pods), len(ranked), nearest.priority if nearest is not None else 0, len(protected)),
+        nearest=nearest.pod.key if nearest is not None else "",
+        spares=tuple(_spares(protected, surroundings)),
+        under_budget=len(covered),
+        of_budget=covered[0].pod.key if covered else "",
+    )
+
+
+def _is_spent(bound_pod: BoundPod, running: BoundPods) -> bool:
+    """Return whether a budget of a pod allows no eviction."""
+    return any(running.allowed.get(budget, 0) <= 0 for budget in bound_pod.budgets)
+
+
+def _spares(protected: Iterable[BoundPod], surroundings: Surroundings) -> Iterator[Spared]:
+    """Yield what protects how many pods, most pods first."""
+    known = surroundings.sparing
+    found = [(known.get(each.pod.uid, Sparing.MIN_RUNTIME), each.pod.key) for each in protected]
+    first = dict(reversed(found))
+    for why, number in Counter(why for why, _ in found).most_common():
+        yield Spared(why, number, first[why])
 
 
 def _rights(turn: Turn, forest: Forest, queue: Queue, running: BoundPods) -> QueueRights:

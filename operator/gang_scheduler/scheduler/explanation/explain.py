@@ -74,7 +74,7 @@ def explain(
         quota=quota,
         where=where,
         nodes=nodes_of(turn),
-        evictions=evictions_of(turn, watched.plan, refused, running),
+        evictions=evictions_of(turn, watched.plan, refused, surroundings),
         variants=variants,
         beside=lacks.in_order(room, turn, quota, variants or ()),
     )

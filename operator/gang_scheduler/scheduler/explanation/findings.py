@@ -4,11 +4,12 @@ Amounts are in the unit of their resource, times in seconds since the epoch.
 """
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.evictions import EvictionClass, Sparing
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import Taint
@@ -34,11 +35,13 @@ class Surroundings:
     """What is asked about the pods on nodes, whatever the cycle needs to know of them.
 
     `running` are all pods on nodes, with the expected ends of their gangs. `rested` are the same
-    once all minimum run times are over; None where none counts.
+    once all minimum run times are over; None where none counts. `sparing` is what protects those
+    that are not evictable, by uid.
     """
 
     running: BoundPods = field(default_factory=BoundPods)
     rested: BoundPods | None = None
+    sparing: Mapping[str, Sparing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,17 +244,31 @@ class Victims:
     by_right_of: EvictionClass | None = None
 
 
+class Spared(NamedTuple):
+    """So many pods of lower priority that something protects, and the first of them."""
+
+    why: Sparing
+    pods: int
+    example: str
+
+
 @dataclass(frozen=True, slots=True)
 class Protection:
     """How many pods run, and which of them a gang of this priority may not evict.
 
-    `ranked` have a priority that is not lower; `protected` are lower, and may not be evicted now.
+    `ranked` have a priority that is not lower, `lowest` of which the pod `nearest`; `protected` are
+    lower, and may not be evicted now, since something `spares` them. So many of the others are
+    under a budget that allows no eviction (`under_budget`): these would go last.
     """
 
     pods: int
     ranked: int
     lowest: int
     protected: int
+    nearest: str = ""
+    spares: tuple[Spared, ...] = ()
+    under_budget: int = 0
+    of_budget: str = ""
 
     @property
     def lower(self) -> int:

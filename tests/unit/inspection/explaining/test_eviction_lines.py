@@ -5,6 +5,11 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.annotations import (
+    DISABLE_PREEMPTIBLE,
+    MIN_RUNTIME,
+    QUOTA_PREEMPTIBLE,
+)
 from gang_scheduler.inspection.explaining import eviction_lines
 from gang_scheduler.inspection.explaining.lines import View
 from support.listed_clusters import Body, document, gang, node, queue
@@ -46,7 +51,7 @@ def explained(directory: Path, bodies: list[Body]) -> tuple[str, list[Any]]:
         ),
         (
             [*gang("r", 6, nodes=on(0, 6)), *gang("asks", 1)],
-            "none: all 6 pods that run have priority 0 or more, and it has 0",
+            "none: all 6 pods that run have priority 0 or more (team/r-0), and it has 0",
         ),
     ],
 )
@@ -62,6 +67,59 @@ def test_what_others_borrow_goes_for_fewer_members_as_it_is_said(tmp_path: Path)
     assert 3 == fewer["number"]
     assert sum(each["number"] for each in fewer["victims"])
     assert "priority" not in said
+
+
+LABELLED = {DISABLE_PREEMPTIBLE: "true"}
+
+
+def test_pods_that_may_not_be_evicted_are_counted_by_what_protects_them(tmp_path: Path) -> None:
+    runs = [
+        *gang("first", 2, nodes=on(0, 2), priority=9),
+        *gang("kept", 2, nodes=on(2, 2), labels=LABELLED),
+        *gang("young", 2, nodes=on(4, 2), annotations={MIN_RUNTIME: "600s"}),
+    ]
+
+    said, _ = explained(tmp_path, [*runs, *gang("asks", 1, priority=5)])
+
+    label = f"the label {DISABLE_PREEMPTIBLE} or {QUOTA_PREEMPTIBLE} forbids it"
+    assert (
+        "none: 2 of 6 pods rank no lower, the lowest at 9 (team/first-0); "
+        f"2 pods stay: {label} (team/kept-0); "
+        "2 pods stay: the minimum run time of the gang is not over (team/young-0)" == said
+    )
+
+
+def test_evictions_that_would_not_help_say_what_stays(tmp_path: Path) -> None:
+    runs = [
+        *gang("kept", 5, nodes=on(0, 5), labels=LABELLED),
+        *gang("goes", 1, nodes=on(5, 1)),
+    ]
+
+    said, _ = explained(tmp_path, [*runs, *gang("asks", 2, priority=5)])
+
+    help_none = "not helpful: evicting every pod that may be evicted would not make room"
+    assert said.startswith(help_none)
+    assert "; 5 pods stay: the label " in said
+
+
+def test_pods_of_a_budget_that_is_spent_are_said_to_go_last(tmp_path: Path) -> None:
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "team"},
+        "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "serving"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    runs = [
+        *gang("few", 3, nodes=on(0, 3), labels={"app": "serving"}),
+        *gang("first", 3, nodes=on(3, 3), priority=9),
+    ]
+
+    said, _ = explained(tmp_path, [budget, *runs, *gang("asks", 4, priority=5)])
+
+    assert said.endswith(
+        "3 pods would go last: a PodDisruptionBudget allows no eviction, such as team/few-0"
+    )
 
 
 def test_pods_that_leave_already_are_counted(tmp_path: Path) -> None:
