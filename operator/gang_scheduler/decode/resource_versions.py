@@ -6,10 +6,12 @@ states the one with the smaller version is older (KEP-5504 makes that a promise)
 """
 
 import sys
+import time
+from collections.abc import Callable
 from typing import Final
 
-MOST_GONE: Final = 1 << 16
-"""How many deletions are remembered: no event comes later than so many deletions."""
+GONE_SECONDS: Final = 600.0
+"""So long a deletion is remembered at least, and twice as long at most: no event comes later."""
 MOST_DIGITS: Final = 20
 FOR_GOOD: Final = sys.maxsize
 """The version of an object that is missing from a list: no uid is used twice."""
@@ -18,19 +20,24 @@ FOR_GOOD: Final = sys.maxsize
 class Versions:
     """The newest version seen of every object, by uid; `newest` is the newest of all objects."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.newest = 0
         self._newest: dict[str, int] = {}
+        self._clock = clock
+        # In two halves, of which the older one is forgotten whole.
         self._gone: dict[str, int] = {}
+        self._gone_before: dict[str, int] = {}
+        self._began_at = clock()
 
     def seen(self, uid: str, version: str) -> bool:
         """Note a state, and return True, unless a newer one is known or the object is gone."""
         number = number_of(version)
-        if number and number <= self._gone.get(uid, 0):
+        if number and number <= max(self._gone.get(uid, 0), self._gone_before.get(uid, 0)):
             return False
         if number and number < self._newest.get(uid, 0):
             return False
         self._gone.pop(uid, None)
+        self._gone_before.pop(uid, None)
         self._newest[uid] = number
         self.newest = max(self.newest, number)
         return True
@@ -57,13 +64,15 @@ class Versions:
         if 0 < number_of(version) < before:
             self._newest.clear()
             self._gone.clear()
+            self._gone_before.clear()
             self.newest = 0
 
     def _note_gone(self, uid: str, version: int) -> None:
         self._newest.pop(uid, None)
+        now = self._clock()
+        if now - self._began_at > GONE_SECONDS:
+            self._gone_before, self._gone, self._began_at = self._gone, {}, now
         self._gone[uid] = version
-        if len(self._gone) > MOST_GONE:
-            del self._gone[next(iter(self._gone))]
 
 
 def number_of(version: str) -> int:

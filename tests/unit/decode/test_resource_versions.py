@@ -2,10 +2,7 @@
 
 from typing import Any
 
-import pytest
-
 from gang_scheduler.api.kinds import NODES, PODS
-from gang_scheduler.decode import resource_versions
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.state.cache import Cache
@@ -133,13 +130,16 @@ def test_states_without_a_version_are_always_news() -> None:
     assert known.seen("a", "not-a-number")
 
 
-def test_only_so_many_deletions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resource_versions, "MOST_GONE", 2)
-    known = Versions()
-    for uid in "abc":
-        known.gone(uid, "7")
+def test_a_deletion_is_remembered_for_ten_minutes_at_least_and_twenty_at_most() -> None:
+    now = [0.0]
+    known = Versions(lambda: now[0])
+    for minute in range(0, 30, 3):
+        now[0] = minute * 60.0
+        known.gone(f"of-minute-{minute}", "7")
 
-    assert [True, False, False] == [known.seen(uid, "6") for uid in "abc"]
+    forgotten = [minute for minute in range(0, 30, 3) if known.seen(f"of-minute-{minute}", "6")]
+
+    assert [0, 3, 6, 9] == forgotten
 
 
 def test_a_history_that_was_restored_from_a_backup_is_believed() -> None:
