@@ -3,6 +3,7 @@
 Events come from outside, and only a live cluster has them.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,15 +19,30 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 if TYPE_CHECKING:
     from gang_scheduler.inspection.history import Event
 
+NOT_SCHEDULED: Final = "waits since then"
+_NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 MOST: Final = 10
 """How many transitions are told, the last ones."""
 
 
 class Happened(NamedTuple):
-    """What happened at a time, in seconds since the epoch."""
+    """What happened at a time, in seconds since the epoch; so many `times`, and at `last` again."""
 
     at: int
     what: str
+    times: int = 1
+    last: int = 0
+
+    def and_again(self, later: "Happened") -> "Happened":
+        """Return the same that happened later, too; at one time it is told of several pods."""
+        last = max(self.at, self.last)
+        if later.at <= last:
+            return self._replace(
+                times=max(self.times, later.times), last=max(self.last, later.last)
+            )
+        return Happened(
+            *(self.at, later.what, self.times + later.times), last=max(later.at, later.last)
+        )
 
 
 def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:
@@ -47,15 +63,24 @@ def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) 
 def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
     """Return what the Events of the scheduler say; what others tell of pods is not about gangs."""
     return tuple(
-        Happened(each.first, f"{each.reason}: {_first_sentence(each.note)}")
+        Happened(
+            *(each.first, f"{each.reason}: {_first_sentence(each.note)}"),
+            times=each.times,
+            last=each.last if each.times > 1 else 0,
+        )
         for each in events
         if each.reporter == CONTROLLER
     )
 
 
-def as_json(found: Iterable[Happened]) -> list[dict[str, str]]:
+def as_json(found: Iterable[Happened]) -> list[dict[str, Any]]:
     """Return transitions as JSON values."""
-    return [{"at": rfc3339(each.at), "what": each.what} for each in found]
+    return [_as_json(each) for each in found]
+
+
+def _as_json(each: Happened) -> dict[str, Any]:
+    again = {"times": each.times, "last": rfc3339(each.last)} if each.times > 1 else {}
+    return {"at": rfc3339(each.at), "what": each.what, **again}
 
 
 def _born(info: GangInfo) -> int:
@@ -68,11 +93,27 @@ def _born(info: GangInfo) -> int:
 
 
 def _changes(ordered: Iterable[Happened]) -> list[Happened]:
-    """Return what says something else than the one before it.
+    """Return what says something else than the one before it, and nothing twice.
 
-    A condition and the Event beside it say the same by other reasons.
+    A condition and the Event beside it say the same by other reasons; what says the same but for
+    its numbers is told once, as it was at last.
     """
-    return [next(alike) for _, alike in groupby(ordered, key=_message)]
+    told: dict[str, Happened] = {}
+    before = ""
+    for each in ordered:
+        gist, message = _gist(each), _message(each)
+        if gist in told:
+            told[gist] = told[gist].and_again(each)
+        elif message != before:
+            told[gist] = each
+        before = message
+    return list(told.values())
+
+
+def _gist(each: Happened) -> str:
+    """Return what is said but for numbers; all of it for counts of members."""
+    reason, colon, message = each.what.partition(": ")
+    return f"{reason}: {_NUMBER.sub('#', message)}" if colon else each.what
 
 
 def _message(each: Happened) -> str:
@@ -112,13 +153,12 @@ def _of_conditions(info: GangInfo) -> Iterator[Happened]:
 
 def _told(condition: Mapping[str, Any]) -> str:
     """Return what a condition says; "" for one that tells nothing new."""
-    kind, reason = str(condition.get("type")), str(condition.get("reason", ""))
+    kind = str(condition.get("type"))
     message = _first_sentence(str(condition.get("message", "")))
     if condition.get("status") == "True":
         return f"{kind}: {message}" if message else kind
-    if kind == "Scheduled" and reason:
-        return f"{reason}: {message}" if message else reason
-    return ""
+    # Its reason and message are those of now, and may have changed many times since.
+    return NOT_SCHEDULED if kind == "Scheduled" and condition.get("reason") else ""
 
 
 def _first_sentence(text: str) -> str:

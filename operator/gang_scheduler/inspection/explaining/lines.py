@@ -235,11 +235,23 @@ def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     now = seconds_of(document["readAt"])
     found = document.get("history", [])
     told = [
-        Line(f"{ages.moment(seconds_of(each['at']), now)}  {each['what']}", under=True, hanging=9)
+        Line(
+            f"{ages.moment(seconds_of(each['at']), now)}  {each['what']}{_again(each, now)}",
+            under=True,
+            hanging=9,
+        )
         for each in found
     ]
     lacks = document.get("historyLacks")
     return [*told, Line(f"without {lacks}", under=True)] if lacks else told
+
+
+def _again(each: Json, now: int) -> str:
+    """Return how often something happened, and when it did at last."""
+    times = each.get("times", 1)
+    if times == 1:
+        return ""
+    return f" ({times} times, last at {ages.moment(seconds_of(each['last']), now)})"
 
 
 def seconds_of(text: str) -> int:

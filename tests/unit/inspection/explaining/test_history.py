@@ -13,8 +13,19 @@ CREATED = "2026-01-01T12:00:00Z"
 GANG = GangKey("PodGroup", "team", "a")
 
 
-def cluster() -> Cluster:
-    bodies = enumerate(gang("a", 2, created=CREATED))
+WAITS = {
+    "type": "Scheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "It needs 2 nodes, 1 has them. It would fit the empty cluster.",
+    "lastTransitionTime": "2026-01-01T12:00:05Z",
+}
+
+
+def cluster(*conditions: dict[str, str]) -> Cluster:
+    group, *pods = gang("a", 2, created=CREATED)
+    group["status"] = {"conditions": [*conditions]}
+    bodies = enumerate([group, *pods])
     documents = [Document("cluster", number, body) for number, body in bodies]
     return files.loaded(documents, Policy(), at=NOON + 60)[0]
 
@@ -38,3 +49,57 @@ def test_events_about_an_object_of_that_name_that_is_gone_are_left_out() -> None
 
 def test_history_begins_where_it_is_asked_to() -> None:
     assert ["Preempting: b"] == told(Happened(NOON + 9, "Preempting: b"), since=NOON + 1)
+
+
+def test_a_message_of_now_is_not_told_with_the_time_of_an_old_transition() -> None:
+    info = cluster(WAITS).cache.gang_queue.infos[GANG]
+
+    (_, waits) = history_of(info)
+
+    assert Happened(NOON + 5, "waits since then") == waits
+
+
+def test_what_is_said_again_is_told_once_with_its_number() -> None:
+    short = [Happened(NOON + n, "FailedScheduling: it lacks room") for n in (5, 9)]
+    told_between = Happened(NOON + 7, "Preempting: b")
+
+    _, first, _ = told_with(*short, told_between)
+
+    assert Happened(NOON + 5, short[0].what, times=2, last=NOON + 9) == first
+
+
+def test_what_differs_in_numbers_alone_is_told_as_it_was_at_last() -> None:
+    short = [
+        Happened(NOON + n, f"FailedScheduling: {n} of 9 nodes, cpu 1.{n} is short")
+        for n in (5, 7, 8)
+    ]
+
+    _, (at, what, times, last) = told_with(*short)
+
+    assert (NOON + 5, short[-1].what, 3, NOON + 8) == (at, what, times, last)
+
+
+def test_what_is_told_of_each_pod_at_one_time_happened_once() -> None:
+    alike = [Happened(NOON + 5, "FailedScheduling: it lacks room")] * 3
+
+    _, found = told_with(*alike)
+
+    assert alike[0] == found
+
+
+def test_an_event_of_many_times_is_one_line() -> None:
+    often = Happened(NOON + 5, "FailedScheduling: it lacks room", times=12, last=NOON + 50)
+
+    _, found = told_with(often)
+
+    assert often == found
+
+
+def test_members_that_are_bound_one_after_the_other_are_all_told() -> None:
+    counts = [Happened(NOON + n, f"{n} members bound") for n in (1, 2)]
+
+    assert [each.what for each in counts] == told(*counts)[1:]
+
+
+def told_with(*events: Happened) -> list[Happened]:
+    return history_of(cluster().cache.gang_queue.infos[GANG], events)
