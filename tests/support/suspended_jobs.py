@@ -70,6 +70,18 @@ def job(
     }
 
 
+def changed(of: Body, version: int = 2, **spec: Any) -> Body:
+    """Return a workload with fields of its spec as a user has changed them."""
+    metadata = {**of["metadata"], "resourceVersion": str(version)}
+    return {**of, "metadata": metadata, "spec": {**of["spec"], **spec}}
+
+
+def started(of: Body, version: int = 2, **spec: Any) -> Body:
+    """Return a Job as the API server has it once it was let start at START."""
+    found = changed(of, version, suspend=False, **spec)
+    return {**found, "metadata": {**found["metadata"], "annotations": {ADMITTED_AT: START}}}
+
+
 def pod_of(owner: Body, index: int, suffix: str = "abcde") -> Body:
     """Return the pod of an index that the controller of Jobs makes."""
     metadata = owner["metadata"]

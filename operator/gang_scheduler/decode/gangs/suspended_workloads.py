@@ -21,12 +21,16 @@ class VirtualGang(NamedTuple):
 class SuspendedWorkload:
     """A workload that waits suspended. `names` are the queues that it and its templates name.
 
-    Without `gangs`, what it makes says what its members are (`MadePart`).
+    Without `gangs`, what it makes says what its members are (`MadePart`). `at_once` is how many
+    pods its spec asks for, where that can be changed once it runs. `awaits_ends`: its controller
+    creates no pod in the place of one that terminates.
     """
 
     workload: ManagedWorkload
     gangs: tuple[VirtualGang, ...]
     names: tuple[QueueName, ...]
+    at_once: int = 0
+    awaits_ends: bool = False
 
 
 class Planned(NamedTuple):
@@ -61,10 +65,11 @@ class Managed(NamedTuple):
     """A workload that was let start, and when, in seconds since the epoch.
 
     `gangs` are those that its pods are in, or would be in if each were no gang by itself. `planned`
-    is None where the workload does not say it.
+    is None where the workload does not say it. `at_once` is as of a suspended one.
     """
 
     workload: ManagedWorkload
     admitted_at: int
     gangs: tuple[GangKey, ...] = ()
     planned: Planned | None = None
+    at_once: int = 0

@@ -45,6 +45,7 @@ KINDS: Final = frozenset(
     }
 )
 """Kinds that can be suspended."""
+JOB: Final = gang_sources.JOB.name
 MAKERS: Final = frozenset({"CronJob"})
 """Kinds that leave it to others to suspend what they make: all other controllers do that."""
 
@@ -82,11 +83,16 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
         since = fields.timestamp(admitted_at, fields.field(annotations.ADMITTED_AT))
         keys = tuple(each.key for each in gangs)
         planned = _planned(kind, gangs, workload.metadata.annotations)
-        return replace(described, managed=Managed(ref, since, keys, planned))
+        managed = Managed(ref, since, keys, planned, _at_once(described))
+        return replace(described, managed=managed)
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
     if kind not in TELL_NOTHING and not (gangs and names):
         return described
-    suspended = SuspendedWorkload(ref, gangs, names)
+    suspended = SuspendedWorkload(
+        *(ref, gangs, names),
+        at_once=_at_once(described),
+        awaits_ends=kind == JOB and _awaits_ends(part(typed, "spec")),
+    )
     specs = _specs(described, described.gang_specs, suspended, gvr)
     return replace(described, gang_specs=specs, suspended=suspended)
 
@@ -153,6 +159,17 @@ def _may_name_a_queue(described: GangObject, body: Body) -> bool:
 
 def _inside(tree: Any, step: Any) -> Any:  # noqa: ANN401 - any JSON value.
     return tree[step]
+
+
+def _at_once(described: GangObject) -> int:
+    """Return how many pods the spec of a Job asks for; 0 for other workloads."""
+    return described.pods.at_once if described.pods is not None else 0
+
+
+def _awaits_ends(spec: Body) -> bool:
+    """Return whether pods of a Job that terminate keep their places until they have ended."""
+    by_policy = "Failed" if spec.get("podFailurePolicy") else ""
+    return (spec.get("podReplacementPolicy") or by_policy) == "Failed"
 
 
 def _suspends(body: Body) -> bool:

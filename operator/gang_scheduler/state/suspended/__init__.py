@@ -2,7 +2,10 @@
 
 | module     | promise                                                                 |
 |------------|-------------------------------------------------------------------------|
-| workloads  | which workloads wait, whose room is held, and what is to be written     |
+| workloads  | all of these, as others ask for them, and what is to be written         |
+| waiting    | those that wait: gangs of virtual pods                                  |
+| started    | those that were let start, and of which workload a pod is               |
+| kept_room  | the room of all that were let start                                     |
 | holds      | the room of one that was let start, until its pods have it              |
 | resuming   | the room that an earlier process had begun to hold                      |
 | parts      | what a workload makes that has no pods itself: it has the pods          |

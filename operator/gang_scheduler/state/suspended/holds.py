@@ -16,10 +16,10 @@ LONGEST_REST_SECONDS: Final = 1800
 class Hold:
     """Where members are planned that are no pods yet. All times are in seconds.
 
-    `gangs` are those of the workload. `binds` are the plans that no pod has taken over yet, by the
-    uid of the member; those in `late` are for pods that come only after others, at any time.
-    `until` is when the other pods must be there; None as long as the API server has not taken the
-    start of the workload.
+    `gangs` are those of the workload, and `at_once` is how many pods its spec asked for. `binds`
+    are the plans that no pod has taken over yet, by the uid of the member; those in `late` are for
+    pods that come only after others, at any time. `until` is when the other pods must be there;
+    None as long as the API server has not taken the start of the workload.
     """
 
     def __init__(
@@ -28,12 +28,14 @@ class Hold:
         gangs: Iterable[GangKey],
         binds: Iterable[Bind],
         late: Iterable[str] = (),
+        at_once: int = 0,
     ) -> None:
         self.workload = workload
         self.gangs = tuple(gangs)
         self.binds = {bind.pod.uid: bind for bind in binds}
         self._late = frozenset(late) & self.binds.keys()
         self.until: int | None = None
+        self._at_once = at_once
         self._taken: set[str] = set()
 
     def take_over(self, pod: Pod) -> Bind | None:
@@ -51,6 +53,10 @@ class Hold:
             del self.binds[bind.pod.uid]
             self._taken.add(pod.uid)
         return bind
+
+    def is_for(self, at_once: int) -> bool:
+        """Return whether so many pods come as are planned, or more."""
+        return at_once >= self._at_once
 
     def keep_late(self) -> None:
         """Wait for those pods alone that come after others; for none once one of them has come."""

@@ -37,7 +37,9 @@ def of(
     came = (pod for pod in pods if not pod.deleting)
     there = sorted(came, key=lambda pod: (not pod.node, pod.created_at, pod.uid))
     keys = (each.key for each in planned.gangs)
-    hold = Hold(managed.workload, keys, _binds(planned), late_members(planned.gangs))
+    hold = Hold(
+        managed.workload, keys, _binds(planned), late_members(planned.gangs), managed.at_once
+    )
     taken = [(pod, bind) for pod in there if (bind := hold.take_over(pod)) is not None]
     if until <= now:
         until = now + timeout

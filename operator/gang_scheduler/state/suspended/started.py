@@ -1,0 +1,86 @@
+"""Workloads that were let start, and which of all workloads a gang or a pod is of."""
+
+from collections.abc import Iterable, Iterator
+
+from gang_scheduler.decode.gangs.suspended_workloads import Managed
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import ManagedWorkload
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.suspended.parts import Parts, label_key
+
+
+class StartedWorkloads:
+    """Those that were let start by their uid; and the uids of all, by the gangs that they name."""
+
+    def __init__(self, gang_queue: GangQueue, parts: Parts) -> None:
+        self._gang_queue = gang_queue
+        self._parts = parts
+        self._managed: dict[str, Managed] = {}
+        self._by_gang: dict[GangKey, str] = {}
+
+    def add(self, uid: str, managed: Managed) -> None:
+        """Note that a workload was let start. Its gangs stay known if what it made is gone."""
+        before = self._managed.get(uid)
+        gangs = dict.fromkeys((*(before.gangs if before is not None else ()), *managed.gangs))
+        self._managed[uid] = managed._replace(gangs=tuple(gangs))
+        self.name(gangs, uid)
+
+    def remove(self, uid: str, *, is_held: bool) -> None:
+        """Note that a workload is not ours to suspend, or not any more.
+
+        `is_held`: room is kept for its pods, which are known by their gangs.
+        """
+        managed = self._managed.pop(uid, None)
+        if managed is not None and not is_held:
+            self.unname(managed.gangs, uid)
+
+    def take_planned(self) -> list[Managed]:
+        """Return all with what was planned for them, which is forgotten."""
+        found = [*self._managed.values()]
+        self._managed = {uid: each._replace(planned=None) for uid, each in self._managed.items()}
+        return found
+
+    def name(self, gangs: Iterable[GangKey], uid: str) -> None:
+        """Note the gangs of a workload."""
+        self._by_gang.update(dict.fromkeys(gangs, uid))
+
+    def unname(self, gangs: Iterable[GangKey], uid: str) -> None:
+        """Forget the gangs of a workload, as far as they are its own and it was not let start."""
+        for key in gangs:
+            if self._by_gang.get(key) == uid and uid not in self._managed:
+                del self._by_gang[key]
+
+    def named(self, key: GangKey) -> str:
+        """Return the uid of the workload that named a gang; "" if none did."""
+        return self._by_gang.get(key, "")
+
+    def uid_of(self, pod: Pod) -> str:
+        """Return the uid of the workload that a pod is of, if any that is known here has it."""
+        found = self.named(pod.gang) or self._parts.maker_of(pod.gang)
+        if not found and (key := label_key(pod)) is not None:
+            found = self.named(key) or self._parts.maker_of(key)
+        return found or pod.job_uid
+
+    def workload_of(self, pod: Pod) -> ManagedWorkload | None:
+        """Return the workload of a pod that was let start; None for a pod of any other."""
+        if not self._managed:
+            return None
+        found = self._managed.get(self.uid_of(pod))
+        return None if found is None else found.workload
+
+    def pods_of(self, workload: ManagedWorkload) -> Iterator[Pod]:
+        """Yield the pods of a workload that was let start, as far as they are there."""
+        managed = self._managed.get(workload.uid)
+        return self.pods_in(workload.uid, managed.gangs if managed is not None else ())
+
+    def pods_in(self, uid: str, gangs: Iterable[GangKey]) -> Iterator[Pod]:
+        """Yield the pods of a workload that are there: of these gangs, and of all it has made."""
+        own = {*self._gang_queue.gangs_of_job(uid), *self._parts.gangs_of(uid)}
+        yield from self.members_of(own.union(gangs))
+
+    def members_of(self, keys: Iterable[GangKey]) -> Iterator[Pod]:
+        """Yield the members of gangs that are there."""
+        for key in sorted(set(keys) & self._gang_queue.infos.keys()):
+            members = [*self._gang_queue.infos[key].observed.members.values()]
+            yield from (pod for pod in members if not pod.virtual)

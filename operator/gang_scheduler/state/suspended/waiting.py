@@ -1,0 +1,267 @@
+"""Workloads that wait suspended: gangs of virtual pods in the queue of gangs."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gang_scheduler.decode.gangs.suspended_workloads import SuspendedWorkload, VirtualGang
+from gang_scheduler.model.causes.admissions import GangShared
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import Product
+from gang_scheduler.model.refs import GangKey, QueueNameKind
+from gang_scheduler.model.suspended import ManagedWorkload, Suspended
+from gang_scheduler.model.virtual_pods import VirtualPods
+from gang_scheduler.state.changes import Change
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.pod_store import PodStore
+from gang_scheduler.state.queues.declared_queues import DeclaredQueues
+from gang_scheduler.state.queues.usage import QueueUsageStore
+from gang_scheduler.state.suspended import admission
+from gang_scheduler.state.suspended.holds import Hold, Rests
+from gang_scheduler.state.suspended.priorities import PriorityClasses
+from gang_scheduler.state.suspended.stand_ins import StandIns
+from gang_scheduler.state.suspended.started import StartedWorkloads
+
+MOST_MADE: Final = 100_000
+"""How many virtual pods are kept from cycle to cycle; more are made again when they are needed."""
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """A workload that waits. The gangs that are `planned` have members in the store of pods."""
+
+    said: SuspendedWorkload
+    gangs: dict[GangKey, VirtualGang]
+    planned: dict[GangKey, tuple[str, ...]] = field(default_factory=dict)
+
+
+class WaitingWorkloads:
+    """What suspended workloads say of themselves, and those that wait of these, by uid.
+
+    `kinds` are those that are managed. `holds` are of workloads that were let start, by uid. Each
+    method that changes something tells `note` what that means for gangs.
+    """
+
+    def __init__(
+        self,
+        kinds: Collection[str],
+        schedulers: frozenset[str],
+        *,
+        gang_queue: GangQueue,
+        pod_store: PodStore,
+        stand_ins: StandIns,
+        queue_usage: QueueUsageStore,
+        queues: DeclaredQueues,
+        started: StartedWorkloads,
+        holds: Mapping[str, Hold],
+        note: Callable[[Change], None],
+    ) -> None:
+        self.priorities = PriorityClasses()
+        self.rests = Rests()
+        self._kinds = kinds
+        self._schedulers = schedulers
+        self._gang_queue = gang_queue
+        self._pod_store = pod_store
+        self._stand_ins = stand_ins
+        self._queue_usage = queue_usage
+        self._queues = queues
+        self._started = started
+        self._holds = holds
+        self._note = note
+        self._said: dict[str, SuspendedWorkload] = {}
+        self._waiting: dict[str, Waiting] = {}
+        self._leaving: set[str] = set()
+        # By the uid of a workload that of the one in whose gang it would have members.
+        self._shared: dict[str, str] = {}
+        self._judged: object = None
+
+    # What is seen.
+
+    def upsert(self, uid: str, said: SuspendedWorkload) -> None:
+        """Let a suspended workload wait, if it is ours to start."""
+        self._said[uid] = said
+        self.show(uid)
+
+    def delete(self, uid: str) -> None:
+        """Forget a workload that is not suspended, or is gone."""
+        self._said.pop(uid, None)
+        self._separate(uid)
+        self._withdraw(uid)
+
+    def settle(self) -> None:
+        """Let those wait that are ours by what is declared now, and no others.
+
+        And keep no more virtual pods than is worth it.
+        """
+        judged = (self._queues.enforced, self._queues.served, self._queues.queue_set() is None)
+        if judged != self._judged:
+            self._judged = judged
+            self.show_all()
+        for uid in list(self._leaving):
+            self.show(uid)
+        gangs = [each for one in self._waiting.values() for each in one.gangs.values()]
+        if sum([each.pods.made for each in gangs]) > MOST_MADE:
+            for each in gangs:
+                each.pods.release()
+            waiting = (key for one in self._waiting.values() for key in one.gangs)
+            self._gang_queue.release_members(waiting)
+
+    def show_all(self) -> None:
+        """Look at all suspended workloads anew."""
+        for uid in list(self._said):
+            self.show(uid)
+
+    def show(self, uid: str) -> None:
+        """Let a workload wait as it is now; one that is the same as before goes on waiting."""
+        said = self._said.get(uid)
+        self._leaving.discard(uid)
+        self._separate(uid)
+        if said is None or uid in self._holds:
+            # What was written of it comes back later than what was decided.
+            return
+        if not self._is_ours(said):
+            self._withdraw(uid)
+            return
+        if self._has_pods(uid, said):
+            # Started now, its controller might never see that it was suspended, and end no pod.
+            self._leaving.add(uid)
+            self._withdraw(uid)
+            return
+        known = self._waiting.get(uid)
+        gangs = {each.key: self.priorities.applied(each) for each in said.gangs}
+        if known is not None and _are_alike(known, said, gangs):
+            known.said = said
+            self._tell(known)
+            return
+        self._withdraw(uid)
+        first = next(
+            (each for each in map(self._started.named, gangs) if each in self._waiting), None
+        )
+        if first is not None:
+            self._shared[uid] = first
+            self._refuse(self._waiting[first], said.workload)
+            return
+        waiting = self._waiting[uid] = Waiting(said, {})
+        for key, gang in gangs.items():
+            waiting.gangs[key] = gang._replace(pods=self._stand_ins.put(key, gang.pods))
+        self._started.name(gangs, uid)
+        self._tell(waiting)
+        for key in gangs:
+            for each in self._stand_ins.uids_of(key):
+                self._queue_usage.touch(each)
+        self._note(Change.GANGS_TOUCHED)
+
+    # What is decided.
+
+    def get(self, uid: str) -> Waiting | None:
+        """Return a workload that waits; None for any other."""
+        return self._waiting.get(uid)
+
+    def plan(self, waiting: Waiting, key: GangKey) -> Mapping[str, int]:
+        """Make members of a gang that are planned one by one; return their templates by uid."""
+        pods = self._stand_ins.members(key) or waiting.gangs[key].pods
+        if key not in waiting.planned:
+            waiting.gangs[key] = waiting.gangs[key]._replace(pods=pods)
+            self._forget_stand_ins(key)
+            suspended = Suspended(waiting.said.workload, waiting.gangs[key].templates)
+            self._gang_queue.upsert_virtual(key, None, suspended)
+            for pod in pods:
+                self._note(self._pod_store.upsert(pod))
+            waiting.planned[key] = tuple(pod.uid for pod in pods)
+        return admission.templates_of(pods, (slot.prototype for slot in pods.slots))
+
+    def begin(self, waiting: Waiting) -> None:
+        """Let a workload wait no more: it is let start."""
+        for key in waiting.gangs:
+            # Members without a place are surplus, which waits as pods.
+            self._unplan(waiting, key)
+        del self._waiting[waiting.said.workload.uid]
+
+    # Those that wait.
+
+    def _refuse(self, waiting: Waiting, other: ManagedWorkload) -> None:
+        """Let no gang start in which another workload has members that wait suspended, too.
+
+        Which of both has the quorum is not said anywhere, and each is started by itself.
+        """
+        cause = GangShared(str(waiting.said.workload), str(other))
+        problem = Problem(Reason.INVALID_SPEC, cause)
+        for key, gang in waiting.gangs.items():
+            self._unplan(waiting, key)
+            pods = [replace(pod, problem=problem) for pod in gang.pods.prototypes]
+            members = self._stand_ins.put(key, gang.pods.with_prototypes(pods))
+            waiting.gangs[key] = gang._replace(pods=members)
+        self._tell(waiting)
+        self._note(Change.GANGS_TOUCHED)
+
+    def _separate(self, uid: str) -> None:
+        """Look at a workload anew that had members in the gang of another, or the other way round.
+
+        Nothing is left to be done where it does not wait there any more.
+        """
+        first = self._shared.pop(uid, None)
+        if first is not None and first not in self._shared.values():
+            self._withdraw(first)
+            self.show(first)
+
+    def _tell(self, waiting: Waiting) -> None:
+        """Tell the queue of gangs what waits."""
+        workload, rests = waiting.said.workload, self.rests.until(waiting.said.workload.uid)
+        for key, gang in waiting.gangs.items():
+            pods = None if key in waiting.planned else self._stand_ins.members(key)
+            suspended = Suspended(workload, gang.templates)
+            self._gang_queue.upsert_virtual(key, pods, suspended, rests_until=rests)
+
+    def _withdraw(self, uid: str) -> None:
+        """Let a workload wait no more."""
+        waiting = self._waiting.pop(uid, None)
+        if waiting is None:
+            return
+        for key in waiting.gangs:
+            self._unplan(waiting, key)
+            self._forget_stand_ins(key)
+            self._gang_queue.upsert_virtual(key, None, None)
+        self._started.unname(waiting.gangs, uid)
+        self._note(Change.GANGS_TOUCHED)
+        for other in [each for each, first in self._shared.items() if first == uid]:
+            del self._shared[other]
+            self.show(other)
+
+    def _has_pods(self, uid: str, said: SuspendedWorkload) -> bool:
+        """Return whether a suspended workload has pods that are not about to go."""
+        pods = self._started.pods_in(uid, (each.key for each in said.gangs))
+        return any(pod.living or (said.awaits_ends and not pod.terminal) for pod in pods)
+
+    def _is_ours(self, said: SuspendedWorkload) -> bool:
+        if said.workload.kind not in self._kinds:
+            return False
+        prototypes = (pod for gang in said.gangs for pod in gang.pods.prototypes)
+        if not all(pod.scheduler in self._schedulers for pod in prototypes):
+            return False
+        names = [each for each in said.names if self._gang_queue.queues.names.counts(each)]
+        kueues = any(each.kind is QueueNameKind.LOCAL_QUEUE for each in names)
+        # While its own controller runs, it is that which starts workloads.
+        return bool(names) and not (kueues and Product.KUEUE not in self._queues.enforced)
+
+    def _forget_stand_ins(self, key: GangKey) -> None:
+        for each in self._stand_ins.remove(key):
+            self._queue_usage.touch(each)
+
+    def _unplan(self, waiting: Waiting, key: GangKey) -> None:
+        hold = self._holds.get(waiting.said.workload.uid)
+        for uid in waiting.planned.pop(key, ()):
+            if hold is None or uid not in hold.binds:
+                self._note(self._pod_store.delete(uid))
+
+
+def _are_alike(
+    known: Waiting, said: SuspendedWorkload, gangs: Mapping[GangKey, VirtualGang]
+) -> bool:
+    """Return whether a workload would have the members that it is known to have."""
+    return known.said.gangs == said.gangs and all(
+        _priorities(known.gangs[key].pods) == _priorities(gang.pods) for key, gang in gangs.items()
+    )
+
+
+def _priorities(pods: VirtualPods) -> list[tuple[int, bool]]:
+    return [(pod.priority, pod.preempts) for pod in pods.prototypes]
