@@ -25,7 +25,7 @@ SECONDS = {
     "test_training_survives_eviction.py": 230,
     "test_examples.py": 215,
     "test_provisioning.py": 200,
-    "test_failed_nodes.py": 175,
+    "test_failed_nodes.py": 215,
     "test_life_after_binding.py": 155,
     "test_suspended_jobs_crash.py": 120,
     "test_preemption_crash.py": 120,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from e2e.support import preemption, preemption_stages
 from e2e.support.failed_nodes import (
     CPU,
     Blocks,
@@ -21,6 +22,7 @@ from e2e.support.failed_nodes import (
     remove,
     taint,
 )
+from e2e.support.fault_proxy import FaultProxy
 from e2e.support.manifests import Manifest, gang, pod, pod_group
 from e2e.support.namespaces import Namespace
 from e2e.support.networks import asking
@@ -41,6 +43,13 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane of its own: all nodes and the topology are those of one test."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={crds}")
+        yield started
+
+
+@pytest.fixture(scope="module")
+def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
+    kubeconfig = plane.directory / "kubeconfig-proxy"
+    with FaultProxy(plane.access, kubeconfig, preemption_stages.stage_of) as started:
         yield started
 
 
@@ -224,6 +233,33 @@ def test_an_operator_that_was_killed_in_the_middle_goes_on(
         after = nodes_by_rank(namespace, "a")
         assert [before[rank] for rank in (0, 2, 4)] == [after[rank] for rank in (0, 2, 4)]
         eventually(("False", "Whole"), lambda: degraded(namespace))
+
+
+def test_a_gang_that_was_evicted_in_part_by_a_killed_operator_starts_anew_whole(
+    start: Start, proxy: FaultProxy, namespace: Namespace
+) -> None:
+    flags = (SOON, "--degraded-gangs=Evict")
+    with Blocks(namespace.cluster, b0=4, b1=5):
+        first = start(*flags)
+        before = running(namespace, 4, timeout_seconds=3)
+        (lost, failed) = before[2]
+        assert failed.startswith("b0-")
+        proxy.start_over(preemption_stages.after(1, "evict"))
+        crash(namespace, failed)
+        remove(namespace, *names_of(namespace, [lost]))
+        # Three run, and are deleted one beside the other.
+        eventually(2, lambda: len(proxy.held))
+        first.kill()
+        proxy.start_over()
+
+        start(*flags)
+
+        eventually(4, lambda: sum(node.startswith("b1-") for node in living_nodes(namespace)))
+        uids = {uid for uid, _ in before.values()}
+        assert uids.isdisjoint(uid for uid, _ in nodes_by_rank(namespace, "a").values())
+        assert 4 == len(living_nodes(namespace))
+        eventually(("False", "Whole"), lambda: degraded(namespace))
+        eventually(set(), lambda: preemption.marked(namespace))
 
 
 def running(
