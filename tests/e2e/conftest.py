@@ -13,7 +13,7 @@ import pytest
 from e2e.support import operator_health, queues
 from e2e.support.fault_proxy import FaultProxy
 from e2e.support.fixtures import audited, namespace, operator_process, scheduler
-from e2e.support.operator_health import Start
+from e2e.support.operator_health import Lasting, Start
 from e2e.support.queues import Objects
 from tools import controlplane
 
@@ -127,8 +127,27 @@ def proxy(the_proxy: FaultProxy) -> FaultProxy:
     return the_proxy
 
 
+@pytest.fixture(scope="module")
+def the_lasting(plane: controlplane.ControlPlane, the_proxy: FaultProxy) -> Iterator[Lasting]:
+    """Give the operator that tests of a module share, if they ask for it."""
+    made = Lasting(plane, the_proxy.kubeconfig)
+    yield made
+    made.end()
+
+
 @pytest.fixture
-def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
-    """Give what starts operators that go through the proxy."""
+def start(
+    plane: controlplane.ControlPlane, proxy: FaultProxy, the_lasting: Lasting
+) -> Iterator[Start]:
+    """Give what starts operators of the test's own that go through the proxy; none runs yet."""
+    the_lasting.end()
     with operator_health.starting(plane, proxy.kubeconfig) as started:
         yield started
+
+
+@pytest.fixture
+def lasting(the_lasting: Lasting, the_proxy: FaultProxy) -> Iterator[Start]:
+    """Give the same for tests that need no new process: it may be that of the test before."""
+    the_proxy.start_over()
+    yield the_lasting.start
+    the_lasting.check()

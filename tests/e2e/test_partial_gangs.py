@@ -33,17 +33,16 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 
 @pytest.mark.parametrize("bound", [1, 2, 4])
 def test_what_was_not_bound_when_the_operator_was_killed_is_bound_by_the_next(
-    start: Start, proxy: FaultProxy, namespace: Namespace, bound: int
+    lasting: Start, proxy: FaultProxy, namespace: Namespace, bound: int
 ) -> None:
     namespace.own_nodes(1, cpu=SIZE)
-    namespace.create(*gang("a", SIZE, on=namespace.here))
-    crash_after(bound, "a", start, proxy, namespace)
+    crash_after(bound, gang("a", SIZE, on=namespace.here), lasting, proxy, namespace)
 
     plans = {plan_of(namespace, name) for name in namespace.bound("a-")}
     ((plan, size),) = plans
     assert plan
     assert str(SIZE) == size
-    start()
+    lasting()
 
     eventually(SIZE, lambda: len(namespace.bound("a-")))
     rest = {plan_of(namespace, name) for name in namespace.bound("a-")} - plans
@@ -53,10 +52,10 @@ def test_what_was_not_bound_when_the_operator_was_killed_is_bound_by_the_next(
 
 
 def test_a_rest_without_room_is_reported_and_by_default_held(
-    start: Start, proxy: FaultProxy, namespace: Namespace
+    lasting: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:
-    leave_a_rest_without_room(start, proxy, namespace)
-    start()
+    leave_a_rest_without_room(lasting, proxy, namespace)
+    lasting()
 
     eventually("True", lambda: condition(namespace, "a", "PartiallyBound"))
     eventually("True", lambda: condition(namespace, "a", "SchedulingTimeout"))
@@ -73,11 +72,11 @@ def test_a_rest_without_room_is_reported_and_by_default_held(
 
 
 def test_a_rest_without_room_is_released_where_the_settings_say_so(
-    start: Start, proxy: FaultProxy, namespace: Namespace
+    lasting: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:
-    leave_a_rest_without_room(start, proxy, namespace)
+    leave_a_rest_without_room(lasting, proxy, namespace)
     namespace.create(*gang("waiting", 4, on=namespace.here))
-    start("--on-partial-gang=Release")
+    lasting("--on-partial-gang=Release")
 
     # Held until the timeout, deleted then: the gang that waited has the room.
     eventually("True", lambda: condition(namespace, "a", "PartiallyBound"))
@@ -91,11 +90,11 @@ def test_a_rest_without_room_is_released_where_the_settings_say_so(
 
 
 def test_a_gang_that_runs_and_lost_a_member_is_never_released(
-    start: Start, namespace: Namespace
+    lasting: Start, namespace: Namespace
 ) -> None:
     namespace.own_nodes(1, cpu=SIZE)
     namespace.create(*gang("a", SIZE, timeout_seconds=TIMEOUT_SECONDS, on=namespace.here))
-    first = start("--on-partial-gang=Release")
+    first = lasting("--on-partial-gang=Release")
     eventually("Running", lambda: namespace.phase("a"))
     eventually("True", lambda: condition(namespace, "a", "Scheduled"))
     first.kill()
@@ -104,7 +103,7 @@ def test_a_gang_that_runs_and_lost_a_member_is_never_released(
     namespace.bind("stranger", namespace.bound("a-")["a-0"])
     namespace.create(*members("a", 1, first=4, on=namespace.here))
 
-    start("--on-partial-gang=Release")
+    lasting("--on-partial-gang=Release")
 
     eventually("Unschedulable", lambda: namespace.condition_of_pod("a-4").get("reason"))
     with pytest.raises(AssertionError):
@@ -113,13 +112,13 @@ def test_a_gang_that_runs_and_lost_a_member_is_never_released(
 
 
 def test_an_annotation_gang_that_ran_and_lost_a_member_is_never_released(
-    start: Start, namespace: Namespace
+    lasting: Start, namespace: Namespace
 ) -> None:
     """Nothing but the plan on its pods tells the next operator that it was whole."""
     (node,) = namespace.own_nodes(1, cpu=3)
     everyone = [annotated(f"a-{number}", 3, namespace) for number in range(3)]
     namespace.create(*everyone)
-    first = start("--on-partial-gang=Release")
+    first = lasting("--on-partial-gang=Release")
     eventually(3, lambda: len(namespace.bound("a-")))
     first.kill()
     namespace.delete("pods", "a-2")
@@ -128,7 +127,7 @@ def test_an_annotation_gang_that_ran_and_lost_a_member_is_never_released(
     namespace.wait_for_the_next_second()
     namespace.create(everyone[2])
 
-    start("--on-partial-gang=Release")
+    lasting("--on-partial-gang=Release")
 
     eventually("Unschedulable", lambda: namespace.condition_of_pod("a-2").get("reason"))
     with pytest.raises(AssertionError):
@@ -136,19 +135,19 @@ def test_an_annotation_gang_that_ran_and_lost_a_member_is_never_released(
 
 
 def test_what_a_gang_lost_while_no_operator_ran_is_replaced_one_by_one(
-    start: Start, namespace: Namespace
+    lasting: Start, namespace: Namespace
 ) -> None:
     """Nothing but the plan on its pods tells the next operator that it was whole."""
     namespace.own_nodes(1, cpu=4)
     everyone = [annotated(f"a-{number}", 4, namespace) for number in range(4)]
     namespace.create(*everyone)
-    first = start()
+    first = lasting()
     eventually(4, lambda: len(namespace.bound("a-")))
     first.kill()
     namespace.delete("pods", "a-2")
     namespace.delete("pods", "a-3")
     namespace.wait_for_the_next_second()
-    start()
+    lasting()
 
     namespace.create(everyone[3])
 
@@ -156,18 +155,17 @@ def test_what_a_gang_lost_while_no_operator_ran_is_replaced_one_by_one(
 
 
 def test_the_rest_goes_before_other_gangs_of_its_priority(
-    start: Start, proxy: FaultProxy, namespace: Namespace
+    lasting: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:
     namespace.own_nodes(1, cpu=SIZE)
     # Older, and complete only when the operator is gone.
     namespace.create(pod_group("older", 3))
     namespace.wait_for_the_next_second()
-    namespace.create(*gang("a", SIZE, on=namespace.here))
-    crash_after(2, "a", start, proxy, namespace)
+    crash_after(2, gang("a", SIZE, on=namespace.here), lasting, proxy, namespace)
     namespace.create(*members("older", 3, on=namespace.here))
 
     with namespace.watch() as watcher:
-        start()
+        lasting()
 
         watcher.wait_until(lambda seen: len(seen.bound("a")) == SIZE)
         assert set() == watcher.ever_bound("older")
@@ -199,11 +197,11 @@ FAULTS: dict[str, Callable[[int, str], Fault | None]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_with_faulty_bindings_the_gang_ends_whole_and_no_node_is_over_committed(
-    start: Start, proxy: FaultProxy, namespace: Namespace, fault: str
+    lasting: Start, proxy: FaultProxy, namespace: Namespace, fault: str
 ) -> None:
     nodes = namespace.own_nodes(3, cpu=2)
     choose = FAULTS[fault]
-    start()
+    lasting()
     with namespace.watch() as watcher:
         proxy.start_over(choose)
         namespace.create(*gang("a", SIZE, on=namespace.here))
@@ -222,10 +220,10 @@ def test_with_faulty_bindings_the_gang_ends_whole_and_no_node_is_over_committed(
 
 
 def test_a_member_that_another_scheduler_bound_meanwhile_is_left_where_it_is(
-    start: Start, proxy: FaultProxy, namespace: Namespace
+    lasting: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:
     first, second = namespace.own_nodes(2, cpu=SIZE)
-    start()
+    lasting()
     proxy.start_over(lambda _, pod: HOLD if pod == "a-0" else PASS)
     namespace.create(*gang("a", SIZE, on=namespace.here))
     until(lambda: proxy.held)
@@ -243,24 +241,25 @@ def test_a_member_that_another_scheduler_bound_meanwhile_is_left_where_it_is(
 
 
 def crash_after(
-    bound: int, name: str, start: Start, proxy: FaultProxy, namespace: Namespace
+    bound: int, documents: list[Manifest], lasting: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:
-    """Let this many members of a gang be bound, and kill the operator before the next."""
-    size = len([p for p in namespace.every("pods") if p["metadata"]["name"].startswith(name)])
+    """Create a gang, let so many members be bound, and kill the operator before the next."""
     proxy.start_over(lambda number, _: PASS if number <= bound else HOLD)
-    scheduler = start()
-    eventually(bound, lambda: len(namespace.bound(f"{name}-")))
-    eventually(size - bound, lambda: len(proxy.held))
+    scheduler = lasting()
+    namespace.create(*documents)
+    held = sum(each["kind"] == "Pod" for each in documents) - bound
+    eventually(bound, lambda: len(namespace.bound("a-")))
+    eventually(held, lambda: len(proxy.held))
     scheduler.kill()
     proxy.start_over()
-    assert bound == len(namespace.bound(f"{name}-"))
+    assert bound == len(namespace.bound("a-"))
 
 
-def leave_a_rest_without_room(start: Start, proxy: FaultProxy, namespace: Namespace) -> None:
+def leave_a_rest_without_room(lasting: Start, proxy: FaultProxy, namespace: Namespace) -> None:
     """Leave a gang with 2 of 5 members bound, and one slot less than the rest needs."""
     (node,) = namespace.own_nodes(1, cpu=SIZE)
-    namespace.create(*gang("a", SIZE, timeout_seconds=TIMEOUT_SECONDS, on=namespace.here))
-    crash_after(2, "a", start, proxy, namespace)
+    a = gang("a", SIZE, timeout_seconds=TIMEOUT_SECONDS, on=namespace.here)
+    crash_after(2, a, lasting, proxy, namespace)
     namespace.create(pod("stranger", scheduler="somebody-else"))
     namespace.bind("stranger", node)
 

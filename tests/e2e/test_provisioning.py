@@ -26,7 +26,7 @@ pytestmark = pytest.mark.e2e
 CLASS = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 KEY = "py-gang-scheduler.io/provisioning-class"
 ON = "--provisioning-requests"
-SOON = "--provisioning-backoff-seconds=1"
+BUYS = (ON, "--provisioning-backoff-seconds=1", "--provisioning-retries=2")
 WAITS = "WaitingForProvisioning"
 NAME = "crd/provisioningrequests.autoscaling.x-k8s.io"
 
@@ -100,9 +100,9 @@ def told(namespace: Namespace) -> str:
 
 @pytest.mark.usefixtures("served")
 def test_a_gang_is_bought_for_once_and_starts(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start(ON)
+    lasting(*BUYS)
     with namespace.watch() as watcher:
         namespace.create(*gang(namespace, pods=3))
         request = the_request(autoscaler)
@@ -128,9 +128,9 @@ def test_a_gang_is_bought_for_once_and_starts(
 
 @pytest.mark.usefixtures("served")
 def test_what_was_booked_goes_when_the_booking_is_over(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start(ON)
+    lasting(*BUYS)
     namespace.create(*gang(namespace))
     request = the_request(autoscaler)
     autoscaler.provision(request)
@@ -145,9 +145,9 @@ def test_what_was_booked_goes_when_the_booking_is_over(
 
 @pytest.mark.usefixtures("served")
 def test_what_fails_three_times_is_unschedulable_with_the_words_of_the_autoscaler(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start(ON, SOON, "--provisioning-retries=2")
+    lasting(*BUYS)
     namespace.create(*gang(namespace))
 
     for number in range(3):
@@ -165,9 +165,9 @@ def test_what_fails_three_times_is_unschedulable_with_the_words_of_the_autoscale
 
 @pytest.mark.usefixtures("served")
 def test_nodes_that_are_taken_away_before_the_gang_starts_are_asked_for_again(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start(ON, SOON)
+    lasting(*BUYS)
     namespace.create(*gang(namespace, pods=1, cpu=40))
     first = the_request(autoscaler)
     autoscaler.answer(first, "Provisioned", "soon")
@@ -182,9 +182,9 @@ def test_nodes_that_are_taken_away_before_the_gang_starts_are_asked_for_again(
 
 @pytest.mark.usefixtures("served")
 def test_room_elsewhere_is_taken_first_and_the_request_deleted(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start(ON)
+    lasting(*BUYS)
     namespace.create(*gang(namespace))
     autoscaler.accept(the_request(autoscaler))
 
@@ -197,9 +197,9 @@ def test_room_elsewhere_is_taken_first_and_the_request_deleted(
 
 @pytest.mark.usefixtures("served")
 def test_a_gang_that_is_deleted_leaves_no_request(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start(ON)
+    lasting(*BUYS)
     namespace.create(*gang(namespace))
     the_request(autoscaler)
 
@@ -212,17 +212,17 @@ def test_a_gang_that_is_deleted_leaves_no_request(
 @pytest.mark.usefixtures("served")
 @pytest.mark.parametrize("held", ["podtemplates", "provisioningrequests"])
 def test_killed_before_it_creates_one_the_next_operator_asks_once(
-    start: Start, proxy: FaultProxy, namespace: Namespace, autoscaler: Autoscaler, held: str
+    lasting: Start, proxy: FaultProxy, namespace: Namespace, autoscaler: Autoscaler, held: str
 ) -> None:
     proxy.start_over(lambda _, name: HOLD if name == held else PASS)
-    first = start(ON)
+    first = lasting(*BUYS)
     namespace.create(*gang(namespace))
     until(lambda: held in proxy.held)
     first.kill()
     assert [] == autoscaler.names()
     proxy.start_over()
 
-    start(ON)
+    lasting(*BUYS)
     autoscaler.provision(the_request(autoscaler))
 
     eventually(2, lambda: len(namespace.bound()))
@@ -232,19 +232,19 @@ def test_killed_before_it_creates_one_the_next_operator_asks_once(
 
 @pytest.mark.usefixtures("served")
 def test_killed_once_the_request_is_created_the_next_operator_buys_nothing_more(
-    start: Start, proxy: FaultProxy, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, proxy: FaultProxy, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
     def choose(_: int, name: str) -> Fault | None:
         return LOSE_ANSWER if name == "provisioningrequests" else PASS
 
     proxy.start_over(choose)
-    first = start(ON)
+    first = lasting(*BUYS)
     namespace.create(*gang(namespace))
     request = the_request(autoscaler)
     first.kill()
     proxy.start_over()
 
-    start(ON)
+    lasting(*BUYS)
     eventually(WAITS, lambda: pod_reason(namespace, "g-0"))
     autoscaler.provision(request)
 
@@ -254,9 +254,9 @@ def test_killed_once_the_request_is_created_the_next_operator_buys_nothing_more(
 
 @pytest.mark.usefixtures("served")
 def test_the_quota_of_a_queue_is_charged_while_a_request_stands(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler, objects: Objects
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler, objects: Objects
 ) -> None:
-    start(ON, SOON)
+    lasting(*BUYS)
     team = queues.queue(namespace.name, 2, provisioningClass=CLASS)
     objects.create_and_wait(team)
     namespace.create(*queues.gang("a", 2, namespace.name, on=namespace.here))
@@ -292,9 +292,9 @@ def test_without_the_kind_nothing_is_different_and_it_may_come_later(
 
 @pytest.mark.usefixtures("served")
 def test_without_the_setting_nothing_is_asked_for(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start()
+    lasting()
     namespace.create(*gang(namespace))
 
     eventually("Unschedulable", lambda: pod_reason(namespace, "g-0"))
@@ -304,9 +304,9 @@ def test_without_the_setting_nothing_is_asked_for(
 
 @pytest.mark.usefixtures("served")
 def test_a_job_names_the_class_and_owns_the_request(
-    start: Start, namespace: Namespace, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, autoscaler: Autoscaler
 ) -> None:
-    start(ON)
+    lasting(*BUYS)
     job = gang_manifests.job("j", 2, on=namespace.here)
     job["metadata"]["annotations"] = {KEY: CLASS}
     gang_manifests.create(namespace, job)
@@ -322,9 +322,9 @@ def test_a_job_names_the_class_and_owns_the_request(
 
 @pytest.mark.usefixtures("served")
 def test_a_job_that_waits_suspended_is_bought_for_and_started(
-    start: Start, namespace: Namespace, objects: Objects, autoscaler: Autoscaler
+    lasting: Start, namespace: Namespace, objects: Objects, autoscaler: Autoscaler
 ) -> None:
-    start(ON, *suspended_jobs.FLAGS)
+    lasting(ON, *suspended_jobs.FLAGS)
     objects.create_and_wait(queues.queue("waiting", 4))
     waiting = suspended_jobs.job("w", "waiting", on=namespace.here)
     waiting["metadata"]["annotations"] = {KEY: CLASS}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support import operator_health, storage
+from e2e.support import storage
 from e2e.support.manifests import Manifest, gang, pod, pod_group
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
@@ -30,12 +30,6 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 
 
 @pytest.fixture
-def start(plane: controlplane.ControlPlane) -> Iterator[Start]:
-    with operator_health.starting(plane, plane.kubeconfig) as started:
-        yield started
-
-
-@pytest.fixture
 def provisioner(plane: controlplane.ControlPlane) -> Iterator[Provisioner]:
     with storage.provisioning(plane, DRIVER) as running:
         yield running
@@ -49,11 +43,11 @@ def made(namespace: Namespace, provisioner: Provisioner) -> Iterator[str]:
 
 
 def test_no_pod_is_bound_before_the_last_claim(
-    start: Start, namespace: Namespace, provisioner: Provisioner, made: str
+    lasting: Start, namespace: Namespace, provisioner: Provisioner, made: str
 ) -> None:
     namespace.own_nodes(SIZE, cpu=1)
     provisioner.neglected.add("a-2")
-    start()
+    lasting()
     namespace.create(*with_claims("a", SIZE, made, namespace))
 
     eventually({"a-0", "a-1"}, lambda: storage.bound_claims(namespace))
@@ -72,10 +66,10 @@ def test_no_pod_is_bound_before_the_last_claim(
 
 
 def test_claims_that_are_made_for_the_members_are_bound_like_others(
-    start: Start, namespace: Namespace, made: str
+    lasting: Start, namespace: Namespace, made: str
 ) -> None:
     namespace.own_nodes(SIZE, cpu=1)
-    start()
+    lasting()
     namespace.create(*gang("a", SIZE, on=namespace.here, volumes=storage.ephemeral(made)))
 
     eventually(SIZE, lambda: len(namespace.bound("a-")))
@@ -85,10 +79,10 @@ def test_claims_that_are_made_for_the_members_are_bound_like_others(
     assert storage.selected_nodes(namespace) == nodes
 
 
-def test_each_member_gets_a_disk_that_is_there(start: Start, namespace: Namespace) -> None:
+def test_each_member_gets_a_disk_that_is_there(lasting: Start, namespace: Namespace) -> None:
     nodes = namespace.own_nodes(5)
     with storage.storage_class(namespace, disks_on=(nodes[0], nodes[2], nodes[4])) as name:
-        start()
+        lasting()
         namespace.create(*with_claims("a", SIZE, name, namespace))
 
         eventually(SIZE, lambda: len(namespace.bound("a-")))
@@ -100,10 +94,10 @@ def test_each_member_gets_a_disk_that_is_there(start: Start, namespace: Namespac
         assert disks == namespace.bound("a-")
 
 
-def test_two_disks_are_not_enough_for_three(start: Start, namespace: Namespace) -> None:
+def test_two_disks_are_not_enough_for_three(lasting: Start, namespace: Namespace) -> None:
     nodes = namespace.own_nodes(SIZE)
     with storage.storage_class(namespace, disks_on=(nodes[0], nodes[1])) as name:
-        start()
+        lasting()
         namespace.create(*with_claims("a", SIZE, name, namespace))
 
         eventually("Unschedulable", lambda: namespace.condition_of_pod("a-0").get("reason"))
@@ -114,11 +108,11 @@ def test_two_disks_are_not_enough_for_three(start: Start, namespace: Namespace) 
 
 
 def test_room_is_free_again_when_a_volume_does_not_come_in_time(
-    start: Start, namespace: Namespace, provisioner: Provisioner, made: str
+    lasting: Start, namespace: Namespace, provisioner: Provisioner, made: str
 ) -> None:
     namespace.own_nodes(SIZE, cpu=1)
     provisioner.neglected.add("a-1")
-    start(SHORT)
+    lasting(SHORT)
     namespace.create(*with_claims("a", SIZE, made, namespace))
     eventually(SIZE, lambda: len(storage.selected_nodes(namespace)))
     namespace.create(*gang("b", SIZE, on=namespace.here))
@@ -132,11 +126,11 @@ def test_room_is_free_again_when_a_volume_does_not_come_in_time(
 
 
 def test_a_claim_that_is_given_back_is_tried_again(
-    start: Start, namespace: Namespace, provisioner: Provisioner, made: str
+    lasting: Start, namespace: Namespace, provisioner: Provisioner, made: str
 ) -> None:
     namespace.own_nodes(SIZE, cpu=1)
     provisioner.refused.add("a-1")
-    start()
+    lasting()
     namespace.create(*with_claims("a", SIZE, made, namespace))
 
     eventually(SIZE, lambda: len(namespace.bound("a-")))
@@ -147,11 +141,11 @@ def test_a_claim_that_is_given_back_is_tried_again(
 
 
 def test_room_is_free_at_once_when_a_member_is_deleted(
-    start: Start, namespace: Namespace, provisioner: Provisioner, made: str
+    lasting: Start, namespace: Namespace, provisioner: Provisioner, made: str
 ) -> None:
     namespace.own_nodes(SIZE, cpu=1)
     provisioner.neglected.add("a-1")
-    start()
+    lasting()
     namespace.create(*with_claims("a", SIZE, made, namespace))
     eventually({"a-0", "a-2"}, lambda: storage.bound_claims(namespace))
     namespace.create(*gang("b", SIZE, on=namespace.here))
@@ -163,14 +157,14 @@ def test_room_is_free_at_once_when_a_member_is_deleted(
 
 
 def test_the_next_operator_finds_the_room_by_the_selected_nodes(
-    start: Start, namespace: Namespace, provisioner: Provisioner, made: str
+    lasting: Start, namespace: Namespace, provisioner: Provisioner, made: str
 ) -> None:
     first, second, *rest = namespace.own_nodes(4, cpu=1)
     namespace.create(*(pod(name, scheduler="somebody-else") for name in ("s-0", "s-1")))
     namespace.bind("s-0", first)
     namespace.bind("s-1", second)
     provisioner.neglected |= {"a-0", "a-1"}
-    scheduler = start()
+    scheduler = lasting()
     namespace.create(*with_claims("a", 2, made, namespace))
     eventually(set(rest), lambda: set(storage.selected_nodes(namespace).values()))
     selected = storage.selected_nodes(namespace)
@@ -178,7 +172,7 @@ def test_the_next_operator_finds_the_room_by_the_selected_nodes(
     # A scheduler that planned afresh would go there.
     namespace.delete("pods", "s-0", "s-1")
 
-    start()
+    lasting()
     provisioner.neglected.clear()
 
     eventually(selected, lambda: namespace.bound("a-"))

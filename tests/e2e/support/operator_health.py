@@ -31,6 +31,39 @@ def starting(plane: controlplane.ControlPlane, kubeconfig: Path) -> Iterator[Sta
         assert [] == take_tracebacks(each)
 
 
+class Lasting:
+    """One operator that goes on from test to test, as long as these ask for the same flags."""
+
+    def __init__(self, plane: controlplane.ControlPlane, kubeconfig: Path) -> None:
+        self._plane = plane
+        self._kubeconfig = kubeconfig
+        self._made: tuple[tuple[str, ...], controlplane.Scheduler] | None = None
+
+    def start(self, *flags: str) -> controlplane.Scheduler:
+        """Return the one that runs if it has these flags, else a new one in its place."""
+        if self._made is None or self._made[0] != flags or not self._runs(self._made[1]):
+            self.end()
+            made = controlplane.Scheduler(self._plane, *flags, kubeconfig=self._kubeconfig)
+            made.start()
+            self._made = flags, made
+        return self._made[1]
+
+    def check(self) -> None:
+        """Fail if it ended by itself, or if a task of it has failed."""
+        self._plane.processes.check()
+        if self._made is not None:
+            assert [] == take_tracebacks(self._made[1])
+
+    def end(self) -> None:
+        """Kill it, if it runs."""
+        if self._made is not None and self._runs(self._made[1]):
+            self._made[1].kill()
+        self._made = None
+
+    def _runs(self, made: controlplane.Scheduler) -> bool:
+        return made.name in self._plane.processes.running()
+
+
 @contextlib.contextmanager
 def is_unharmed(scheduler: controlplane.Scheduler) -> Iterator[None]:
     """Fail unless the operator is the same process afterwards, with no traceback in its log."""
