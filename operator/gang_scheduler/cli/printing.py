@@ -22,17 +22,18 @@ LARGEST_PART: Final = 0.25
 """No more than this part of the time is spent on reading the cluster again and again."""
 
 
-def width(*, watched: bool = False) -> int:
+def width(*, watched: bool = False, piped: int = plain_table.PIPED) -> int:
     """Return how wide a text may be; one that is watched beside the marks of its lines."""
-    whole = plain_table.page_width(terminal=sys.stdout.isatty())
-    return whole - len(CHANGED) if watched else whole
+    whole = plain_table.page_width(terminal=sys.stdout.isatty(), piped=piped)
+    return max(whole - len(CHANGED), 1) if watched and whole else whole
 
 
 def page(
     asked: Asked, paint: Paint | None = None, *, wide: bool = False, watched: bool = False
 ) -> Page:
     """Return how a table is to look."""
-    columns = 0 if wide else width(watched=watched)
+    uncut = plain_table.UNCUT
+    columns = uncut if wide else width(watched=watched, piped=uncut)
     if paint is None or not asked.colored:
         return Page(columns, headers=not asked.no_headers)
     return Page(columns, headers=not asked.no_headers, paint=paint)

@@ -5,7 +5,13 @@ from datetime import UTC, datetime
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.report.texts.plurals import counted
 
-NOT_READABLE = "with default settings: ConfigMap py-gang-scheduler-profile cannot be read"
+DEFAULTS = "default settings"
+NOT_READABLE = f"with {DEFAULTS}: ConfigMap py-gang-scheduler-profile cannot be read"
+
+
+def short_line(cluster: Cluster) -> str:
+    """Return the last line of a list: only that settings are defaults, and not why."""
+    return line(cluster).replace(NOT_READABLE, DEFAULTS)
 
 
 def line(cluster: Cluster) -> str:

@@ -120,8 +120,10 @@ def test_nothing_is_told_in_words(tmp_path: Path) -> None:
     assert (0, "no gangs in namespace empty") == (result.exit_code, result.stdout.splitlines()[0])
 
 
-def test_no_headers(tmp_path: Path) -> None:
-    assert "GANG" not in asked("list", tmp_path, CLUSTER, "--no-headers").stdout
+def test_without_headers_there_are_rows_alone(tmp_path: Path) -> None:
+    lines = asked("list", tmp_path, CLUSTER, "--no-headers").stdout.splitlines()
+
+    assert ["team/waits", "other/later", "team/runs"] == [each.split()[0] for each in lines]
 
 
 def test_colour_only_repeats_a_word(tmp_path: Path) -> None:
@@ -242,11 +244,16 @@ def test_with_starts_there_is_always_a_column_for_them(tmp_path: Path) -> None:
     assert "START" not in asked("list", tmp_path, CLUSTER).stdout
 
 
-def test_on_a_narrow_page_whole_words_are_left_and_wide_cuts_nothing(tmp_path: Path) -> None:
+def test_on_a_narrow_page_whole_words_are_left_and_wide_cuts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     long = [*NODES, *gang("a-gang-with-a-name-that-is-longer-than-many", 1, gpus=9)]
 
+    (uncut,) = asked("list", tmp_path, long).stdout.splitlines()[1:2]
+    monkeypatch.setenv("COLUMNS", "100")
     (line,) = asked("list", tmp_path, long).stdout.splitlines()[1:2]
 
+    assert uncut.endswith("(Unschedulable: asks 9 nvidia.com/gpu, nodes have 8)")
     assert line.endswith("(Unschedulable: asks...")
     assert "the largest node has 8" in asked("list", tmp_path, long, "-o", "wide").stdout
 

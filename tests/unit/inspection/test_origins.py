@@ -23,6 +23,11 @@ def test_default_settings_are_told() -> None:
     assert origins.line(replace(LIVE, settings_of="")).endswith(origins.NOT_READABLE)
 
 
+def test_a_list_tells_of_default_settings_in_two_words() -> None:
+    assert origins.short_line(replace(LIVE, settings_of="")).endswith("UTC, default settings")
+    assert origins.line(LIVE) == origins.short_line(LIVE)
+
+
 def test_files_are_as_of_their_time() -> None:
     line = origins.line(replace(LIVE, source=Source.FILES))
 

@@ -74,7 +74,9 @@ def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = 
             *header,
             f"no gangs in {f'namespace {namespace}' if namespace else 'all namespaces'}",
         ]
-    return "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))
+    # What takes headers out reads rows alone.
+    last = [] if asked.no_headers and not watched else [origins.short_line(cluster)]
+    return "".join(f"{line}\n" for line in (*lines, *last))
 
 
 def _header(found: Sequence[Row], cluster: Cluster) -> str:

@@ -35,14 +35,11 @@ class Happened(NamedTuple):
 
     def and_again(self, later: "Happened") -> "Happened":
         """Return the same that happened later, too; at one time it is told of several pods."""
-        last = max(self.at, self.last)
-        if later.at <= last:
-            return self._replace(
-                times=max(self.times, later.times), last=max(self.last, later.last)
-            )
-        return Happened(
-            *(self.at, later.what, self.times + later.times), last=max(later.at, later.last)
-        )
+        if later.at <= max(self.at, self.last):
+            times, last = max(self.times, later.times), max(self.last, later.last)
+            return self._replace(times=times, last=last)
+        times, last = self.times + later.times, max(later.at, later.last)
+        return Happened(self.at, later.what, times, last)
 
 
 def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:

@@ -1,12 +1,15 @@
 """Tables of many lines, as wide as they may be: plain text, since lines may be thousands."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 PIPED: Final = 100
-"""How wide a table is that no terminal shows."""
+"""How wide a text is wrapped that no terminal shows."""
+UNCUT: Final = 0
+"""The width of a page without a limit: programs read what no terminal shows."""
 GAP: Final = "  "
 LEAST: Final = 24
 """How much of the last column is shown at least."""
@@ -25,14 +28,17 @@ def _plain(_: int, text: str) -> str:
 class Page:
     """How a table looks. `width` 0 is without a limit: the last column is not cut then."""
 
-    width: int = PIPED
+    width: int = UNCUT
     headers: bool = True
     paint: Paint = field(default=_plain)
 
 
-def page_width(*, terminal: bool) -> int:
-    """Return how wide a table may be."""
-    return shutil.get_terminal_size((PIPED, 24)).columns if terminal else PIPED
+def page_width(*, terminal: bool, piped: int = UNCUT) -> int:
+    """Return how wide a page may be: as the terminal, or COLUMNS says; without both, `piped`."""
+    if terminal:
+        return shutil.get_terminal_size((PIPED, 24)).columns
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() and int(given) else piped
 
 
 def lines(
