@@ -16,13 +16,14 @@ import anyio
 import structlog
 import uvloop
 
-from gang_scheduler import __version__, gc_tuning, internal_errors, parts
+from gang_scheduler import __version__, gc_tuning, internal_errors
 from gang_scheduler.beside import Beside
 from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
+from gang_scheduler.parts import building
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.leader_events import LeaderEvents
 from gang_scheduler.settings.run import Settings
@@ -110,7 +111,7 @@ class App:
         self._complete = False
         self._elector = elector
         self._leader_events = leader_events
-        self._parts = parts.build(
+        self._parts = building.build(
             settings,
             open_connection,
             may_write=self._fence.allows,

@@ -5,12 +5,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 from unittest.mock import patch
 
-from gang_scheduler import __version__, largest_gangs, loop, parts, policy, queue_reports
+from gang_scheduler import __version__, largest_gangs, loop, policy, queue_reports
 from gang_scheduler.client import request_metrics
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.faults import Call, Fault
 from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.parts import building
 from gang_scheduler.report.measures import measures
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.settings.values import SpareNodes
@@ -52,10 +53,10 @@ class OperatorProcess:
         self.refuses: set[str] = set()
         self._tasks: list[asyncio.Task[Any]] = []
         with (
-            patch.object(parts, "KubernetesApi", lambda _: self.api),
-            patch.object(parts, "_source", self._source),
+            patch.object(building, "KubernetesApi", lambda _: self.api),
+            patch.object(building, "_source", self._source),
         ):
-            self.parts = parts.build(
+            self.parts = building.build(
                 *(SETTINGS, cast("Any", None)), may_write=lambda: True, after_start=lambda: None
             )
         metrics.most_queues(SETTINGS.metrics_queues)
