@@ -14,6 +14,7 @@ they are what users and both programs agree on, and the connection to the API se
 | auditor       | takes events in, and returns findings                         |
 | standing      | what is wrong with a cluster as it is, without its history    |
 | world         | what is there, and what was there a moment ago                |
+| bound         | a binding, with what was beside it                            |
 | due           | cases that are judged when all watches have caught up         |
 | versions      | versions of objects within the last minutes                   |
 | objects       | pods, nodes, selectors and amounts, as they are read here     |

@@ -7,9 +7,9 @@ within the skew, since neither could know of the other.
 from collections.abc import Iterator, Sequence
 
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.bound import counted
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.objects.pods import Pod
-from gang_scheduler.audit.rules.capacity import counted
 from gang_scheduler.audit.world import Change, World
 
 

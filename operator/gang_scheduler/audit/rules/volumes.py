@@ -9,15 +9,15 @@ Not flagged: claims and volumes that changed after the binding; volumes of drive
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from gang_scheduler.audit.auditor import Limits
+from gang_scheduler.audit.bound import Binding, binding_of
 from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.objects import selectors
 from gang_scheduler.audit.objects.kinds import Kind
 from gang_scheduler.audit.objects.pods import Pod, mapping, rows
-from gang_scheduler.audit.rules.capacity import counted
 from gang_scheduler.audit.stream.events import Object
 from gang_scheduler.audit.world import Change, World
 
@@ -27,13 +27,6 @@ CSI_NODE: Final = Kind("storage.k8s.io", "CSINode")
 ALONE: Final = "ReadWriteOncePod"
 
 
-class _Binding(NamedTuple):
-    pod: Pod
-    at: float
-    since: float
-    beside: Sequence[Pod]
-
-
 class Volumes:
     """Claims and volumes of pods."""
 
@@ -41,7 +34,7 @@ class Volumes:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._due: Due[_Binding] = Due(limits.skew)
+        self._due: Due[Binding] = Due(limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
         """Note bindings of pods with claims."""
@@ -49,8 +42,7 @@ class Volumes:
             pod = change.bound
             if pod is None or not self._limits.judges(pod) or not claims_of(pod):
                 continue
-            beside = counted(pod, change, world, self._limits)
-            self._due.add(change.at, _Binding(pod, change.at, change.since, beside))
+            self._due.add(change.at, binding_of(pod, change, world, self._limits))
             for other in self._with_same_claim(pod, world):
                 message = f"bound to {pod.node}, and {other[0].key} has its claim {other[1]}, too"
                 yield Finding(change.at, self.name, pod.about, message, {"claim": other[1]})
@@ -59,9 +51,7 @@ class Volumes:
         """Judge by what claims, volumes and nodes were about that time."""
         for binding in self._due.take(now):
             pod = binding.pod
-            about = _Moment(
-                world, self._limits.decided(binding.since), binding.at + self._limits.skew
-            )
+            about = _Moment(world, *binding.about(self._limits))
             for claim in claims_of(pod):
                 if fault := about.fault(claim, pod.node):
                     details = {"node": pod.node, "claim": claim}
