@@ -57,7 +57,8 @@ def _route_standard_logging(
     handler = logging.StreamHandler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared, _warn_of_retries],
+            # Whose line it is: what a library says of its own end is no error of ours.
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared, _warn_of_retries],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.format_exc_info,

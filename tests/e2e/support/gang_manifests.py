@@ -18,6 +18,10 @@ SCHED_PLUGINS = "scheduling.x-k8s.io/v1alpha1"
 JOB_LABEL = {"py-gang-scheduler.io/gang": "true"}
 DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
 IGNORES_DISRUPTIONS = {"action": "Ignore", "onPodConditions": [DISRUPTED]}
+NO_EVICTION_ENDS_IT = {
+    "backoffLimitPerIndex": 0,
+    "podFailurePolicy": {"rules": [IGNORES_DISRUPTIONS]},
+}
 
 
 def create(namespace: Namespace, *documents: Manifest) -> None:
@@ -91,8 +95,7 @@ def evictable_job(
     Else the Job would wait before it makes new pods: minutes, once many have ended.
     """
     made = job(name, count, labels, **pod_fields)
-    made["spec"]["backoffLimitPerIndex"] = 0
-    made["spec"]["podFailurePolicy"] = {"rules": [IGNORES_DISRUPTIONS]}
+    made["spec"] |= NO_EVICTION_ENDS_IT
     return made
 
 
@@ -112,6 +115,14 @@ def job_set(name: str, jobs: dict[str, tuple[int, int]], **pod_fields: Any) -> M
         "metadata": {"name": name},
         "spec": {"replicatedJobs": replicated},
     }
+
+
+def evictable_job_set(name: str, jobs: dict[str, tuple[int, int]], **pod_fields: Any) -> Manifest:
+    """Return a JobSet of gangs that evictions never end."""
+    made = job_set(name, jobs, **pod_fields)
+    for each in made["spec"]["replicatedJobs"]:
+        each["template"]["spec"] |= NO_EVICTION_ENDS_IT
+    return made
 
 
 def grouped(group: Manifest, *names: str) -> Manifest:

@@ -2,6 +2,7 @@
 
 workload       what users do, drawn from a seed
 users          does it
+job_sets       makes the Jobs of JobSets
 faults         a module a family; each fault has a name, a begin and an end
 storm          which fault comes when, drawn from the seed, and the storm itself
 site           the control plane, the replicas, the account that they have

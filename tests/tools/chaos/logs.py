@@ -1,11 +1,21 @@
 """What in the logs of replicas tells of an error that nothing was there to handle."""
 
+import re
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-TRACEBACK = "Traceback"
-LOST_LEASE = "LeadershipLost"
-END_OF_KOPF = " has failed: "
-"""Kopf logs its own end so, with a traceback, and is started again."""
+import msgspec
+
+TRACEBACK: Final = "Traceback"
+LOST_LEASE: Final = re.compile(
+    r"^[ |]*gang_scheduler\.client\.leader_election\.LeadershipLost: ", re.MULTILINE
+)
+KOPF: Final = "kopf._core.reactor."
+"""How the loggers begin by which Kopf tells, with a traceback, of its own end."""
+
+
+class _Line(msgspec.Struct):
+    logger: str = ""
 
 
 def unexpected(lines: Iterable[str]) -> Iterator[str]:
@@ -19,8 +29,16 @@ def unexpected(lines: Iterable[str]) -> Iterator[str]:
             crash.append(line)
             continue
         written = "\n".join(crash)
-        if TRACEBACK in written and LOST_LEASE not in written:
+        if TRACEBACK in written and not LOST_LEASE.search(written):
             yield written
         crash.clear()
-        if TRACEBACK in line and END_OF_KOPF not in line:
+        if TRACEBACK in line and not _is_of_kopf(line):
             yield line
+
+
+def _is_of_kopf(line: str) -> bool:
+    """Return whether a line is Kopf's; one that a kill has cut off is not."""
+    try:
+        return msgspec.json.decode(line, type=_Line).logger.startswith(KOPF)
+    except msgspec.DecodeError:
+        return False

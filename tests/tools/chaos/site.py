@@ -12,17 +12,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from e2e.support import networks, queues
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from tools import controlplane
 from tools.chaos import workload
+from tools.chaos.job_sets import JobSets
 from tools.chaos.proxy import ChaosProxy, WriteLog
 from tools.chaos.replica import Replica
 from tools.controlplane import access, binaries, directories
 from tools.controlplane.processes import Processes
+from tools.errands import Errand
 
 CHECKOUT = Path(__file__).parents[3]
 CRDS, CHART = CHECKOUT / "crds", CHECKOUT / "charts" / "py-gang-scheduler"
@@ -78,29 +80,20 @@ class Site:
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 
-class Keeper:
+class Keeper(Errand):
     """Starts replicas again that have ended, as a kubelet does."""
 
     def __init__(self, replicas: list[Replica]) -> None:
+        super().__init__("keeper", RESTART_SECONDS)
         self._replicas = replicas
-        self._stopping = threading.Event()
         self.turn = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.wait(RESTART_SECONDS):
-            with self.turn:
-                for each in self._replicas:
-                    if not each.is_running:
-                        each.begin()
+    def once(self) -> None:
+        """Look at all replicas."""
+        with self.turn:
+            for each in self._replicas:
+                if not each.is_running:
+                    each.begin()
 
 
 @contextlib.contextmanager
@@ -110,6 +103,7 @@ def running(number: int, source: str, say: Say) -> Iterator[Site]:
     with contextlib.ExitStack() as stack:
         plane = stack.enter_context(controlplane.start(options, say))
         _furnish(plane)
+        stack.enter_context(JobSets(plane))
         token = plane.kubectl(
             "create", "token", ACCOUNT, f"--namespace={HOME}", "--duration=24h"
         ).strip()

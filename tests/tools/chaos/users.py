@@ -37,6 +37,7 @@ class Users:
         self.failure: Exception | None = None
         self._namespace = namespace
         self._steps = steps
+        self._failed: dict[str, Manifest] = {}
         self._turn = threading.Lock()
         self._client: access.Client | None = None
         self._open = contextlib.ExitStack()
@@ -87,7 +88,15 @@ class Users:
                 self._replace(step)
             case "cordon" | "uncordon":
                 spec = {"unschedulable": step.do == "cordon"}
-                self._insist("PATCH", f"{NODES}/{step.name}", {"spec": spec}, (200,))
+                # 404: it has failed meanwhile, and comes back as it was before.
+                self._insist("PATCH", f"{NODES}/{step.name}", {"spec": spec}, (200, 404))
+            case "fail":
+                self._fail(step.name)
+            case "remove":
+                self._insist("DELETE", f"{NODES}/{step.name}", NOW, (200, 404))
+            case "return":
+                # 409: it was created by a request whose answer was lost.
+                self._insist("POST", NODES, self._failed.pop(step.name), (201, 409))
             case "resize":
                 self._resize(step)
 
@@ -121,6 +130,16 @@ class Users:
             found.body["spec"]["quota"] = {"soft": {"cpu": str(step.amount)}}
             # 409: another wrote to it meanwhile. Then this user does without.
             self._insist("PUT", path, found.body, (200, 404, 409))
+
+    def _fail(self, name: str) -> None:
+        """Let the kubelet of a node be gone: none of KWOK's looks after such a node."""
+        path = f"{NODES}/{name}"
+        found = self._insist("GET", path, None, (200,)).body
+        metadata = {key: found["metadata"][key] for key in ("name", "labels")}
+        self._failed[name] = {"metadata": metadata, "status": found["status"]}
+        self._insist("PATCH", path, {"metadata": {"labels": {"type": "failed"}}}, (200,))
+        unknown = [{**each, "status": "Unknown"} for each in found["status"]["conditions"]]
+        self._insist("PATCH", f"{path}/status", {"status": {"conditions": unknown}}, (200,))
 
     def _create(self, document: Manifest) -> None:
         # 409: it was created by a request whose answer was lost. 404: its CRD was removed.

@@ -1,7 +1,7 @@
 """What users do while it storms, drawn from a seed: the same seed gives the same steps.
 
 Gangs of every source, with queues and without, of three priorities, come, lose a member, and go;
-queues get more or less, nodes are cordoned. What is left at the end stays.
+queues get more or less, nodes are cordoned, or fail and come back. What is left at the end stays.
 """
 
 import json
@@ -26,6 +26,10 @@ PODS_A_SECOND = 12.0
 LOSES_A_MEMBER = 0.1
 CORDON_SECONDS = 7.0
 """How long about between two nodes that are cordoned, and between two changes of queues."""
+FAILURE_SECONDS = (10.0, 30.0)
+"""Between two nodes that fail."""
+NOT_READY_SECONDS, GONE_SECONDS = (1.0, 8.0), (1.0, 12.0)
+"""How long a failed node is there and not ready, then gone: its pods outlive less than 40 s."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,11 @@ def _suspended_job(draw: _Draw) -> tuple[Gang, ...]:
     return (draw.gang("suspended Job", made),)
 
 
+def _job_set(draw: _Draw) -> tuple[Gang, ...]:
+    made = gang_manifests.evictable_job_set(draw.name, {"w": (2, draw.size)}, **draw.fields)
+    return (Gang(f"{draw.name}/w", "JobSet", 2 * draw.size, (made,), 2 * draw.size),)
+
+
 def _gathered(draw: _Draw) -> tuple[Gang, ...]:
     made = manifests.gang(draw.name, draw.size, **draw.fields)
     strategy = draw.dice.choice(("MustGather", "PreferGather"))
@@ -156,17 +165,22 @@ SOURCES: dict[str, tuple[int, Callable[[_Draw], tuple[Gang, ...]]]] = {
     "native PodGroup": (2, _native),
     "Job": (3, _job),
     "suspended Job": (3, _suspended_job),
+    "JobSet": (1, _job_set),
     "topology": (2, _gathered),
     "gang group": (1, _grouped),
     "single pod": (3, _single),
 }
-"""How gangs are made, and how often of 27."""
+"""How gangs are made, and how often of 28."""
 
 
 def steps(seed: int, seconds: float, namespace: str, pace: float = PODS_A_SECOND) -> list[Step]:
     """Return all that users do, in order of time: about `pace` pods a second come."""
     dice = random.Random(f"workload {seed}")  # noqa: S311 - chaos keeps no secret.
-    drawn = [*_gangs(dice, seconds, namespace, pace), *_changes(dice, seconds)]
+    drawn = [
+        *_gangs(dice, seconds, namespace, pace),
+        *_changes(dice, seconds),
+        *_failures(dice, seconds),
+    ]
     return sorted(drawn, key=lambda each: each.at)
 
 
@@ -199,3 +213,16 @@ def _changes(dice: random.Random, seconds: float) -> Iterator[Step]:
         queue = dice.choice(QUEUES)
         yield Step(now, "resize", name=queue, amount=QUEUE_CPU * dice.choice((2, 3, 4, 5)) // 4)
         now += dice.uniform(0, 2 * CORDON_SECONDS)
+
+
+def _failures(dice: random.Random, seconds: float) -> Iterator[Step]:
+    """Yield nodes that fail, are deleted, and come back: one after the other."""
+    now = dice.uniform(*FAILURE_SECONDS)
+    while now < seconds:
+        node = f"node-{dice.randrange(NODES)}"
+        yield Step(now, "fail", name=node)
+        now = min(seconds, now + dice.uniform(*NOT_READY_SECONDS))
+        yield Step(now, "remove", name=node)
+        now = min(seconds, now + dice.uniform(*GONE_SECONDS))
+        yield Step(now, "return", name=node)
+        now += dice.uniform(*FAILURE_SECONDS)

@@ -7,6 +7,7 @@ garbage collector deletes them with the JobSet.
 
 import contextlib
 import copy
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,13 +32,14 @@ def install(cluster: controlplane.Cluster) -> None:
 def playing(cluster: controlplane.Cluster) -> Iterator[None]:
     """Look at all JobSets until the block ends. The CRD must be there."""
     made: set[tuple[str, str]] = set()
-
-    def create_jobs(client: access.Client) -> None:
-        for job_set in _job_sets(client):
-            _create_jobs(client, job_set, made)
-
-    with repeated_calls.repeating(cluster, create_jobs):
+    with repeated_calls.repeating(cluster, functools.partial(create_all, made=made)):
         yield
+
+
+def create_all(client: access.Client, made: set[tuple[str, str]]) -> None:
+    """Create the Jobs of all JobSets that are not among those that were `made`, and note them."""
+    for job_set in _job_sets(client):
+        _create_jobs(client, job_set, made)
 
 
 def _create_jobs(

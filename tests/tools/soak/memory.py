@@ -1,11 +1,11 @@
 """Samples of the memory of a process, and by how much it grows."""
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+
+from tools.errands import Errand
 
 SAMPLE_SECONDS = 1.0
 WARM_UP = 0.3
@@ -70,25 +70,16 @@ def resident_bytes(pid: int) -> int:
     return int(line.split()[1]) * 1024
 
 
-class Sampler:
+class Sampler(Errand):
     """Takes samples of a process until the `with` block ends."""
 
     def __init__(self, pid: Callable[[], int]) -> None:
+        super().__init__("sampler", SAMPLE_SECONDS)
         self.samples: list[Sample] = []
         self._pid = pid
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._begun = time.monotonic()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        begun = time.monotonic()
-        while not self._stopping.wait(SAMPLE_SECONDS):
-            size = resident_bytes(self._pid())
-            self.samples.append(Sample(time.monotonic() - begun, size))
+    def once(self) -> None:
+        """Take a sample."""
+        size = resident_bytes(self._pid())
+        self.samples.append(Sample(time.monotonic() - self._begun, size))

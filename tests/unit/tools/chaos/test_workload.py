@@ -47,9 +47,8 @@ def test_steps_are_in_the_order_of_time(steps: list[Step]) -> None:
     times = [each.at for each in steps]
 
     assert times == sorted(times)
-    assert {"create", "delete", "replace", "cordon", "uncordon", "resize"} == {
-        each.do for each in steps
-    }
+    of_users, of_nodes = {"create", "delete", "replace", "resize"}, {"cordon", "uncordon"}
+    assert of_users | of_nodes | {"fail", "remove", "return"} == {each.do for each in steps}
 
 
 def test_every_pod_says_in_its_name_what_it_asks_for(steps: list[Step]) -> None:
@@ -67,3 +66,11 @@ def test_nodes_are_in_use_again_in_the_end(steps: list[Step]) -> None:
         if step.do in {"cordon", "uncordon"}:
             cordoned[step.name] = step.do == "cordon"
     assert not any(cordoned.values())
+
+
+def test_nodes_that_fail_are_deleted_and_come_back_one_after_the_other(steps: list[Step]) -> None:
+    seen = [each for each in steps if each.do in {"fail", "remove", "return"}]
+
+    for fail, remove, back in zip(*(seen[place::3] for place in range(3)), strict=True):
+        assert ("fail", "remove", "return") == (fail.do, remove.do, back.do)
+        assert {fail.name} == {remove.name, back.name}
