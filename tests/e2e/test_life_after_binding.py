@@ -1,8 +1,10 @@
 """What becomes of a gang after its first bind: members die, end, return, and move elsewhere."""
 
+import concurrent.futures
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import pytest
 
@@ -177,11 +179,38 @@ def test_a_bound_pod_moved_by_its_label_counts_for_its_new_gang_only(
     until(lambda: namespace.node_of("a-3"))
 
 
-@pytest.mark.parametrize("source", ["owner label", "PodGroup"])
+class Check(Protocol):
+    """What is to hold for a Job, in a namespace of its own."""
+
+    def __call__(self, namespace: Namespace, *, by_label: bool) -> None:
+        """Fail unless it holds; the Job is one gang by the owner label, else by a PodGroup."""
+
+
+Both = Callable[[Check], None]
+
+
+@pytest.fixture
+def both(plane: controlplane.ControlPlane, namespace: Namespace) -> Iterator[Both]:
+    """Give what checks both kinds of Jobs at once: most of the time a Job waits."""
+    with Namespace(plane, f"{namespace.name}-group") as other:
+
+        def check_both(check: Check) -> None:
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                by_label = pool.submit(check, namespace, by_label=True)
+                by_group = pool.submit(check, other, by_label=False)
+            by_label.result()
+            by_group.result()
+
+        yield check_both
+
+
 def test_a_job_of_20_that_never_restarts_pods_is_whole_through_three_restarts(
-    namespace: Namespace, source: str
+    both: Both,
 ) -> None:
-    by_label = source == "owner label"
+    both(whole_through_three_restarts)
+
+
+def whole_through_three_restarts(namespace: Namespace, *, by_label: bool) -> None:
     namespace.own_nodes(4, cpu=5)
     with namespace.watch() as watcher:
         if not by_label:
@@ -212,11 +241,14 @@ def test_a_job_of_20_that_never_restarts_pods_is_whole_through_three_restarts(
         assert [] == partial_runs(watcher, runs)
 
 
-@pytest.mark.parametrize("source", ["owner label", "PodGroup"])
 def test_a_restarted_job_with_room_for_all_but_one_starts_none(
-    namespace: Namespace, source: str
+    both: Both,
 ) -> None:
-    before = four_that_run(namespace, by_label=source == "owner label")
+    both(none_without_room_for_all)
+
+
+def none_without_room_for_all(namespace: Namespace, *, by_label: bool) -> None:
+    before = four_that_run(namespace, by_label=by_label)
     with namespace.watch() as watcher:
         for name in names(namespace):
             namespace.set_phase(name, "Failed")
@@ -232,11 +264,14 @@ def test_a_restarted_job_with_room_for_all_but_one_starts_none(
         assert [] == partial_runs(watcher, [run])
 
 
-@pytest.mark.parametrize("source", ["owner label", "PodGroup"])
 def test_the_last_failed_member_of_a_job_whose_others_succeeded_is_replaced(
-    namespace: Namespace, source: str
+    both: Both,
 ) -> None:
-    before = four_that_run(namespace, by_label=source == "owner label")
+    both(last_failed_member_is_replaced)
+
+
+def last_failed_member_is_replaced(namespace: Namespace, *, by_label: bool) -> None:
+    before = four_that_run(namespace, by_label=by_label)
     *succeed, last = names(namespace)
     for name in succeed:
         namespace.set_phase(name, "Succeeded")
@@ -247,11 +282,14 @@ def test_the_last_failed_member_of_a_job_whose_others_succeeded_is_replaced(
     starts_whole(namespace, before, 1)
 
 
-@pytest.mark.parametrize("source", ["owner label", "PodGroup"])
 def test_what_is_left_of_a_job_of_which_one_succeeded_restarts_whole_or_not_at_all(
-    namespace: Namespace, source: str
+    both: Both,
 ) -> None:
-    before = four_that_run(namespace, by_label=source == "owner label")
+    both(rest_restarts_whole_or_not_at_all)
+
+
+def rest_restarts_whole_or_not_at_all(namespace: Namespace, *, by_label: bool) -> None:
+    before = four_that_run(namespace, by_label=by_label)
     first, *others = names(namespace)
     namespace.set_phase(first, "Succeeded")
     eventually(1, lambda: namespace.get("jobs", "job")["status"].get("succeeded"))
