@@ -83,13 +83,13 @@ def asked(namespace: Namespace) -> dict[str, str]:
 
 @pytest.mark.parametrize("annotations", [None, BY_ANNOTATION], ids=["Signal", "Annotation"])
 def test_a_training_goes_on_where_it_was_evicted(
-    start: Start,
+    lasting: Start,
     kubelets: kubelet.Kubelets,
     namespace: Namespace,
     annotations: dict[str, str] | None,
 ) -> None:
     namespace.own_nodes(1, cpu=SIZE, labels=kubelet.LABELS)
-    start("--checkpoint-annotations")
+    lasting("--checkpoint-annotations")
     pods = train(namespace, kubelets, "low", annotations)
     namespace.create(*urgent(namespace))
     eventually(SIZE, lambda: len(namespace.bound("urgent")))
@@ -121,10 +121,10 @@ def goes_on(
 
 
 def test_a_training_that_does_not_answer_goes_when_its_time_is_over(
-    start: Start, kubelets: kubelet.Kubelets, namespace: Namespace
+    lasting: Start, kubelets: kubelet.Kubelets, namespace: Namespace
 ) -> None:
     namespace.own_nodes(1, cpu=SIZE, labels=kubelet.LABELS)
-    start("--checkpoint-annotations")
+    lasting("--checkpoint-annotations")
     deaf = {**BY_ANNOTATION, "checkpoint-timeout": "2s"}
     train(namespace, kubelets, "low", deaf, hears=False)
 
@@ -137,10 +137,10 @@ def test_a_training_that_does_not_answer_goes_when_its_time_is_over(
 
 
 def test_a_request_is_withdrawn_when_the_room_is_not_needed_any_more(
-    start: Start, kubelets: kubelet.Kubelets, namespace: Namespace
+    lasting: Start, kubelets: kubelet.Kubelets, namespace: Namespace
 ) -> None:
     namespace.own_nodes(1, cpu=SIZE, labels=kubelet.LABELS)
-    start("--checkpoint-annotations")
+    lasting("--checkpoint-annotations")
     pods = train(namespace, kubelets, "low", BY_ANNOTATION, hears=False)
     namespace.create(*urgent(namespace))
     eventually(pods.keys(), lambda: asked(namespace).keys())
@@ -160,7 +160,7 @@ def test_a_request_is_withdrawn_when_the_room_is_not_needed_any_more(
     ids=["nominated", "answered", "marked", "evicted-one"],
 )
 def test_killed_on_the_way(
-    start: Start,
+    lasting: Start,
     proxy: FaultProxy,
     kubelets: kubelet.Kubelets,
     namespace: Namespace,
@@ -168,7 +168,7 @@ def test_killed_on_the_way(
 ) -> None:
     """`at` is the stage of which writes are held, and how many get through."""
     stage, done = at
-    first = start("--checkpoint-annotations")
+    first = lasting("--checkpoint-annotations")
     trainings = fill(namespace, kubelets)
     proxy.start_over(after(done, stage))
     namespace.create(*urgent(namespace, 2 * SIZE))
@@ -177,16 +177,16 @@ def test_killed_on_the_way(
     first.kill()
     proxy.start_over()
 
-    start("--checkpoint-annotations")
+    lasting("--checkpoint-annotations")
 
     # As long as no training is asked, others may be cheaper by now.
     ends_well(namespace, trainings, None if stage == "ask" else places)
 
 
 def test_killed_while_trainings_save(
-    start: Start, kubelets: kubelet.Kubelets, namespace: Namespace
+    lasting: Start, kubelets: kubelet.Kubelets, namespace: Namespace
 ) -> None:
-    first = start("--checkpoint-annotations")
+    first = lasting("--checkpoint-annotations")
     trainings = fill(namespace, kubelets)
     with kubelets.paused():
         namespace.create(*urgent(namespace, 2 * SIZE))
@@ -196,7 +196,7 @@ def test_killed_while_trainings_save(
     # They answer while there is no operator.
     until(lambda: all(annotation(pod, "checkpoint-done-at") for pod in rank_0_of_asked(namespace)))
 
-    start("--checkpoint-annotations")
+    lasting("--checkpoint-annotations")
 
     victims = ends_well(namespace, trainings, places)
     assert requests == {saved(namespace, name)["requestId"] for name in victims}
