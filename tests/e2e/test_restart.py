@@ -9,6 +9,7 @@ import pytest
 from e2e.support import operator_health
 from e2e.support.manifests import Manifest, gang, members, pod_group
 from e2e.support.namespaces import Namespace
+from e2e.support.operator_health import Lasting
 from e2e.support.waiting import eventually
 from tools import controlplane
 
@@ -31,12 +32,19 @@ def plane(crds: object) -> Iterator[controlplane.ControlPlane]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def the_lasting(plane: controlplane.ControlPlane) -> Iterator[Lasting]:
+    """Give the operator of all tests, without a proxy before the API server."""
+    made = Lasting(plane, plane.kubeconfig)
+    yield made
+    made.end()
+
+
 @pytest.fixture
-def scheduler(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
+def scheduler(the_lasting: Lasting) -> Iterator[controlplane.Scheduler]:
     # One at a time, so that there is a middle to kill it in.
-    with controlplane.Scheduler(plane, "--bind-concurrency=1") as started:
-        yield started
-        assert [] == operator_health.take_tracebacks(started)
+    yield the_lasting.start("--bind-concurrency=1")
+    the_lasting.check()
 
 
 @pytest.mark.parametrize("percent", [5, 70])
