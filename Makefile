@@ -64,12 +64,11 @@ test: binaries ## Run all tests: unit, property, cases, conformance, integration
 		"-m pytest --durations=5 tests/property tests/cases tests/conformance" \
 		"-m pytest --durations=3 tests/fuzz" \
 		"-m search --cases 3000"
-	@echo "==> end to end, on local control planes, three parts side by side: about ten minutes"
-	@$(WITH_TESTS) -m tools.side_by_side $(foreach part,0 1 2,\
-		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --part=$(part) tests/e2e")
-	@echo "==> beside the real JobSet controller: a minute"
-	@$(VENV_PYTHON) -m pytest --durations=5 --verbose -m jobset tests/integrations
-	@echo "==> end to end, what measures time or needs the whole machine: about five minutes"
+	@echo "==> end to end, in three parts, and beside the JobSet controller: a quarter of an hour"
+	@$(WITH_TESTS) -m tools.side_by_side --at-once 3 $(foreach part,0 1 2,\
+		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --part=$(part) tests/e2e") \
+		"-m pytest --durations=5 --verbose -m jobset tests/integrations"
+	@echo "==> end to end, what measures time or needs the whole machine: about eight minutes"
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose -m alone tests/e2e
 
 .PHONY: integrations
