@@ -9,6 +9,7 @@ from gang_scheduler import policy
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.cache import Cache
 
 
@@ -34,7 +35,8 @@ class Cluster:
 
     Of a cluster that is WRITTEN only one `namespace` is known, and no node: `written` has its
     PodGroups and pods, with what the scheduler wrote into them.
-    `of_snapshot`: the files are a snapshot of an API server, which has no Events.
+    `of_snapshot`: the files are a snapshot of an API server, with the Events of its scheduler that
+    were `told`; None where it has none.
     """
 
     cache: Cache
@@ -47,6 +49,7 @@ class Cluster:
     namespace: str = ""
     written: Objects = field(default_factory=dict)
     of_snapshot: bool = False
+    told: Sequence[Told] | None = None
 
     @property
     def profile(self) -> Profile:

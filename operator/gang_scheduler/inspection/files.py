@@ -42,5 +42,6 @@ def loaded(
         notes=notes,
         unread=tuple(header.not_readable) if header is not None else (),
         of_snapshot=header is not None and header.source == LIVE,
+        told=header.events if header is not None else None,
     )
     return cluster, found

@@ -5,7 +5,10 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.kinds import GVR
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection.servers import Server
+from gang_scheduler.report.events import CONTROLLER
+from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.watch import live
 
 EVENTS: Final = GVR("events.k8s.io", "v1", "events")
@@ -32,6 +35,33 @@ async def events_of(server: Server, namespace: str, names: Collection[str]) -> t
     )
     about = (event(each) for each in found if _named(each) in names)
     return tuple(sorted(about, key=lambda each: (each.first, each.last, each.name, each.reason)))
+
+
+async def of_scheduler(server: Server) -> list[Told] | None:
+    """Return all Events of the scheduler, the oldest first; None where they may not be listed."""
+    try:
+        found = await live.bodies(
+            *(server.connection, EVENTS),
+            selector=f"reportingController={CONTROLLER}",
+            page_seconds=server.request_seconds,
+        )
+    except ApiError:
+        return None
+    told = [_told(each) for each in found if each.get("reportingController") == CONTROLLER]
+    return sorted(told, key=lambda each: (each.first, each.last, each.namespace, each.name))
+
+
+def _told(body: dict[str, Any]) -> Told:
+    seen = event(body)
+    return Told(
+        namespace=str(body["metadata"].get("namespace", "")),
+        name=seen.name,
+        reason=seen.reason,
+        note=seen.note,
+        first=seen.first,
+        last=seen.last,
+        times=seen.times,
+    )
 
 
 def event(body: dict[str, Any]) -> Event:

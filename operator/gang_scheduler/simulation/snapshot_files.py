@@ -29,13 +29,26 @@ _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 2**20
 
 
+class Told(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """An Event of the scheduler about a gang or a pod, with times in seconds since the epoch."""
+
+    namespace: str
+    name: str
+    reason: str
+    note: str = ""
+    first: int
+    last: int = 0
+    times: int = 1
+
+
 class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """The first line of a snapshot.
 
     `version` is that of what wrote it, `kubernetes` that of the API server. `source` is `live`, or
     `files` where the objects were manifests. `profile` are the settings that decided, those of
     `profileOf`. `counts` are how many objects there are, by the name of each kind that was served;
-    `notReadable` are the kinds that could not be read. With a `namespace`, what is in others is
+    `notReadable` are the kinds that could not be read. `events` are those of the scheduler, null
+    where they are not known. With a `namespace`, what is in others is
     there as anonymous usage of nodes.
     """
 
@@ -51,6 +64,7 @@ class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     profile_of: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     not_readable: list[str] = field(default_factory=list)
+    events: list[Told] | None = None
 
     @property
     def at(self) -> int:

@@ -151,6 +151,32 @@ def test_a_workload_that_waits_suspended_is_explained_by_its_name() -> None:
     assert f"It lacks room: {room}." == second
 
 
+def test_a_snapshot_has_the_events_of_the_gang_and_its_pods(tmp_path: Path) -> None:
+    said = yaml.safe_dump_all([*expanded(MANIFESTS)])
+    taken = CliRunner().invoke(main, ["snapshot", "-f", "-", "-o", "-"], input=said).stdout
+    header, *others = taken.splitlines()
+    events = [
+        {"namespace": namespace, "name": name, "reason": "FailedScheduling", "note": note}
+        | {"first": 60, "last": 90, "times": 2}
+        for namespace, name, note in (
+            ("default", "llama", "It lacks room. More."),
+            ("default", "llama-1", ""),
+            ("other", "llama", "of another one"),
+            ("default", "lama", "of another one"),
+        )
+    ]
+    file = tmp_path / "s.jsonl"
+    file.write_text("\n".join([json.dumps(json.loads(header) | {"events": events}), *others]))
+
+    found = json.loads(
+        CliRunner().invoke(main, ["explain", "llama", "-o", "json", "-f", str(file)]).stdout
+    )
+
+    told = [each["what"] for each in found["history"] if "times" in each]
+    assert ["FailedScheduling", "FailedScheduling: It lacks room"] == sorted(told)
+    assert "historyLacks" not in found
+
+
 def test_of_a_snapshot_of_a_cluster_it_is_said_that_it_has_no_events(tmp_path: Path) -> None:
     said = yaml.safe_dump_all([*expanded(MANIFESTS)])
     taken = CliRunner().invoke(main, ["snapshot", "-f", "-", "-o", "-"], input=said).stdout
@@ -163,7 +189,7 @@ def test_of_a_snapshot_of_a_cluster_it_is_said_that_it_has_no_events(tmp_path: P
         for file in (of_a_cluster, of_manifests)
     )
 
-    assert "  without Events: a snapshot has none" in lines[lines.index("HISTORY") :]
+    assert "  without Events: the snapshot has none" in lines[lines.index("HISTORY") :]
     assert not [each for each in others if "Events" in each]
 
 

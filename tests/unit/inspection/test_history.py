@@ -6,6 +6,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.inspection import history
 from gang_scheduler.inspection.history import EVENTS, Event
 from gang_scheduler.inspection.servers import Server
+from gang_scheduler.simulation.snapshot_files import Told
 from support.listing_server import ListingServer, listed
 
 
@@ -26,6 +27,35 @@ async def test_events_of_names_come_oldest_first() -> None:
         found = await history.events_of(Server(connection, "ns"), "ns", {"a", "b"})
 
     assert ["a", "b"] == [each.name for each in found]
+
+
+async def test_a_snapshot_has_of_the_events_of_the_scheduler_what_is_shown() -> None:
+    secret = {"action": "canary", "related": {"name": "canary"}}
+    named = {"namespace": "ns", "annotations": {"note": "canary"}}
+    made = listed(
+        {
+            **body("b", reason="Late", note="n", eventTime="1970-01-01T00:00:09Z", **secret),
+            "metadata": {"name": "b.1", **named},
+            "reportingController": "py-gang-scheduler",
+        },
+        body("a", reason="canary", note="canary", reportingController="kubelet"),
+    )
+    async with (
+        ListingServer({EVENTS.path(): made}) as server,
+        Connection(server.configuration) as connection,
+    ):
+        found = await history.of_scheduler(Server(connection, "ns"))
+
+    told = Told(namespace="ns", name="b", reason="Late", note="n", first=9, last=9)
+    assert [told] == found
+
+
+async def test_where_events_may_not_be_listed_they_are_not_known() -> None:
+    async with (
+        ListingServer({EVENTS.path(): 403}) as server,
+        Connection(server.configuration) as connection,
+    ):
+        assert await history.of_scheduler(Server(connection, "ns")) is None
 
 
 def test_an_event_of_a_series_has_its_times_and_number() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PASSING: Final = ("readAt", "waitsSeconds")
 """What changes with the time alone."""
 _DURATION: Final = re.compile(r"[0-9]+ (s|min|h|days)\b")
-IN_NO_SNAPSHOT: Final = "Events: a snapshot has none"
+IN_NO_SNAPSHOT: Final = "Events: the snapshot has none"
 MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
 
 
@@ -79,8 +79,7 @@ def _explained(
 def _read(asked: Asked, name: str, at: int | None) -> _Found:
     """Return the cluster that is meant, and what Events say of what has that name."""
     if asked.filenames:
-        reading = sources.of_files(asked, at)
-        found = _Found(reading, (), IN_NO_SNAPSHOT if reading.cluster.of_snapshot else "")
+        found = _of_files(sources.of_files(asked, at), name)
     elif at is not None:
         refuse(["--at: a cluster is explained as it is now; with -f, files as of a time"])
     else:
@@ -89,15 +88,30 @@ def _read(asked: Asked, name: str, at: int | None) -> _Found:
     return found
 
 
+def _of_files(reading: Reading, name: str) -> _Found:
+    """Return what the Events of a snapshot say, or that it has none."""
+    cluster = reading.cluster
+    about = _about(reading, name)
+    if cluster.told is None or about is None:
+        lacks = cluster.of_snapshot and cluster.told is None
+        return _Found(reading, (), IN_NO_SNAPSHOT if lacks else "")
+    return _Found(reading, history.of_snapshot(cluster.told, *about))
+
+
+def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:
+    """Return the namespace and names of what Events about a NAME are about; None if not known."""
+    cache = reading.cluster.cache
+    found = names.find(cache, names.wanted(name, reading.namespace))
+    return names.objects_of(cache, found[0]) if len(found) == 1 else None
+
+
 async def _live(asked: Asked, name: str, server: "Server") -> _Found:
     # Here, since files need no Kubernetes client.
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
     from gang_scheduler.inspection.history import events_of  # noqa: PLC0415
 
     reading = await sources.of_server(asked, server)
-    cache = reading.cluster.cache
-    found = names.find(cache, names.wanted(name, reading.namespace))
-    about = names.objects_of(cache, found[0]) if len(found) == 1 else None
+    about = _about(reading, name)
     if about is None:
         return _Found(reading)
     try:

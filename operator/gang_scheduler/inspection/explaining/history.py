@@ -1,10 +1,10 @@
 """What happened to a gang: transitions, from what is written on objects and from Events.
 
-Events come from outside, and only a live cluster has them.
+Events come from outside: of a live cluster, or of a snapshot of one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -14,6 +14,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.events import CONTROLLER
 from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 if TYPE_CHECKING:
@@ -67,6 +68,21 @@ def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
         )
         for each in events
         if each.reporter == CONTROLLER
+    )
+
+
+def of_snapshot(
+    told: Iterable[Told], namespace: str, names: Collection[str]
+) -> tuple[Happened, ...]:
+    """Return what the Events of a snapshot say about objects; anonymised ones have no notes."""
+    return tuple(
+        Happened(
+            *(each.first, ": ".join(filter(None, (each.reason, _first_sentence(each.note))))),
+            times=each.times,
+            last=each.last if each.times > 1 else 0,
+        )
+        for each in told
+        if each.namespace == namespace and each.name in names
     )
 
 

@@ -16,7 +16,7 @@ from gang_scheduler.inspection.snapshots.files import Snapshot
 from gang_scheduler.inspection.snapshots.recording import Line
 from gang_scheduler.inspection.snapshots.shapes import Shape
 from gang_scheduler.inspection.snapshots.whitelist import WRITTEN
-from gang_scheduler.simulation.snapshot_files import Header
+from gang_scheduler.simulation.snapshot_files import Header, Told
 from gang_scheduler.state import kinds
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -94,7 +94,14 @@ def _header(header: Header, rename: Rename) -> Header:
         namespace=rename(header.namespace),
         profile=profile,
         profile_of=rename(header.profile_of),
+        events=None if header.events is None else [_event(each, rename) for each in header.events],
     )
+
+
+def _event(told: Told, rename: Rename) -> Told:
+    """Return an Event without its note: anything may be in it."""
+    namespace, name = rename(told.namespace), rename(told.name)
+    return msgspec.structs.replace(told, namespace=namespace, name=name, note="")
 
 
 def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # noqa: ANN401 - any JSON value.

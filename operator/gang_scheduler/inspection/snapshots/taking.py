@@ -19,7 +19,7 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, snapshot_files
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
-from gang_scheduler.simulation.snapshot_files import Header, Stored
+from gang_scheduler.simulation.snapshot_files import Header, Stored, Told
 from gang_scheduler.state import kinds
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _SETTINGS: Final = {Product.KUEUE: "kueue", Product.VOLCANO: "volcano"}
 async def of_server(server: "Server") -> Snapshot:
     """Return the snapshot of a cluster. Raises ApiError, 403 if nodes or pods may not be listed."""
     # Here, since files need no Kubernetes client.
-    from gang_scheduler.inspection import live, profiles  # noqa: PLC0415
+    from gang_scheduler.inspection import history, live, profiles  # noqa: PLC0415
 
     recorders: list[Recorder] = []
 
@@ -42,10 +42,18 @@ async def of_server(server: "Server") -> Snapshot:
 
     operator = await profiles.read(server)
     cluster = await live.everything(server, operator, seen_by)
-    return of_recorded(cluster, recorders[0], kubernetes=await _version_of(server))
+    events = await history.of_scheduler(server)
+    kubernetes = await _version_of(server)
+    return of_recorded(cluster, recorders[0], kubernetes=kubernetes, events=events)
 
 
-def of_recorded(cluster: Cluster, recorder: Recorder, *, kubernetes: str = "") -> Snapshot:
+def of_recorded(
+    cluster: Cluster,
+    recorder: Recorder,
+    *,
+    kubernetes: str = "",
+    events: list[Told] | None = None,
+) -> Snapshot:
     """Return the snapshot of a cluster whose objects were written down as it was filled."""
     lines = tuple(sorted(recorder.lines.values()))
     served = (gvr.name for each, gvr in kinds.QUEUES_NAMED.items() if each in _served(cluster))
@@ -54,6 +62,7 @@ def of_recorded(cluster: Cluster, recorder: Recorder, *, kubernetes: str = "") -
         kubernetes=kubernetes,
         counts=dict.fromkeys(served, 0) | counts(lines),
         not_readable=list(cluster.unread),
+        events=events,
     )
     return Snapshot(header, lines, cluster)
 

@@ -17,8 +17,11 @@ from gang_scheduler.inspection.snapshots.pseudonyms import UUID
 from gang_scheduler.inspection.snapshots.recording import PLACES, Line, line_of_written
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
+from gang_scheduler.simulation.snapshot_files import Told
 
 HIDDEN: Final = "hidden"
+NOTE: Final = "message"
+"""A field of which all is hidden where a part of it must be."""
 OTHERS: Final = "other-namespaces"
 """The namespace of pods that stand for usage."""
 _PODS: Final = PLACES[kinds.PODS.name]
@@ -41,12 +44,24 @@ def restricted(snapshot: Snapshot, namespace: str) -> Snapshot:
         namespace=namespace,
         profile=hidden.of(snapshot.header.profile),
         counts=dict.fromkeys(snapshot.header.counts, 0) | counts(lines),
+        events=_events(snapshot.header.events, namespace, hidden),
     )
     without_cluster = Snapshot(header, lines, snapshot.cluster)
     content = b"".join(without_cluster.content())
     items = list(documents.of_content("the snapshot", content))
     cluster, _ = clusters_of_files.loaded(items, Policy())
     return Snapshot(header, lines, cluster)
+
+
+def _events(told: Iterable[Told] | None, namespace: str, hidden: "_Hidden") -> list[Told] | None:
+    """Return the Events of a namespace; of a note that names another one nothing is left."""
+    if told is None:
+        return None
+    own = [each for each in told if each.namespace == namespace]
+    return [
+        msgspec.structs.replace(each, note="") if hidden.of(each.note, NOTE) == HIDDEN else each
+        for each in own
+    ]
 
 
 def _namespaces(lines: Iterable[Line]) -> Iterator[str]:

@@ -1,9 +1,11 @@
 """Which texts become pseudonyms, and which stay."""
 
 import json
+from dataclasses import replace
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from gang_scheduler.api import annotations
@@ -15,6 +17,7 @@ from gang_scheduler.inspection.snapshots.shapes import Shape
 from gang_scheduler.inspection.snapshots.whitelist import WRITTEN
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
+from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state import kinds
 from gang_scheduler.wire.affinity import REQUIRED
 from support.api_objects import node_body, pod_body, pod_group_body
@@ -217,3 +220,20 @@ def test_what_is_no_word_of_the_api_is_a_pseudonym_where_words_are() -> None:
     assert "cme" not in json.dumps(pod)
     assert "PodScheduled" == pod["status"]["conditions"][1]["type"]
     assert "Running" == pod["status"]["phase"]
+
+
+def test_events_have_pseudonyms_and_no_text() -> None:
+    told = Told(namespace="vision", name="llama-0", reason="Preempted", note="for llama", first=7)
+    pod = pod_body("llama-0", metadata={"namespace": "vision"})
+    snapshot = taking.of_items([*documents.of_content("f", json.dumps(pod).encode())], Policy())
+    header = msgspec.structs.replace(snapshot.header, events=[told])
+    known = replace(snapshot, header=header)
+    names = pseudonyms.of(known)
+
+    events = pseudonyms.anonymized(known, names).header.events
+    assert events is not None
+    (event,) = events
+
+    assert (names.text("vision"), names.text("llama-0")) == (event.namespace, event.name)
+    assert ("Preempted", "", 7) == (event.reason, event.note, event.first)
+    assert not {"vision", "llama-0"} & {event.namespace, event.name}

@@ -1,13 +1,16 @@
 """What one namespace may know of all others."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from gang_scheduler.inspection.snapshots import taking, tenants, verifying
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
+from gang_scheduler.simulation.snapshot_files import Told
 from support.api_objects import container, node_body, pod_body, pod_group_body
 
 UID = "7b0c9a52-0b5a-4c1e-9d55-0123456789ab"
@@ -112,3 +115,24 @@ def test_no_name_of_another_namespace_is_left(name: str) -> None:
     assert "eval" not in text
     assert "default/g" in text
     assert ["other-1"] == found[0]["profile"]["require_queue"]
+
+
+def test_of_events_a_namespace_has_its_own_and_no_name_of_others() -> None:
+    bodies = (pod_body("mine"), pod_body("eval", metadata=OPTICS))
+    content = "".join(f"{json.dumps(each)}\n" for each in bodies).encode()
+    snapshot = taking.of_items([*documents.of_content("f.jsonl", content)], Policy())
+    events = [
+        Told(namespace=namespace, name=name, reason="Preempted", note=note, first=7)
+        for namespace, name, note in (
+            ("default", "mine", "for optics/eval"),
+            ("default", "mine", "it lacks room"),
+            ("optics", "eval", "it lacks room"),
+        )
+    ]
+    header = msgspec.structs.replace(snapshot.header, events=events)
+
+    found = tenants.restricted(replace(snapshot, header=header), "default").header.events
+
+    assert [("default", ""), ("default", "it lacks room")] == [
+        (each.namespace, each.note) for each in found or ()
+    ]
