@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey
@@ -9,12 +10,20 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
+class _Kept(NamedTuple):
+    """A pod with its gang, and its place among all: with each change, thousands are sorted."""
+
+    pod: Pod
+    gang: GangKey
+    order: tuple[object, ...]
+
+
 class Nominator:
     """The nominated pods, and assumed nominations; "" is an assumed removal."""
 
     def __init__(self) -> None:
         self._assumed: dict[str, str] = {}
-        self._pods: dict[str, tuple[Pod, GangKey]] = {}
+        self._pods: dict[str, _Kept] = {}
         # All of them in order, as long as they and these priorities are the same.
         self._ordered: tuple[Nominated, ...] | None = None
         self._priorities: dict[GangKey, int] = {}
@@ -43,31 +52,35 @@ class Nominator:
 
         Return whether this frees room that was reserved for the pod and that the pod does not take.
         """
-        before, known_of = self._pods.pop(uid, (None, None))
+        known = self._pods.pop(uid, None)
         if pod is not None and gang is not None and pod.nominated and pod.living and not pod.node:
-            self._pods[uid] = (pod, gang)
-            if pod is not before or gang != known_of:
+            if known is not None and pod is known.pod and gang == known.gang:
+                self._pods[uid] = known
+            else:
+                self._pods[uid] = _Kept(pod, gang, (gang, rank_key(pod), uid))
                 self._ordered = None
-        elif before is not None:
+        elif known is not None:
             self._ordered = None
-        if before is None:
+        if known is None:
             return False
-        return pod is None or not pod.living or (pod.node or pod.nominated) != before.nominated
+        return pod is None or not pod.living or (pod.node or pod.nominated) != known.pod.nominated
 
     def gangs_on(self, node: str) -> Iterator[GangKey]:
         """Yield the gangs that room is reserved for on a node."""
-        return (gang for pod, gang in self._pods.values() if pod.nominated == node)
+        return (each.gang for each in self._pods.values() if each.pod.nominated == node)
 
     def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:
         """Return all nominated pods with the priorities of their gangs, in order of their gangs."""
-        gangs = {gang for _, gang in self._pods.values()}
+        gangs = {each.gang for each in self._pods.values()}
         priorities = {gang: infos[gang].observed.priority for gang in gangs}
         if self._ordered is None or priorities != self._priorities:
-            found = (Nominated(pod, gang, priorities[gang]) for pod, gang in self._pods.values())
-            self._ordered = tuple(sorted(found, key=_order))
+            found = sorted(self._pods.values(), key=_order)
+            self._ordered = tuple(
+                Nominated(each.pod, each.gang, priorities[each.gang]) for each in found
+            )
             self._priorities = priorities
         return self._ordered
 
 
-def _order(each: Nominated) -> tuple[object, ...]:
-    return each.gang, rank_key(each.pod), each.pod.uid
+def _order(each: _Kept) -> tuple[object, ...]:
+    return each.order

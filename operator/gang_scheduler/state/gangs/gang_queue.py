@@ -401,11 +401,15 @@ class GangQueue:
         """
         info = self._info(refusal.gang.key)
         refusal = info.preemptor.shown(refusal)
+        known = info.verdict.refusal
+        if known is not None and known is not refusal and known == refusal:
+            # Many say what those of the cycle before said: all that is kept of these stands.
+            refusal = known
         deadline = self.deadline(info)
         late = deadline is not None and now >= deadline
         if info.verdict.is_news(refusal, late=late):
             self.changed.add(info.key)
-        elif info.verdict.refusal is not refusal and info.verdict.refusal != refusal:
+        elif known is not refusal:
             self.reworded.add(info.key)
         self._queueing_hints.refused(info, refusal, late=late)
         if refusal.reason not in TRIED_WITH_NODES:
