@@ -12,6 +12,7 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import LocalQueueWeight, QueueRef
+from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.model.virtual_pods import VirtualPods, numbers_by, one_of_each
@@ -118,7 +119,7 @@ class Pace(NamedTuple):
     changed_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gang:
     """A gang as one cycle sees it.
 

@@ -13,6 +13,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.provisioning import Asking
 from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey
 
 
@@ -208,7 +209,7 @@ class PreemptionOutcome:
         return self.verdict in (PreemptionVerdict.TERMINATING, PreemptionVerdict.EVICTING)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
