@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from e2e.support import preemption, queues
+from e2e.support import queues, suspended_jobs
 from e2e.support.namespaces import Namespace
 from e2e.support.preemption import HIGH, LOW
 from e2e.support.queues import FLAVORS, GROUP, QUEUE, Objects, queue, resource_flavor
 from e2e.support.suspended_jobs import (
     ADMITTED_AT,
     ADMITTED_FROM,
-    FLAGS,
     annotations,
     failures,
     is_suspended,
@@ -31,32 +30,24 @@ from tools import controlplane
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 POOL = "example.com/pool"
-PODS_SECONDS = 8
-"""How long pods are waited for."""
 
 
 @pytest.fixture(scope="module")
 def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
-    """Give a control plane of its own: no other operator may start what waits."""
-    with controlplane.start(controlplane.Options(audit=True)) as started:
-        started.kubectl("apply", f"--filename={crds}")
-        with preemption.priority_classes(started):
-            yield started
+    with suspended_jobs.control_plane(crds) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
 def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
-    flags = (*FLAGS, f"--pods-timeout-seconds={PODS_SECONDS}")
-    with controlplane.Scheduler(plane, *flags) as started:
+    with suspended_jobs.managing(plane, "Job") as started:
         yield started
 
 
 @pytest.fixture
 def home(namespace: Namespace) -> Iterator[Namespace]:
-    """Give a namespace; at its end no Job is left to make pods."""
-    yield namespace
-    for each in namespace.every("jobs"):
-        namespace.delete("jobs", each["metadata"]["name"])
+    with suspended_jobs.without_jobs_in_the_end(namespace):
+        yield namespace
 
 
 def test_a_job_has_no_pod_before_it_is_admitted(home: Namespace, objects: Objects) -> None:

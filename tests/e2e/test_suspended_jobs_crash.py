@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from e2e.support import preemption, queues
+from e2e.support import gang_manifests, queues, suspended_jobs
 from e2e.support.fault_proxy import HOLD, LOSE_ANSWER, PASS, Choose, Fault, FaultProxy
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
@@ -23,18 +24,19 @@ from e2e.support.suspended_jobs import (
     pods,
 )
 from e2e.support.waiting import eventually, until
-from tools import controlplane
+from e2e.support.workload_makers import TRAIN_JOB, Controllers, train_job
+from tools import controlplane, foreign_crds
+from tools.jobset import standin
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture(scope="module")
 def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
-    """Give a control plane of its own: no other operator shall go on where ours was killed."""
-    with controlplane.start() as started:
-        started.kubectl("apply", f"--filename={crds}")
-        with preemption.priority_classes(started):
-            yield started
+    job_sets = yaml.safe_load(standin.CRD.read_text())
+    made = suspended_jobs.control_plane(crds, job_sets, *foreign_crds.of_workload_makers())
+    with made as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +51,17 @@ def home(namespace: Namespace, objects: Objects) -> Iterator[Namespace]:
     """Give a namespace with a node of two CPUs, and a queue of as many; no Job is left."""
     namespace.own_nodes(1, cpu=2)
     objects.create(queue("team", 2))
-    yield namespace
-    for each in namespace.every("jobs"):
-        namespace.delete("jobs", each["metadata"]["name"])
+    with suspended_jobs.without_jobs_in_the_end(namespace):
+        yield namespace
+
+
+@pytest.fixture
+def roomy(namespace: Namespace, objects: Objects) -> Iterator[Namespace]:
+    """Give the same with three CPUs."""
+    namespace.own_nodes(1, cpu=3)
+    objects.create(queue("team", 3))
+    with suspended_jobs.without_jobs_in_the_end(namespace):
+        yield namespace
 
 
 def patched_job(method: str, path: str, body: bytes) -> str:
@@ -163,3 +173,23 @@ def test_killed_while_it_suspends_a_victim(
     home.delete_gangs("urgent")
     eventually(2, lambda: len(home.bound("victim-")))
     assert (0, []) == failures(home, "victim")
+
+
+def test_killed_while_the_nodes_of_a_train_job_are_on_their_way(
+    start: Start, roomy: Namespace
+) -> None:
+    flags = ("--manage-job=TrainJob", *FLAGS)
+    controllers = Controllers(roomy, on=roomy.here)
+    first = start(*flags)
+    gang_manifests.create(roomy, train_job("train", "team"))
+    until(lambda: not controllers.suspended(TRAIN_JOB, "train"))
+    first.kill()
+    # Room and quota are for three pods. None of those of the TrainJob has come, but for its data.
+    rival = job("rival", "team", pods=3, on=roomy.here)
+    roomy.create(rival)
+
+    start(*flags)
+
+    eventually(1, lambda: controllers.bound("train-data"))
+    eventually(2, lambda: controllers.bound("train-node"))
+    assert is_suspended(roomy, "rival")

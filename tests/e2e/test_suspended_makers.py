@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.support import gang_manifests, preemption, queues
+from e2e.support import gang_manifests, queues, suspended_jobs
 from e2e.support.admission_policies import rendered
 from e2e.support.namespaces import Namespace
 from e2e.support.preemption import HIGH, LOW
@@ -35,25 +35,20 @@ from tools.jobset import standin
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 POOL = "example.com/pool"
-PODS_SECONDS = 8
 
 
 @pytest.fixture(scope="module")
 def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
-    """Give a control plane with the CRDs of these kinds."""
-    with controlplane.start() as started:
-        started.kubectl("apply", f"--filename={crds}")
-        job_sets = yaml.safe_load(standin.CRD.read_text())
-        queues.install(started, job_sets, *foreign_crds.of_workload_makers())
-        with preemption.priority_classes(started):
-            yield started
+    job_sets = yaml.safe_load(standin.CRD.read_text())
+    made = suspended_jobs.control_plane(crds, job_sets, *foreign_crds.of_workload_makers())
+    with made as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
 def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
-    managed = [f"--manage-job={kind}" for kind in ("JobSet", "RayCluster", "RayJob", "TrainJob")]
-    with controlplane.Scheduler(plane, *managed, f"--pods-timeout-seconds={PODS_SECONDS}") as found:
-        yield found
+    with suspended_jobs.managing(plane, "JobSet", "RayCluster", "RayJob", "TrainJob") as started:
+        yield started
 
 
 def admitted_at(controllers: Controllers, kind: dict[str, Any], name: str) -> str | None:

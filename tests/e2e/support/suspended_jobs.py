@@ -1,10 +1,12 @@
 """Jobs that wait suspended, and what tests ask of them."""
 
+import contextlib
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-from e2e.support import manifests
+from e2e.support import manifests, preemption, queues
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from e2e.support.queues import GROUP, QUEUE
@@ -14,6 +16,42 @@ ADMITTED_AT = f"{GROUP}/admitted-at"
 ADMITTED_FROM = f"{GROUP}/admitted-from"
 GANG = f"{GROUP}/gang"
 FLAGS = ("--manage-job=Job",)
+PODS_SECONDS = 8
+"""How long pods are waited for."""
+
+
+@contextlib.contextmanager
+def control_plane(crds: Path, *more: Manifest) -> Iterator[controlplane.ControlPlane]:
+    """Give a control plane of one module: no other operator may start what waits.
+
+    It has our CRDs and `more`, priority classes for what evicts and what is evicted, and an audit
+    log.
+    """
+    with controlplane.start(controlplane.Options(audit=True)) as started:
+        started.kubectl("apply", f"--filename={crds}")
+        if more:
+            queues.install(started, *more)
+        with preemption.priority_classes(started):
+            yield started
+
+
+@contextlib.contextmanager
+def managing(
+    plane: controlplane.ControlPlane, *kinds: str, flags: Iterable[str] = ()
+) -> Iterator[controlplane.Scheduler]:
+    """Run an operator that starts workloads of these kinds, and waits PODS_SECONDS for pods."""
+    managed = (f"--manage-job={kind}" for kind in kinds)
+    timeout = f"--pods-timeout-seconds={PODS_SECONDS}"
+    with controlplane.Scheduler(plane, *managed, timeout, *flags) as started:
+        yield started
+
+
+@contextlib.contextmanager
+def without_jobs_in_the_end(namespace: Namespace) -> Iterator[Namespace]:
+    """Give a namespace in which no Job is left to make pods."""
+    yield namespace
+    for each in namespace.every("jobs"):
+        namespace.delete("jobs", each["metadata"]["name"])
 
 
 def job(
