@@ -9,7 +9,8 @@
 | search            | the cheapest of the pods that may be evicted                     |
 | eviction_units    | pods of one gang that go together, summed up                     |
 | surplus_steps     | surplus of gangs that shrink by whole steps                      |
-| victim_costs      | what an eviction costs, in the order in which costs are compared |
+| victim_costs      | what may be evicted at what cost, and what goes along with it    |
+| tally             | what victims cost, in the order in which costs are compared      |
 | potential_victims | all pods that may be evicted, kept for a whole cycle             |
 | needs             | what a preemptor needs of the nodes at least                     |
 | slots             | how many members would fit as victims leave                      |

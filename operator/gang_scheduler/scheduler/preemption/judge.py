@@ -19,7 +19,8 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
     ShareRank,
     Standing,
 )
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 from gang_scheduler.scheduler.quota.accounts import Share
 from gang_scheduler.scheduler.rights.claims import Held
 from gang_scheduler.scheduler.rights.returning import returning

@@ -16,7 +16,8 @@ from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.judge import Judge
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 from gang_scheduler.scheduler.trial import Share
 
 NOWHERE: Final = -1

@@ -16,7 +16,7 @@ from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY
 from gang_scheduler.scheduler.preemption.needs import NONE, Shares, places
 from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
-from gang_scheduler.scheduler.preemption.victim_costs import Cost
+from gang_scheduler.scheduler.preemption.tally import Cost
 
 FREE: Final = Cost()
 MOST_FLOORS: Final = 4

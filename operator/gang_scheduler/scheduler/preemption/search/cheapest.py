@@ -42,7 +42,8 @@ from gang_scheduler.scheduler.preemption.search.choices import Choice
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
+from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.victim_costs import Victims
 
 ANY_PRIORITY: Final = 2**31
 VICTIMS_A_LOOK: Final = 10

@@ -23,7 +23,8 @@ from gang_scheduler.scheduler.preemption.potential_victims import (
     Weighed,
 )
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
+from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.victim_costs import Victims
 
 SCALE: Final = 1_000_000
 WEIGHINGS_A_LOOK: Final = 4

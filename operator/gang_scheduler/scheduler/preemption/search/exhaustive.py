@@ -30,7 +30,8 @@ from gang_scheduler.scheduler.preemption.needs import (
 )
 from gang_scheduler.scheduler.preemption.search import choices
 from gang_scheduler.scheduler.preemption.search.choices import Choice
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.tally import Cost, Tally
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 
 MOST_LOSSES: Final = 16
 FEW: Final = 5

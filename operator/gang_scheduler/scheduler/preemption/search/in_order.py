@@ -17,7 +17,8 @@ from gang_scheduler.scheduler.preemption.eviction_units import Portion
 from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
 from gang_scheduler.scheduler.preemption.search import choices
 from gang_scheduler.scheduler.preemption.search.choices import Choice
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 
 MOST_ROUNDS: Final = 16
 """How often victims are left out, and others tried."""

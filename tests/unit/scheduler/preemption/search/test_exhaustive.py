@@ -14,7 +14,8 @@ from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.search import choices, exhaustive
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, Answer, Problem
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
+from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from support.builders import amounts, bound_pod, bound_pods, gang_key, node, snapshot
 
 NOW = 1000
