@@ -7,7 +7,7 @@
 | turns           | the order with queues: turns, flavors and quota                      |
 | profile         | the one page that lists every policy; `policies` are their protocols |
 | admission       | which groups can be tried at all, and why other groups cannot        |
-| placement_units | members that are placed together, by topology request                |
+| units           | members that are placed together, by topology request                |
 | quorums         | places the quorums of a group                                        |
 | surplus         | places members beyond the quorum                                     |
 | placement       | where members go                                                     |

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from gang_scheduler.model.plan import Misfit
-from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,9 @@ from gang_scheduler.scheduler.placement.anywhere import (
 )
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import Party, PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units.placement_units import Party, PlacementUnit
 
 Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
 """The placements of a group's units, or the unit that did not fit and why."""

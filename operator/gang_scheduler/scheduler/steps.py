@@ -30,7 +30,6 @@ from gang_scheduler.scheduler.elastic.steps import in_steps
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
-from gang_scheduler.scheduler.placement_units import Party, PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import asking
@@ -39,6 +38,7 @@ from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
 from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units.placement_units import Party, PlacementUnit
 
 Watch = Callable[["Steps", GangGroup], None]
 """Looks at the decisions so far right before a group is decided. It changes none of them."""

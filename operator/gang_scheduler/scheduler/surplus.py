@@ -13,9 +13,9 @@ from gang_scheduler.scheduler.placement.anywhere import (
     release,
 )
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import Party, PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units.placement_units import Party, PlacementUnit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

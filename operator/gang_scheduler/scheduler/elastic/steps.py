@@ -12,10 +12,10 @@ from gang_scheduler.scheduler.placement.anywhere import (
     place_on,
     release,
 )
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.surplus import Grown
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 
 def in_steps(

@@ -25,8 +25,8 @@ from gang_scheduler.scheduler.placement.network.class_seating import (
     ClassSeating,
     by_class,
 )
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 EXPLAINED: Final = 10
 """Of how many domains it is said what the next member lacks."""

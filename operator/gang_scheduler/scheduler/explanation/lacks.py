@@ -13,8 +13,8 @@ from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.scheduler.explanation.findings import Beside, Change, QuotaLine, Variant
 from gang_scheduler.scheduler.explanation.watching import Turn
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.quorums import Quorums
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 NOTHING: Final = Fraction(0)
 

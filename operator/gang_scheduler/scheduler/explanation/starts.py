@@ -17,13 +17,13 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.findings import Start, StartBasis
 from gang_scheduler.scheduler.explanation.watching import Turn
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation import sequence
 from gang_scheduler.scheduler.reservation.paper import Paper
 from gang_scheduler.scheduler.reservation.sequence import Clock, Release, Seat
 from gang_scheduler.scheduler.turns.offers import Offer
 from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 ANY_TIME: Final = 2**40
 """Every declared end counts, however far away it is."""

@@ -11,12 +11,12 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import Steps
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.turns.charging import Charging
 from gang_scheduler.scheduler.turns.requests import Request
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 
 class Turn:

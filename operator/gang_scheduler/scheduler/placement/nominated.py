@@ -9,9 +9,9 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.placement import positions
 from gang_scheduler.scheduler.placement.anywhere import Placement, place_on
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 
 def place(

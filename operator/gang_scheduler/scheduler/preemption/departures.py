@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor, usage_of
 from gang_scheduler.scheduler.trial import Trial, merged
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 
 class Departures:

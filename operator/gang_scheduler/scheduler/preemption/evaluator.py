@@ -12,7 +12,6 @@ from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.departures import Departures
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
@@ -28,6 +27,7 @@ from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.rights.yielded import Memory
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)

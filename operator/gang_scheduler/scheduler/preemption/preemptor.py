@@ -19,10 +19,10 @@ from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.needs import places
 from gang_scheduler.scheduler.trial import Share, Trial, shares
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 VICTIMS: Final = "victims"
 """The name of the search for victims, by which `effort` counts it."""

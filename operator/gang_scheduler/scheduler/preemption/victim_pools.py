@@ -11,7 +11,6 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.departures import Departures
 from gang_scheduler.scheduler.preemption.judge import Judge
@@ -23,6 +22,7 @@ from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.rights.yielded import Memory
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 NO_GANGS: Final[frozenset[GangKey]] = frozenset()
 

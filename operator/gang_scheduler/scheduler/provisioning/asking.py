@@ -26,10 +26,10 @@ from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import NONE, Charge, Queue
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.provisioning import judging, pod_sets
 from gang_scheduler.scheduler.provisioning.digests import digest
 from gang_scheduler.scheduler.provisioning.judging import Judgement, Step
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 NO_LABELS: Final[pod_sets.Labels] = {}
 Flavors = tuple[tuple[str, str], ...]

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.provisioning import AskedPodSet
 from gang_scheduler.model.provisioning_rules import ProvisioningRules
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.provisioning.digests import digest
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 Labels = Mapping[str, tuple[tuple[str, str], ...]]
 """The labels that the nodes of members must have by their flavors, by the uids of pods."""

@@ -11,13 +11,13 @@ from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.sequence import Release
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 SPENT: Final = effort.MOST_LOOKS - 1_600
 """Counts as spent at the start of a search, so that it has 800 looks: 40 milliseconds."""

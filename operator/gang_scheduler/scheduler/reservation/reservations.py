@@ -17,7 +17,6 @@ from gang_scheduler.model.queues import NONE, Charge, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.anywhere import Placement
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.reservation import sequence
@@ -28,6 +27,7 @@ from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 MOST_TRIALS: Final = 100
 """How often a reserved gang is placed anew in a cycle so that a later gang may start."""

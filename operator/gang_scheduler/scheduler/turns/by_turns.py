@@ -29,7 +29,6 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import prospects
 from gang_scheduler.scheduler.turns import limits, lines
@@ -37,6 +36,7 @@ from gang_scheduler.scheduler.turns.lines import Line
 from gang_scheduler.scheduler.turns.open_trees import OpenTrees
 from gang_scheduler.scheduler.turns.requests import Request
 from gang_scheduler.scheduler.turns.within_quota import Try, WithinQuota
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 BLOCKING: Final = frozenset(
     {

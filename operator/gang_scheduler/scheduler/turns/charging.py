@@ -29,7 +29,6 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.elastic.steps import of_payable
 from gang_scheduler.scheduler.placement.anywhere import Placement
-from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservations
@@ -41,6 +40,7 @@ from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.offers import Offer, podset_of
 from gang_scheduler.scheduler.turns.requests import Request, Requests, Way
 from gang_scheduler.scheduler.turns.shortages import cause_of
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit, PodSetKey
 
 
 class Charging(Steps):

@@ -15,9 +15,10 @@ from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import FlavorResource, QueueSet
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.virtual_pods import VirtualPods, numbers_by
-from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey, in_trees
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.flavors import Choice, Labels
+from gang_scheduler.scheduler.units.division import in_trees
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit, PodSetKey
 
 MOST_OFFERS: Final = 64
 """How many combinations of flavors are judged for one group."""

@@ -24,7 +24,6 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.quota import capacity
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.flavors import Choice, FlavorChoices
@@ -36,6 +35,7 @@ from gang_scheduler.scheduler.turns.offers import (
     podsets_by_number,
     podsets_of,
 )
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit, PodSetKey
 
 MOST_KINDS: Final = 16_384
 """How many kinds of requests are known again."""

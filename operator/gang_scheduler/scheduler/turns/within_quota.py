@@ -32,7 +32,6 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
-from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.provisioning import asking
 from gang_scheduler.scheduler.provisioning.judging import Step
@@ -44,6 +43,7 @@ from gang_scheduler.scheduler.turns.charging import Charging
 from gang_scheduler.scheduler.turns.offers import podset_of
 from gang_scheduler.scheduler.turns.requests import Request, Way
 from gang_scheduler.scheduler.turns.shortages import Shortages
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
 NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
 Unfit = tuple[PlacementUnit, Misfit]

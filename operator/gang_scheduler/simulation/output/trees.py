@@ -22,7 +22,7 @@ from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler import placement_units
+from gang_scheduler.scheduler.units import division
 from gang_scheduler.simulation.output import cells
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.node_usage import NodeUsage
@@ -68,7 +68,7 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
     """Return the tree of each gang with a topology request."""
     asked: dict[GangKey, Topology] = {}
     for group in snapshot.groups:
-        found = placement_units.units_of(group, snapshot)
+        found = division.units_of(group, snapshot)
         for unit in () if isinstance(found, Problem) else found:
             if unit.scope is not None:
                 asked |= {gang.key: unit.scope.tree for gang in unit.gangs}

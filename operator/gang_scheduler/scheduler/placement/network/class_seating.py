@@ -18,9 +18,9 @@ from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, prosp
 from gang_scheduler.scheduler.placement.network import capacity
 from gang_scheduler.scheduler.placement.network.capacity import Capacity
 from gang_scheduler.scheduler.placement.network.descent import Descent
-from gang_scheduler.scheduler.placement_units import RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in
+from gang_scheduler.scheduler.units.placement_units import RankedMembers
 
 Seated = dict[str, int]
 """Members by uid, and the place in the tree where each has room."""

@@ -37,9 +37,9 @@ from gang_scheduler.scheduler.placement.network.class_seating import (
     Seated,
 )
 from gang_scheduler.scheduler.placement.network.packing import MOST_ORDERS, MOST_PACKED, Packing
-from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial, shares
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit, RankedMembers
 
 Pack = Callable[[Area], Seated]
 """A way to seat some members in an area."""

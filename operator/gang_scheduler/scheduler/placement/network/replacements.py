@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.placement.network.class_seating import (
     ClassSeating,
     Seated,
 )
-from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
+from gang_scheduler.scheduler.units.placement_units import PlacementUnit, RankedMembers
 
 DOMAINS_NAMED: Final = 3
 """How many of the domains of scattered members are named."""
