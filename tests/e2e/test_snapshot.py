@@ -61,6 +61,23 @@ def with_canaries(body: Manifest) -> Manifest:
     return {**body, "metadata": {**metadata, "annotations": notes}}
 
 
+def event_of_others(namespace: str) -> Manifest:
+    """Return an Event about a pod that another controller tells of."""
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "others"},
+        "eventTime": "2026-01-01T12:00:00.000000Z",
+        "action": "Pull",
+        "type": "Warning",
+        "reason": "Failed",
+        "note": CANARY,
+        "reportingController": "example.com/puller",
+        "reportingInstance": "puller-0",
+        "regarding": {"apiVersion": "v1", "kind": "Pod", "name": "runs-0", "namespace": namespace},
+    }
+
+
 @pytest.fixture
 def waiting(namespace: Namespace) -> Namespace:
     """Give a namespace with a gang that runs and one that waits, all with canaries."""
@@ -68,6 +85,7 @@ def waiting(namespace: Namespace) -> Namespace:
     config = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": CANARY}}
     for each in (secret | {"stringData": {"a": CANARY}}, config | {"data": {"a": CANARY}}):
         namespace.kubectl("apply", f"--field-manager={CANARY}", "-f", "-", stdin=json.dumps(each))
+    namespace.kubectl("create", "-f", "-", stdin=json.dumps(event_of_others(namespace.name)))
     gangs = [*gang("runs", 2), *gang("waits", 2, cpu=1000)]
     for each in gangs:
         made = with_canaries(each) if each["kind"] == "Pod" else each
@@ -87,6 +105,25 @@ def test_no_secret_is_in_it(waiting: Namespace, tmp_path: Path) -> None:
     assert "runs-0" in {each["metadata"]["name"] for each in objects}
     assert header["kubernetes"].startswith("v1.")
     assert len(objects) == sum(header["counts"].values())
+
+
+def test_it_has_the_events_of_the_scheduler_and_explain_tells_them(
+    waiting: Namespace, tmp_path: Path
+) -> None:
+    file = until(lambda: with_event_of(waiting, tmp_path / "s.jsonl.gz", "runs"))
+
+    explained = command("explain", "-f", file, "-n", waiting.name, "runs", "-o", "json")
+
+    history = [each["what"] for each in json.loads(explained.stdout)["history"]]
+    assert [each for each in history if each.startswith("Scheduled")], history
+
+
+def with_event_of(namespace: Namespace, path: Path, gang: str) -> str:
+    """Return the name of a snapshot, once the Event about a gang is in it; "" before."""
+    file = taken(namespace, path)
+    (header, *_) = lines(file)
+    there = {(each["namespace"], each["name"]) for each in header["events"]}
+    return file if (namespace.name, gang) in there else ""
 
 
 def test_what_is_told_of_it_is_what_is_told_of_the_cluster(
