@@ -77,6 +77,8 @@ def lowered(turn: Turn, needed: int) -> Iterator[tuple[Lowered, ...]]:
         if resource == PODS or not asked:
             continue
         free = trial.free_of(resource)[usable]
+        if int((free // asked).clip(min=0).sum()) >= needed:
+            continue  # It is another resource that is short.
         most = _largest(free[free > 0], needed, asked)
         if most is not None and most * LEAST_PART >= asked:
             yield (Lowered(resource, most, asked),)
