@@ -130,6 +130,17 @@ def install(cluster: controlplane.Cluster, *crds: Manifest) -> None:
     items = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds})
     cluster.kubectl("apply", "--server-side", "--filename=-", input=items)
     cluster.kubectl("wait", "--for=condition=Established", *names)
+    # For a moment after that the API server has no storage for some of them.
+    until(lambda: all(_is_served(cluster, each) for each in crds))
+
+
+def _is_served(cluster: controlplane.Cluster, crd: Manifest) -> bool:
+    """Return whether the API server lists the objects of a CRD in all of its versions."""
+    spec = crd["spec"]
+    served = (each["name"] for each in spec["versions"] if each["served"])
+    paths = [f"/apis/{spec['group']}/{version}/{spec['names']['plural']}" for version in served]
+    with access.Client(cluster.access) as client:
+        return all(client.request("GET", path).status == 200 for path in paths)
 
 
 def _path(document: Manifest, name: str = "") -> str:
