@@ -38,6 +38,8 @@ BIND_SECONDS: Final = 0.3
 """How long the API server takes for a binding."""
 LAG_SECONDS: Final = 0.003
 """How late the event loop is each second."""
+HANDOVER_SECONDS: Final = 16.0
+"""How long before it leads another replica has last renewed the Lease."""
 CREATED, BROKEN = 201, 500
 
 
@@ -74,6 +76,7 @@ class OperatorProcess:
         await self.parts.quota_controllers.look()
         self.parts.provisioner.note_served()
         metrics.lead()
+        metrics.HANDOVER_SECONDS.labels("expired").observe(HANDOVER_SECONDS)
         for part in self.parts.writers:
             self._start(part.run)
         self._start(self.parts.loop.run)
