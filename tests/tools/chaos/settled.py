@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tools.chaos.faults.servers import KWOK
 from tools.chaos.replica import OPERATOR
 from tools.chaos.site import POLICY, Site
 from tools.chaos.workload import Gang
@@ -19,6 +20,8 @@ from tools.demo import placements
 PATIENCE_SECONDS = 600.0
 LOOK_SECONDS = 3.0
 HEARTBEAT_SECONDS = 15.0
+LEAVING, LEAVING_SECONDS = "pods are leaving", 45.0
+"""After so long it is KWOK that has forgotten them: they have 3 seconds at most."""
 GANGS = "apis/scheduling.sigs.k8s.io/v1alpha1"
 Pod = Mapping[str, Any]
 
@@ -35,9 +38,17 @@ def wrong(
     """
     until = time.monotonic() + patience_seconds
     was_well, said_at = False, time.monotonic()
+    none_left_at = time.monotonic()
     while True:
         # The last takes seconds: not before it can be all that is left.
         found = sorted({*_wrong_now(site, living, were_whole)}) or sorted({*undone(site)})
+        if LEAVING not in found:
+            none_left_at = time.monotonic()
+        elif time.monotonic() - none_left_at > LEAVING_SECONDS:
+            none_left_at = time.monotonic()
+            site.say("  pods do not leave: restart of KWOK")
+            site.plane.stop_component(KWOK)
+            site.plane.start_component(KWOK)
         if found and time.monotonic() - said_at > HEARTBEAT_SECONDS:
             said_at = time.monotonic()
             site.say(f"  not at rest yet in {len(found)} ways, such as: {found[0]}")
@@ -66,7 +77,7 @@ def in_part(pods: Sequence[Pod], living: Mapping[str, Gang], were_whole: set[str
 def left_over(pods: Sequence[Pod]) -> Iterator[str]:
     """Yield the marks and nominations that a preemption left, while no pod leaves."""
     if any("deletionTimestamp" in each["metadata"] for each in pods):
-        yield "pods are leaving"
+        yield LEAVING
         return
     for each in pods:
         name, status = each["metadata"]["name"], each["status"]
