@@ -190,8 +190,11 @@ def _queue_of(gang: GangName, world: World) -> str:
     for pod in members:
         if pod.plan and pod.annotations.get(keys.QUEUE):
             return _ours(pod.annotations[keys.QUEUE])
-    found = world.objects(OURS).latest(f"{gang.namespace}/{gang.name}")
-    labelled = [mapping(mapping(found or {}, "metadata"), "labels"), *(e.labels for e in members)]
+    # A workload that waited suspended names its queue itself, and its pods do not.
+    name = f"{gang.namespace}/{gang.name}"
+    described = [world.objects(kind).latest(name) for kind in (OURS, gang.kind)]
+    labelled = [mapping(mapping(each or {}, "metadata"), "labels") for each in described]
+    labelled += [each.labels for each in members]
     for labels in labelled:
         if labels.get(keys.QUEUE):
             return str(labels[keys.QUEUE])

@@ -122,6 +122,20 @@ def test_another_queue_gives_what_it_borrows(
     assert all(each.startswith(f"evicted for lab/big, {words}") for each in found)
 
 
+def test_a_job_that_waited_suspended_names_its_queue_itself(stream: Stream) -> None:
+    stream.see(queue("a", quota=quota(4)), queue("b", quota=quota(2)))
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"namespace": "lab", "name": "big", "labels": OF_A},
+    }
+    of_job = {"ownerReferences": [{"kind": "Job", "name": "big", "controller": True}]}
+    member = changed(pod("big-0", priority=5), metadata=of_job)
+    stream.see(job)
+
+    assert [] == evict(stream, queued("small", "b", cpu=4, priority=5), nominated(member, "n1"))
+
+
 def test_what_waits_and_what_has_just_started_may_be_charged(stream: Stream) -> None:
     stream.see(queue("a", quota=quota(4)), queue("b", quota=quota(2)))
     victim = queued("small", "b", cpu=2, priority=5)
