@@ -18,7 +18,8 @@ they are what users and both programs agree on, and the connection to the API se
 | due           | cases that are judged when all watches have caught up         |
 | versions      | versions of objects within the last minutes                   |
 | objects       | pods, nodes, selectors and amounts, as they are read here     |
-| gangs         | the gang of a pod, and its quorum                             |
+| gangs         | the gang of a pod                                             |
+| quorums       | how many of a gang, and which gangs, must be bound together   |
 | workloads     | gangs of workloads without a PodGroup                         |
 | networks      | network domains of nodes, and what gangs ask of them          |
 | victims       | which pods were evicted for which gang                        |

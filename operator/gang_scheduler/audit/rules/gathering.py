@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit import gangs
+from gang_scheduler.audit import gangs, quorums
 from gang_scheduler.audit.auditor import Limits
 from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
@@ -103,6 +103,6 @@ def _unit(pod: Pod, world: World) -> tuple[object, ...] | None:
     if gang is None:
         return None
     if not pod.annotations.get(keys.PODSET_REQUIRED):
-        return gangs.group_of(gang, world)
+        return quorums.group_of(gang, world)
     named = pod.annotations.get(keys.PODSET_GROUP)
     return (gang, named) if named else (gang, pod.controller.get("uid"))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit import gangs
+from gang_scheduler.audit import gangs, quorums
 from gang_scheduler.audit.auditor import Limits
 from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
@@ -65,7 +65,7 @@ class Groups:
 
 def _mates(gang: GangName, world: World) -> Sequence[GangName]:
     """Return the other gangs of a group: in a namespace one needs to name the other."""
-    groups = [set(gangs.group_of(each, world)) for each in _that_name_others(gang, world)]
+    groups = [set(quorums.group_of(each, world)) for each in _that_name_others(gang, world)]
     found: set[GangName] = {gang}
     while more := set().union(*(each for each in groups if each & found)) - found:
         found |= more
@@ -85,7 +85,7 @@ def _could_start(gang: GangName, now: float, world: World) -> bool:
     """Return whether a gang waits with a quorum of members, none of which has a node."""
     members = [e for e in world.members(gang) if not e.has_ended and not e.is_deleted]
     waiting = [each for each in members if not each.node and not each.is_gated]
-    quorum = min(gangs.quorums(gang, world, now, now), default=None)
+    quorum = min(quorums.quorums(gang, world, now, now), default=None)
     is_whole = quorum is not None and len(waiting) >= quorum
     return is_whole and len(waiting) == len(members) and not _is_non_strict(gang, world)
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit import gangs, workloads
+from gang_scheduler.audit import gangs, quorums, workloads
 from gang_scheduler.audit.auditor import Limits
 from gang_scheduler.audit.due import Due
 from gang_scheduler.audit.findings import Finding
@@ -140,7 +140,7 @@ class Quorum:
 
     def _lacking(self, start: _Start, end: float, world: World) -> str:
         """Return of which roles too few are bound, such as `0 of 1 master`; "" of none."""
-        minima = gangs.minima(start.gang, world, start.at - self._limits.skew, end)
+        minima = quorums.minima(start.gang, world, start.at - self._limits.skew, end)
         bound = Counter(start.roles[uid] for uid in start.bound)
         lost = Counter(start.roles.get(uid, "") for uid in start.lost - start.bound)
         # A member that was lost before it was known may have had any role.
@@ -150,7 +150,7 @@ class Quorum:
     def _quorum(self, start: _Start, end: float, world: World) -> int | None:
         """Return the smallest quorum that the gang had meanwhile."""
         begin = start.at - self._limits.skew
-        return min(gangs.quorums(start.gang, world, begin, end), default=None)
+        return min(quorums.quorums(start.gang, world, begin, end), default=None)
 
 
 def _says_so(pod: Pod, gang: GangName) -> bool:
