@@ -55,6 +55,8 @@ class World:
         self.nodes: Versions[Node] = Versions(KEPT_SECONDS)
         self.bound_at: dict[str, float] = {}
         """When each pod that has a node was seen to have one."""
+        self.over_at: dict[str, float] = {}
+        """When each pod that is being deleted, or has ended, was first seen so."""
         self.charges = Charges()
         self._on_node: dict[str, dict[str, Pod]] = defaultdict(dict)
         self._members: dict[GangName, dict[str, Pod]] = defaultdict(dict)
@@ -132,6 +134,7 @@ class World:
             if after is None:
                 self.pods.pop(before.uid, None)
                 self.bound_at.pop(before.uid, None)
+                self.over_at.pop(before.uid, None)
                 self._uids.pop(before.key, None)
         if after is not None:
             self.pods[after.uid] = after
@@ -140,6 +143,8 @@ class World:
             if after.node:
                 self._on_node[after.node][after.uid] = after
                 self.bound_at.setdefault(after.uid, at)
+            if after.is_deleted or after.has_ended:
+                self.over_at.setdefault(after.uid, at)
             if (gang := gangs.gang_of(after)) is not None:
                 self._members[gang][after.uid] = after
         return change

@@ -47,7 +47,10 @@ class Evictions:
             mark = victims.mark_of(pod) if pod is not None else None
             if pod is None or mark is None or (before is not None and victims.is_marked(before)):
                 continue
-            fault = _protected(before or pod) or _of_preemptor(pod, mark, world)
+            known_by = self._limits.decided(change.since)
+            was_deleted = pod.is_deleted and world.over_at.get(pod.uid, change.at) < known_by
+            fault = "while it was being deleted" if was_deleted else _protected(before or pod)
+            fault = fault or _of_preemptor(pod, mark, world)
             if fault:
                 details = {"preemptor": mark.gang, "node": pod.node}
                 message = f"evicted for {mark.gang}, {fault}"
@@ -61,7 +64,6 @@ class Evictions:
 def _protected(pod: Pod) -> str:
     """Return why a pod may be evicted for no gang, "" if it may."""
     states = {
-        "while it was being deleted": pod.is_deleted,
         "though it is a mirror pod": keys.MIRROR_POD in pod.annotations,
         "though it is of a DaemonSet": pod.controller.get("kind") == "DaemonSet",
         "though a label protects it": pod.labels.get(keys.DISABLE_PREEMPTIBLE) == "true"

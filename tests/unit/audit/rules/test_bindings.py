@@ -31,9 +31,20 @@ def test_two_nodes_are_found() -> None:
 )
 def test_a_pod_that_must_not_be_bound_is_found(before: dict[str, object], words: str) -> None:
     stream = Stream("bindings")
-    stream.see(before, bound(before, "n1"))
+    stream.see(before)
+    stream.wait(20)
+    stream.see(bound(before, "n1"))
 
     assert [f"bound to n1 while it {words}"] == [each.message for each in stream.found]
+
+
+def test_a_pod_may_have_ended_while_its_binding_was_on_its_way() -> None:
+    stream = Stream("bindings")
+    stream.see(pod("a"), ended(pod("a")))
+    stream.wait(10)
+    stream.see(bound(ended(pod("a")), "n1"))
+
+    assert [] == stream.end()
 
 
 def test_gates_may_have_gone_between_two_lists() -> None:

@@ -61,7 +61,6 @@ def test_a_mark_is_judged_once(stream: Stream) -> None:
         (small(labels={keys.DISABLE_PREEMPTIBLE: "true"}), "though a label protects it"),
         (small(labels={keys.QUOTA_PREEMPTIBLE: "false"}), "though a label protects it"),
         (small(annotations={keys.MIRROR_POD: "x"}), "though it is a mirror pod"),
-        (deleted(small()), "while it was being deleted"),
         (
             changed(
                 small(),
@@ -73,6 +72,18 @@ def test_a_mark_is_judged_once(stream: Stream) -> None:
 )
 def test_protected_pods_are_no_victims(stream: Stream, victim: Manifest, words: str) -> None:
     assert [f"evicted for lab/big, {words}"] == evict(stream, victim, big())
+
+
+@pytest.mark.parametrize(("seconds", "is_found"), [(10, False), (20, True)])
+def test_a_victim_may_have_gone_while_its_mark_was_on_its_way(
+    stream: Stream, seconds: float, *, is_found: bool
+) -> None:
+    victim = small()
+    stream.see(victim, deleted(victim))
+    stream.wait(seconds)
+    found = evict(stream, deleted(victim), big())
+
+    assert (["evicted for lab/big, while it was being deleted"] if is_found else []) == found
 
 
 def test_a_gang_that_never_preempts_has_no_victims(stream: Stream) -> None:
