@@ -28,6 +28,7 @@ from gang_scheduler.settings.choices import (
 )
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS
@@ -41,34 +42,36 @@ from gang_scheduler.state.suspended.workloads import ManageRules
 
 def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHECKPOINTS) -> Cache:
     """Return an empty cache."""
-    return Cache(
-        policy.scheduler_names,
-        changes,
-        policy.schedule_timeout_seconds,
-        _rules(policy),
-        _queue_rules(policy),
-        naming_rules=NamingRules(policy.default_queue, frozenset(policy.require_queue)),
-        charge_rules=ChargeRules(
+    return Cache(policy.scheduler_names, changes, _cache_rules(policy, most_checkpoints))
+
+
+def _cache_rules(policy: Policy, most_checkpoints: int) -> CacheRules:
+    return CacheRules(
+        timeout_seconds=policy.schedule_timeout_seconds,
+        evictions=_rules(policy),
+        queues=_queue_rules(policy),
+        naming=NamingRules(policy.default_queue, frozenset(policy.require_queue)),
+        charges=ChargeRules(
             others=policy.count_other_schedulers is CountOtherSchedulers.LABELLED,
             half_life_seconds=policy.usage_half_life_seconds,
         ),
-        reservation_settings=ReservationSettings(
+        reservations=ReservationSettings(
             number=policy.reservations,
             after_seconds=policy.reservation_after_seconds,
             timeout_seconds=policy.reservation_timeout_seconds,
             enforce_backfill=policy.enforce_backfill,
             hides_names=policy.hide_foreign_names,
         ),
-        most_checkpoints=most_checkpoints,
-        provisioning_settings=ProvisioningSettings(
+        provisioning=ProvisioningSettings(
             enabled=policy.provisioning_requests,
             retry=Retry(policy.provisioning_retries, policy.provisioning_backoff_seconds),
         ),
-        failure_rules=FailureRules.of(policy.node_failure_seconds, policy.node_failure_taints),
-        manage_rules=ManageRules(
+        failures=FailureRules.of(policy.node_failure_seconds, policy.node_failure_taints),
+        managed=ManageRules(
             frozenset(each.value for each in policy.manage_jobs), policy.pods_timeout_seconds
         ),
         train_jobs=GangKind.TRAIN_JOB in policy.gang_kinds,
+        most_checkpoints=most_checkpoints,
     )
 
 

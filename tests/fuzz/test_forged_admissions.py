@@ -10,6 +10,7 @@ from gang_scheduler.decode.workloads.virtual_members import MOST_MEMBERS
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.suspended.workloads import ManageRules
 from support import cache_feeding
@@ -26,7 +27,7 @@ class Managing:
 
     def __init__(self) -> None:
         rules = ManageRules(frozenset({"Job"}), TIMEOUT)
-        self.cache = Cache(["py-gang-scheduler"], Changes(), manage_rules=rules)
+        self.cache = Cache(["py-gang-scheduler"], Changes(), CacheRules(managed=rules))
         self._handlers = cache_feeding.event_handlers(self.cache)
         self.tell(attacks.world())
 

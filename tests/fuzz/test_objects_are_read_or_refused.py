@@ -25,6 +25,7 @@ from gang_scheduler.decode.reader import Reader
 from gang_scheduler.decode.workloads import makers
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.watch.known_objects import KnownObjects
@@ -90,7 +91,7 @@ def why_refused(made: Any, struct: type[Wire]) -> str:
 def taken_in(reader: Reader[Any], body: Any, how: str) -> list[str]:
     """Let an object come into an empty cache, without an error; return why it was left out."""
     left_out = LeftOutObjects()
-    cache = Cache([OURS], Changes(), manage_rules=ManageRules(makers.KINDS))
+    cache = Cache([OURS], Changes(), CacheRules(managed=ManageRules(makers.KINDS)))
     handlers = cache_feeding.event_handlers(cache, left_out)
     handler = handlers.of(reader.gvr)
     internal_errors.forget()

@@ -31,6 +31,7 @@ from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from support import builders, cache_feeding, parts
@@ -49,7 +50,7 @@ class Desk:
     def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
         self.now = 1000.0
         self.api = FakeApi()
-        self.cache = cache = Cache([builders.SCHEDULER], Changes(), rules=rules)
+        self.cache = cache = Cache([builders.SCHEDULER], Changes(), CacheRules(evictions=rules))
         spec = builders.gang_spec("a")
         cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", spec.uid, [spec])
         self.events = parts.events(self.api, lambda: self.now)

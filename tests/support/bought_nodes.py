@@ -25,6 +25,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.provisioning.provisioning import ProvisioningSettings
 from gang_scheduler.state.suspended.workloads import ManageRules
@@ -106,8 +107,7 @@ class BoughtNodes:
         settings = ProvisioningSettings(enabled=self.enabled, retry=self.retry)
         self.cache = Cache(
             *([builders.SCHEDULER], self.changes),
-            provisioning_settings=settings,
-            manage_rules=ManageRules(self.managed),
+            CacheRules(provisioning=settings, managed=ManageRules(self.managed)),
         )
         self.handlers = event_handlers(self.cache)
         self.provisioner = Provisioner(

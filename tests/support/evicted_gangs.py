@@ -8,6 +8,7 @@ from gang_scheduler.model.evictions import EvictionClass, Forgotten
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from support.api_objects import node_body, pod_body, pod_group_body
@@ -23,7 +24,7 @@ class Cluster:
 
     def __init__(self, memory_seconds: int = 86_400) -> None:
         rules = Rules(yield_memory_seconds=memory_seconds)
-        self.cache = Cache([SCHEDULER], Changes(), rules=rules)
+        self.cache = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
         self.records = self.cache.evictions
         self._handlers = event_handlers(self.cache)
         self.see(node_body("n1"), queue_body("all"))

@@ -11,6 +11,7 @@ from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, builders, cache_feeding
 
@@ -26,7 +27,9 @@ class InMemoryCluster:
     """
 
     def __init__(self, cpu: int = 100, timeout_seconds: int = 600) -> None:
-        self.cache = Cache([builders.SCHEDULER], Changes(), timeout_seconds=timeout_seconds)
+        self.cache = Cache(
+            [builders.SCHEDULER], Changes(), CacheRules(timeout_seconds=timeout_seconds)
+        )
         self._left_out = LeftOutObjects()
         self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
         self.now = START

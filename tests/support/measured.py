@@ -12,6 +12,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.measures.measures import Measures
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from support import builders, cache_feeding
 from support.topology_builders import BLOCK_KEY, SPINE_KEY, TREE_SPEC
@@ -27,7 +28,9 @@ class Measured:
 
     def __init__(self, **how: Any) -> None:
         self.now = 1000
-        self.cache = Cache([builders.SCHEDULER], Changes(), TIMEOUT, **how)
+        self.cache = Cache(
+            [builders.SCHEDULER], Changes(), CacheRules(timeout_seconds=TIMEOUT, **how)
+        )
         for name in ("n1", "n2"):
             self.cache.upsert(self.cache.node_store, builders.node(name))
         self.measures = Measures(self.cache, lambda: self.now)

@@ -6,6 +6,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | module          | promise                                                          |
 |-----------------|------------------------------------------------------------------|
 | cache           | takes in every object and every decision, and makes snapshots    |
+| cache_rules     | what the settings say of how it is kept                          |
 | kinds           | the one table of kinds that are watched: readers and stores      |
 | pod_store       | pods, our own decisions included                                 |
 | object_stores   | the stores of all other kinds. Both say what an event means:     |

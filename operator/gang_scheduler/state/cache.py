@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.failed_nodes import FailureRules
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import TopologyRequest
@@ -23,39 +22,33 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
-from gang_scheduler.state import failed_nodes
+from gang_scheduler.state.cache_rules import NO_SETTINGS, CacheRules
 from gang_scheduler.state.changes import Change, Changes
 from gang_scheduler.state.degraded_gangs import DegradedGangs
-from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Rules
+from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.evictions import EvictionRecords
 from gang_scheduler.state.failed_nodes import FailedNodes
 from gang_scheduler.state.foreign_members import ForeignMembers
-from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS, GangQueue
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.train_jobs import TrainJobs
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.object_stores import NodeStore, Store
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
-from gang_scheduler.state.provisioning import provisioning
-from gang_scheduler.state.provisioning.provisioning import ProvisioningSettings, ProvisioningState
+from gang_scheduler.state.provisioning.provisioning import ProvisioningState
 from gang_scheduler.state.queues import (
-    declared_queues,
-    names,
-    reservations,
     running_gangs,
-    usage,
 )
-from gang_scheduler.state.queues.declared_queues import DeclaredQueues, QueueRules
+from gang_scheduler.state.queues.declared_queues import DeclaredQueues
 from gang_scheduler.state.queues.kueue_objects import KueueObjects
-from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
+from gang_scheduler.state.queues.names import KnownQueues, QueueNames
 from gang_scheduler.state.queues.recent_usage import RecentUsages
-from gang_scheduler.state.queues.reservations import ReservationSettings, waits_of
+from gang_scheduler.state.queues.reservations import waits_of
 from gang_scheduler.state.queues.running_gangs import RunningGangs
-from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
-from gang_scheduler.state.suspended import workloads
+from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.suspended.stand_ins import StandIns
-from gang_scheduler.state.suspended.workloads import ManageRules, SuspendedWorkloads
+from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
@@ -70,50 +63,40 @@ class Cache:
     """
 
     def __init__(
-        self,
-        schedulers: Iterable[str],
-        changes: Changes,
-        timeout_seconds: int = 600,
-        rules: Rules = DEFAULT_RULES,
-        queue_rules: QueueRules = declared_queues.DEFAULT_RULES,
-        *,
-        naming_rules: NamingRules = names.DEFAULT_RULES,
-        charge_rules: ChargeRules = usage.DEFAULT_RULES,
-        reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
-        provisioning_settings: ProvisioningSettings = provisioning.OFF,
-        failure_rules: FailureRules = failed_nodes.DEFAULT_RULES,
-        manage_rules: ManageRules = workloads.DEFAULT_RULES,
-        train_jobs: bool = True,
-        most_checkpoints: int = MOST_CHECKPOINTS,
+        self, schedulers: Iterable[str], changes: Changes, rules: CacheRules = NO_SETTINGS
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
-        self.evictable_pods = EvictablePods(rules)
+        self.evictable_pods = EvictablePods(rules.evictions)
         self.topologies = Topologies(changes.topologies)
         self.selector_matches = SelectorMatches()
-        self.queues = DeclaredQueues(queue_rules)
+        self.queues = DeclaredQueues(rules.queues)
         self.kueue_objects = KueueObjects()
         self.gang_queue = GangQueue(
-            *(self.schedulers, timeout_seconds, self.evictable_pods, self.topologies.layers),
+            *(self.schedulers, rules.timeout_seconds, self.evictable_pods, self.topologies.layers),
             QueueNames(
                 KnownQueues.of(self.queues, self.kueue_objects),
                 self.selector_matches.namespaces,
-                naming_rules,
+                rules.naming,
             ),
-            reservation_settings=reservation_settings,
-            most_checkpoints=most_checkpoints,
+            reservation_settings=rules.reservations,
+            most_checkpoints=rules.most_checkpoints,
         )
         self.checkpoints = self.gang_queue.checkpoints
         self._running_gangs = RunningGangs(
-            self.gang_queue.infos, self.gang_queue.queues, rules.max_min_runtime_seconds
+            self.gang_queue.infos, self.gang_queue.queues, rules.evictions.max_min_runtime_seconds
         )
-        self.evictions = EvictionRecords(self.gang_queue, self.queues, rules.yield_memory_seconds)
-        self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
+        self.evictions = EvictionRecords(
+            self.gang_queue, self.queues, rules.evictions.yield_memory_seconds
+        )
+        self.queue_usage = QueueUsageStore(
+            self.gang_queue, self.node_usage.labels_of, rules.charges
+        )
         self.provisioning = ProvisioningState(
-            self.gang_queue, self.queue_usage, self.queue_of, provisioning_settings
+            self.gang_queue, self.queue_usage, self.queue_of, rules.provisioning
         )
         self.queues.provisioned = self._checks_answered
-        self.recent_usages = RecentUsages(charge_rules.half_life_seconds, self.queues.recent)
+        self.recent_usages = RecentUsages(rules.charges.half_life_seconds, self.queues.recent)
         self.foreign_members = ForeignMembers()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
         self._nominator = Nominator()
@@ -131,11 +114,11 @@ class Cache:
             selector_matches=self.selector_matches,
             volumes=self.volumes,
             queue_usage=self.queue_usage,
-            train_jobs=TrainJobs(enabled=train_jobs),
+            train_jobs=TrainJobs(enabled=rules.train_jobs),
             stand_ins=self._stand_ins,
         )
         self.suspended = SuspendedWorkloads(
-            manage_rules,
+            rules.managed,
             self.schedulers,
             gang_queue=self.gang_queue,
             pod_store=self.pod_store,
@@ -144,7 +127,7 @@ class Cache:
             queues=self.queues,
             note=self._note,
         )
-        self.failed_nodes = FailedNodes(failure_rules)
+        self.failed_nodes = FailedNodes(rules.failures)
         self.degraded = DegradedGangs(
             *(self.gang_queue, self.failed_nodes, self.node_usage, self.topologies),
             pod=self.pod_store.get,

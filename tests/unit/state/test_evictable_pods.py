@@ -13,6 +13,7 @@ from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from support import cache_feeding
@@ -32,7 +33,7 @@ def budget(selector: tuple[Requirement, ...], allowed: int) -> DeclaredBudget:
 
 
 def new_cache(rules: Rules = DEFAULT_RULES, *pods: Pod) -> Cache:
-    cache = Cache([SCHEDULER], Changes(), rules=rules)
+    cache = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
     cache.upsert(cache.node_store, node("n1", cpu=100))
     for each in pods:
         cache.upsert_pod(each)

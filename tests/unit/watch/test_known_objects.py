@@ -15,6 +15,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.decode.workloads import makers
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.state.suspended.workloads import ManageRules
@@ -34,7 +35,7 @@ class Harness:
     def __init__(self, gvr: GVR = PODS) -> None:
         self.gvr = gvr
         self._left_out = LeftOutObjects()
-        self.cache = Cache([SCHEDULER], Changes(), manage_rules=ManageRules(makers.KINDS))
+        self.cache = Cache([SCHEDULER], Changes(), CacheRules(managed=ManageRules(makers.KINDS)))
         self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
         handler = self.event_handlers.of(gvr)
         self.known_objects = KnownObjects(handler, self.event_handlers.versions)

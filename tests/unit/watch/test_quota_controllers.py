@@ -10,6 +10,7 @@ from gang_scheduler.client.port import Api
 from gang_scheduler.decode.queues import kueue
 from gang_scheduler.model.queues import Product
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.queues.declared_queues import QueueRules
 from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers
@@ -44,7 +45,7 @@ class Watch:
         self.not_served = ["localqueues.kueue.x-k8s.io", "queues.scheduling.volcano.sh"]
         self.leases = Leases()
         self.changes = Changes()
-        self.cache = Cache([SCHEDULER], self.changes, queue_rules=rules)
+        self.cache = Cache([SCHEDULER], self.changes, CacheRules(queues=rules))
         if queue:
             body = {"metadata": {"name": "q", "uid": "u"}}
             self.cache.queues.upsert(kueue.cluster_queue(body))

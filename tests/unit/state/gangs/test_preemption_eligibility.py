@@ -11,6 +11,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.gangs.records.preemption import Preempting
@@ -28,7 +29,7 @@ LEAVING = replace(MARKED, deleting=True, gone_by=NOW + 30)
 
 
 def new_cache(*pods: Pod, rules: Rules = DEFAULT_RULES) -> Cache:
-    cache = Cache([SCHEDULER], Changes(), rules=rules)
+    cache = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
     cache.upsert(cache.node_store, node("n1"))
     cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in pods:

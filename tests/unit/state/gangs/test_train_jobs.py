@@ -11,6 +11,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.train_jobs import TrainJobs
 from support import cache_feeding
@@ -30,7 +31,7 @@ def alone(name: str = "t-0") -> GangKey:
 
 
 def cluster(*, train_jobs: bool = True) -> Cache:
-    cache = Cache([SCHEDULER], Changes(), train_jobs=train_jobs)
+    cache = Cache([SCHEDULER], Changes(), CacheRules(train_jobs=train_jobs))
     cache.upsert(cache.node_store, node("n", cpu=8, memory=0))
     return cache
 
