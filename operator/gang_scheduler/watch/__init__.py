@@ -10,6 +10,7 @@ beside them, or list and watch of our own.
 | optional_kinds    | the kinds without which only some pods wait                  |
 | kopf_source       | runs Kopf, and starts it again when it ends                  |
 | kopf_handlers     | the Kopf handlers: each hands its event on                   |
+| kopf_lists        | takes in the lists of Kopf at once                           |
 | kopf_requests     | which lists and watches of Kopf are answered, for metrics    |
 | watch_ages        | how long ago each watch last gave a sign of life             |
 | sweep             | compares the cache with a list, for what Kopf missed         |

@@ -5,7 +5,6 @@ whose CRD is absent cost nothing, and are watched from the moment when the CRD a
 """
 
 import ssl
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,45 +12,28 @@ import kopf
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
 from gang_scheduler.watch import watch_ages
 
-Listed = Callable[[KindHandler[Any], str], None]
-
 
 def register(
-    registry: kopf.OperatorRegistry,
-    event_handlers: EventHandlers,
-    listed: Listed,
-    connection: Connection,
+    registry: kopf.OperatorRegistry, event_handlers: EventHandlers, connection: Connection
 ) -> None:
-    """Put all handlers into a registry.
-
-    `listed` is called with the handler of the kind and the uid of every object that came with a
-    list, before it is taken in.
-    """
+    """Put all handlers into a registry, for what watches bring: see `kopf_lists` for lists."""
     for handler in event_handlers.all:
         # Kopf takes a kind without a version for one of the group's preferred version, and that
         # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
         for gvr in handler.versions:
-            _watch(registry, gvr, handler, listed)
+            _watch(registry, gvr, handler)
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
         return await credentials(connection)
 
 
-def _watch(
-    registry: kopf.OperatorRegistry,
-    gvr: GVR,
-    handler: KindHandler[Any],
-    listed: Listed,
-) -> None:
+def _watch(registry: kopf.OperatorRegistry, gvr: GVR, handler: KindHandler[Any]) -> None:
     @kopf.on.event(*gvr, id=gvr.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
-        if event["type"] is None:
-            listed(handler, unreadable.identity(event["object"]).uid)
         handler.take(event)
         watch_ages.seen(handler.name)
 

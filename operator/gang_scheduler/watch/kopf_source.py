@@ -25,7 +25,7 @@ from gang_scheduler.client.http import CONNECT_SECONDS
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.watch import kopf_handlers, kopf_requests
+from gang_scheduler.watch import kopf_handlers, kopf_lists, kopf_requests
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.sweep import Sweep
 from gang_scheduler.watch.synced import InStep
@@ -102,7 +102,10 @@ class KopfSource:
         loop.set_exception_handler(_pass_on)
         while True:
             started = loop.time()
-            with kopf_requests.seen(self._event_handlers.names()):
+            with (
+                kopf_requests.seen(self._event_handlers.names()),
+                kopf_lists.taken_in(self._event_handlers, self._sweep.listed),
+            ):
                 error = await self._run_once()
             metrics.SOURCE_RESTARTS.inc()
             if loop.time() - started > HEALTHY_SECONDS:
@@ -115,7 +118,7 @@ class KopfSource:
         """Run Kopf until it ends, or a kind is not watched; return the error in words."""
         self._event_handlers.start_over()
         registry = kopf.OperatorRegistry()
-        kopf_handlers.register(registry, self._event_handlers, self._sweep.listed, self._connection)
+        kopf_handlers.register(registry, self._event_handlers, self._connection)
         kopfs = await kopf.spawn_tasks(
             registry=registry,
             settings=operator_settings(),
