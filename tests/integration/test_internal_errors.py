@@ -11,6 +11,7 @@ from gang_scheduler.apply.binding.binder import Binder
 from gang_scheduler.apply.eviction.evictor import Evictor
 from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.apply.eviction.preemption_run import PreemptionRun
+from gang_scheduler.apply.eviction.stages import Stages
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.scheduler import admission
@@ -44,8 +45,8 @@ STEPS_OF_PREEMPTION = [
     (GangEvents, "_waits"),
     (GangEvents, "_preempting"),
     (GangEvents, "preempted"),
-    (Evictor, "_nominations"),
-    (Evictor, "_marks"),
+    (Stages, "nominations"),
+    (Stages, "marks"),
     (Evictor, "_is_over"),
 ]
 

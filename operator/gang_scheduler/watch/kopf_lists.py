@@ -1,8 +1,8 @@
 """Takes in the lists of Kopf as they come, and leaves it nothing to do for them.
 
-Kopf starts a task for each object of a list and remembers it for good, which takes a third of a millisecond and
-6 KB an object, and events of the watch would wait behind that. The
-lists of kinds that we do not watch go their way.
+Kopf starts a task for each object of a list and remembers it for good. That takes a third of a
+millisecond and 6 KB an object, and events of the watch would wait behind it. The lists of kinds
+that we do not watch go their way.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
