@@ -89,7 +89,7 @@ def test_a_build_that_loses_a_deletion(namespace: Namespace, audit: Audit, tmp_p
         eventually(node, lambda: namespace.node_of("early"))
         namespace.delete("pods", "early")
         namespace.cluster.request("DELETE", f"/api/v1/nodes/{node}")
-        audit.let_pass(3 * SKEW_SECONDS)
+        audit.let_pass(4 * SKEW_SECONDS)
         namespace.create(pod("late", on=namespace.here))
         until(lambda: "filters" in audit.rules)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from gang_scheduler.audit.findings import Finding
 from gang_scheduler.audit.objects.kinds import Kind, name_of
@@ -19,20 +19,22 @@ from gang_scheduler.audit.stream.events import (
 )
 from gang_scheduler.audit.world import Change, World
 
+ON_THE_WAY: Final = 2
+"""So many times the skew a request may have been on its way."""
+
 
 @dataclass(frozen=True)
 class Limits:
     """How patient the auditor is, and which scheduler it judges; all times in seconds.
 
     `skew`: so far the watches of two kinds may be apart, and what another scheduler binds at the
-    same time is not held against this one. `on_the_way`: so long a request may be answered late,
-    of what was decided before. `partial`: so long a gang may be bound in part.
-    `leftover`: so long a nomination or mark may stay that nothing follows from.
+    same time is not held against this one; a request may be on its way for twice as long.
+    `partial`: so long a gang may be bound in part. `leftover`: so long a nomination or mark may
+    stay that nothing follows from.
     """
 
     scheduler_names: frozenset[str] = frozenset({"py-gang-scheduler"})
     skew: float = 5.0
-    on_the_way: float = 10.0
     partial: float = 60.0
     leftover: float = 120.0
 
@@ -45,7 +47,7 @@ class Limits:
 
     def decided(self, since: float) -> float:
         """Return the earliest time of the state that a binding may rest on, made after `since`."""
-        return since - self.skew - self.on_the_way
+        return since - self.skew - ON_THE_WAY * self.skew
 
     def schedules(self, pod: Pod) -> bool:
         """Return whether a pod is one that the judged scheduler has to place."""
