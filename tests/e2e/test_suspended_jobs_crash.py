@@ -78,10 +78,10 @@ def at(write: str, fault: Fault) -> Choose:
 
 @pytest.mark.parametrize("fault", [HOLD, LOSE_ANSWER], ids=["before", "after"])
 def test_killed_while_it_starts_a_job(
-    lasting: Start, proxy: FaultProxy, home: Namespace, fault: Fault
+    start: Start, proxy: FaultProxy, home: Namespace, fault: Fault
 ) -> None:
     proxy.start_over(at("start", fault))
-    first = lasting(*FLAGS)
+    first = start(*FLAGS)
     home.create(job("train", "team", on=home.here))
     if fault is HOLD:
         until(lambda: proxy.held)
@@ -92,15 +92,15 @@ def test_killed_while_it_starts_a_job(
     before = annotations(home, "train")
     proxy.start_over()
 
-    lasting(*FLAGS)
+    start(*FLAGS)
 
     eventually(2, lambda: len(home.bound("train-")))
     assert before.get(ADMITTED_AT) in (None, annotations(home, "train")[ADMITTED_AT])
     assert (0, []) == failures(home, "train")
 
 
-def test_killed_while_pods_are_on_their_way(lasting: Start, home: Namespace) -> None:
-    first = lasting(*FLAGS)
+def test_killed_while_pods_are_on_their_way(start: Start, home: Namespace) -> None:
+    first = start(*FLAGS)
     # Without a node the job waits; the operator is killed as soon as it has started it.
     home.create(job("train", "team", on=home.here))
     until(lambda: not is_suspended(home, "train"))
@@ -108,16 +108,16 @@ def test_killed_while_pods_are_on_their_way(lasting: Start, home: Namespace) -> 
     home.create(*queues.gang("rival", 2, "team", on=home.here))
     eventually(2, lambda: len(pods(home, "train")))
 
-    lasting(*FLAGS)
+    start(*FLAGS)
 
     until(lambda: len(home.bound()) == 2)
     assert 2 == len(home.bound("train-"))
 
 
 @pytest.mark.parametrize("there", [0, 1], ids=["before-the-first", "after-the-first"])
-def test_killed_before_all_pods_are_there(lasting: Start, home: Namespace, there: int) -> None:
+def test_killed_before_all_pods_are_there(start: Start, home: Namespace, there: int) -> None:
     """`there` is how many of two pods have come by then."""
-    first = lasting(*FLAGS)
+    first = start(*FLAGS)
     home.create(no_pods(but=there))
     home.create(job("train", "team", on=home.here))
     until(lambda: not is_suspended(home, "train"))
@@ -126,7 +126,7 @@ def test_killed_before_all_pods_are_there(lasting: Start, home: Namespace, there
     # Room and quota are for one of the two.
     home.create(job("rival", "team", on=home.here))
 
-    lasting(*FLAGS)
+    start(*FLAGS)
 
     home.delete("resourcequotas", "none")
     eventually(2, lambda: len(home.bound("train-")))
@@ -134,14 +134,14 @@ def test_killed_before_all_pods_are_there(lasting: Start, home: Namespace, there
     assert (0, []) == failures(home, "train")
 
 
-def test_killed_while_it_waits_for_pods_that_never_come(lasting: Start, home: Namespace) -> None:
-    first = lasting(*FLAGS)
+def test_killed_while_it_waits_for_pods_that_never_come(start: Start, home: Namespace) -> None:
+    first = start(*FLAGS)
     home.create(no_pods())
     home.create(job("train", "team", on=home.here))
     until(lambda: not is_suspended(home, "train"))
     first.kill()
 
-    lasting(*FLAGS, "--pods-timeout-seconds=1")
+    start(*FLAGS, "--pods-timeout-seconds=1")
 
     until(lambda: is_suspended(home, "train"))
     left = annotations(home, "train")
@@ -150,9 +150,9 @@ def test_killed_while_it_waits_for_pods_that_never_come(lasting: Start, home: Na
 
 @pytest.mark.parametrize("fault", [HOLD, LOSE_ANSWER], ids=["before", "after"])
 def test_killed_while_it_suspends_a_victim(
-    lasting: Start, proxy: FaultProxy, home: Namespace, fault: Fault
+    start: Start, proxy: FaultProxy, home: Namespace, fault: Fault
 ) -> None:
-    first = lasting(*FLAGS)
+    first = start(*FLAGS)
     home.create(job("victim", "team", on=home.here, priorityClassName=LOW))
     eventually(2, lambda: len(home.bound("victim-")))
     proxy.start_over(at("suspend", fault))
@@ -165,7 +165,7 @@ def test_killed_while_it_suspends_a_victim(
     first.kill()
     proxy.start_over()
 
-    lasting(*FLAGS)
+    start(*FLAGS)
 
     eventually(2, lambda: len(home.bound("urgent-")))
     eventually([], lambda: pods(home, "victim"))

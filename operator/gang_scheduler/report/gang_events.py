@@ -150,7 +150,9 @@ class GangEvents:
         orphans = sum(not pod.owner for pod in pods)
         who = f"{_who(gang.key, pods)}{_for_good(orphans, len(pods))}"
         note = f"Evicted whole to start anew: its domain has no room for lost members{who}"
-        self._events.record(self._about(gang), "EvictedWhole", note, warning=True)
+        # Of what an earlier process began, the victims may be all that is left of the gang.
+        about = self._of_gang(gang.key, (gang.pending or gang.bound_members or pods)[0])
+        self._events.record(about, "EvictedWhole", note, warning=True)
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made. A drain is tried again, and tells of no gang."""

@@ -58,10 +58,14 @@ def _pod(gang: str, **more: int) -> Body:
 
 
 BY_CHANGE: Final[Mapping[str, Callable[[], Iterable[Body]]]] = {
-    "FewerMembers": lambda: random(1),
-    "SofterLayer": lambda: random(11),
-    "HigherPriority": lambda: random(7),
-    "NextEnd": lambda: random(4),
+    "FewerMembers": lambda: random(59),
+    "SofterLayer": lambda: random(59),
+    "HigherPriority": lambda: random(32),
+    "NextEnd": lambda: random(231),
+    "LessAsked": lambda: random(1),
+    "TaintsTolerated": lambda: random(59),
+    "MoreQuota": lambda: random(26),
+    "SelectorRemoved": lambda: random(62),
     "RunTimesOver": with_minimum_run_time,
     "OtherFlavor": with_two_flavors,
 }
