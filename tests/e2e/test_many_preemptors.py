@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from e2e.support import overlapping_gangs, preemption
+from e2e.support.auditing import finding_nothing
 from e2e.support.fault_proxy import FaultProxy
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
@@ -26,6 +27,19 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("audited")]
 CASE = OverlappingGangs(nodes=48, gangs=16, needed=2, cpus=2, members=6)
 SOURCES = ("kopf", "reflector")
 TIMEOUT_SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def audited(
+    plane: controlplane.ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Let an auditor watch.
+
+    What a killed operator began is ended by the next one, though there may be room elsewhere by
+    then: `spared` is no rule for that.
+    """
+    with finding_nothing(plane, tmp_path_factory.mktemp("audit"), "--skip=spared"):
+        yield
 
 
 @pytest.fixture(scope="module")

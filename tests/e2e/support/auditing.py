@@ -93,9 +93,9 @@ def auditing(plane: controlplane.Cluster, directory: Path, *flags: str) -> Itera
 
 
 @contextlib.contextmanager
-def finding_nothing(plane: controlplane.Cluster, directory: Path) -> Iterator[None]:
+def finding_nothing(plane: controlplane.Cluster, directory: Path, *flags: str) -> Iterator[None]:
     """Let an auditor watch; afterwards it must have found nothing, and logged no traceback."""
-    with auditing(plane, directory) as audit:
+    with auditing(plane, directory, *flags) as audit:
         yield
         audit.catch_up(plane)
         audit.end()
