@@ -13,7 +13,7 @@ DRAIN = StopPolicy.HOLD_AND_DRAIN
 
 def cluster(stop: StopPolicy = DRAIN, **rules: Any) -> QueueCluster:
     """Return a cluster whose queue a is stopped in a way, and b is not."""
-    made = QueueCluster(rules=Rules(**rules))
+    made = QueueCluster(evictions=Rules(**rules))
     made.declare(flavored("a", "default", stop=stop), flavored("b", "default"))
     return made
 

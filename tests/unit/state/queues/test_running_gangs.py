@@ -28,7 +28,7 @@ def cluster(
 ) -> QueueCluster:
     """Return queue a, full of a gang that was let pass, with another that waits."""
     settings = ReservationSettings(enforce_backfill=enforce)
-    made = QueueCluster(reservation_settings=settings)
+    made = QueueCluster(reservations=settings)
     made.declare(our_queue("a", 8000, uid="a", evictions=rules))
     made.put("passed", "a", node="n-spot", cpu=8, phase="Running")
     made.put("big", "a", cpu=8, priority=1)

@@ -108,7 +108,7 @@ def test_a_queue_that_is_not_for_its_namespace_is_charged_for_no_pod(pod: dict[s
 def test_where_a_queue_is_required_a_binding_in_none_counts_as_one_in_the_queue_of_its_gang() -> (
     None
 ):
-    found = cluster(naming_rules=NamingRules(required=frozenset({"default"})))
+    found = cluster(naming=NamingRules(required=frozenset({"default"})))
     found.put("p", "b", node="n-firm", annotations={OURS: "none"})
 
     assert {B: {CPU: ONE}} == found.usage().charged
@@ -153,7 +153,7 @@ def test_none_uses_the_flavor_of_its_node_where_no_flavor_is_of_every_node() -> 
 
 
 def test_pods_of_other_schedulers_count_where_their_label_says_so() -> None:
-    found, blind = cluster(), cluster(charge_rules=ChargeRules(others=False))
+    found, blind = cluster(), cluster(charges=ChargeRules(others=False))
     for each in (found, blind):
         each.put("p", "b", node="n-firm", scheduler="other")
         each.put("q", node="n-firm", scheduler="other")
@@ -223,7 +223,7 @@ def test_usage_is_the_same_object_while_it_is_equal() -> None:
 
 
 def test_what_was_charged_in_the_past_counts_where_the_settings_say_so() -> None:
-    found = cluster(charge_rules=ChargeRules(half_life_seconds=60))
+    found = cluster(charges=ChargeRules(half_life_seconds=60))
     found.put("p", "a", node="n-spot")
     found.cache.snapshot(0)
 
@@ -288,7 +288,7 @@ def test_local_queues_are_charged_where_they_decide_about_the_order(
     half_life: int,
     counts: bool,  # noqa: FBT001 - whether they are.
 ) -> None:
-    found = QueueCluster(charge_rules=ChargeRules(half_life_seconds=half_life))
+    found = QueueCluster(charges=ChargeRules(half_life_seconds=half_life))
     for name, by_usage in (("fair", True), ("plain", False)):
         queue = cluster_queue(name, nominal={SPOT: 8000})
         groups = (ResourceGroup(("cpu",), ("spot",)),)
