@@ -47,7 +47,7 @@ class Limits:
 
     def decided(self, since: float) -> float:
         """Return the earliest time of the state that a binding may rest on, made after `since`."""
-        return since - self.skew - ON_THE_WAY * self.skew
+        return since - (1 + ON_THE_WAY) * self.skew
 
     def schedules(self, pod: Pod) -> bool:
         """Return whether a pod is one that the judged scheduler has to place."""

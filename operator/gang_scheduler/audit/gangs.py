@@ -33,9 +33,14 @@ class GangName(NamedTuple):
         return f"Gang {self.key}"
 
     @property
+    def object_key(self) -> str:
+        """`namespace/name` of the object that describes it: one of all parts of a JobSet."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
     def key(self) -> str:
         """`namespace/name`."""
-        return f"{self.namespace}/{self.name}" + (f"-{self.part}" if self.part else "")
+        return self.object_key + (f"-{self.part}" if self.part else "")
 
 
 def gang_of(pod: Pod) -> GangName | None:

@@ -61,7 +61,7 @@ def _texts(pod: Pod, gang: GangName, world: "World") -> Iterator[str]:
     if gang.kind in (ANNOTATED, JOB, JOB_SET):
         yield pod.annotations.get(keys.NETWORK_TOPOLOGY_SPEC) or ""
     for kind in (OURS, SCHED_PLUGINS) if gang.kind == OURS else ():
-        found = world.objects(kind).latest(f"{gang.namespace}/{gang.name}")
+        found = world.objects(kind).latest(gang.object_key)
         if found is not None:
             annotations = mapping(mapping(found, "metadata"), "annotations")
             yield str(annotations.get(keys.NETWORK_TOPOLOGY_SPEC) or "")

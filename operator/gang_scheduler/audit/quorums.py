@@ -23,8 +23,7 @@ from gang_scheduler.audit.world import World
 
 def group_of(gang: GangName, world: World) -> tuple[GangName, ...]:
     """Return the gangs that a PodGroup says are one group with it, in its namespace; sorted."""
-    name = f"{gang.namespace}/{gang.name}"
-    found = world.objects(OURS).latest(name) if gang.kind == OURS else None
+    found = world.objects(OURS).latest(gang.object_key) if gang.kind == OURS else None
     annotations = mapping(mapping(found or {}, "metadata"), "annotations")
     try:
         named = msgspec.json.decode(annotations.get(keys.GANG_GROUPS) or "[]", type=list[str])
@@ -38,21 +37,14 @@ def group_of(gang: GangName, world: World) -> tuple[GangName, ...]:
 def quorums(gang: GangName, world: World, begin: float, end: float) -> set[int]:
     """Return the quorums that a gang had about a time; none if nothing says one."""
     if gang.kind == ANNOTATED:
-        return set(_annotated(world.members(gang))) or {
-            sum(minima(gang, world, begin, end).values())
-        } - {0}
+        return set(_annotated(world.members(gang))) or _sum_of_roles(gang, world, begin, end)
     if gang.kind in workloads.BY_DEFAULT:
         return _of_others(gang, world, begin, end)
     if gang.kind == JOB_SET:
         jobs = [each for each in world.objects(JOB) if _is_part(each, gang)]
         return {sum(filter(None, map(_of_job, jobs)))} if jobs else set()
-    kinds = (OURS, SCHED_PLUGINS) if gang.kind == OURS else (gang.kind,)
-    name = f"{gang.namespace}/{gang.name}"
-    for kind in kinds:
-        found = [each for each in world.objects(kind).between(name, begin, end) if each]
-        if found:
-            return {number for each in found if (number := _of_object(kind, each)) is not None}
-    return set()
+    numbers = (_of_object(gang.kind, each) for each in _objects(gang, world, begin, end))
+    return {number for number in numbers if number is not None}
 
 
 def minima(gang: GangName, world: World, begin: float, end: float) -> Mapping[str, int]:
@@ -85,9 +77,9 @@ def _of_others(gang: GangName, world: World, begin: float, end: float) -> set[in
 
 def _objects(gang: GangName, world: World, begin: float, end: float) -> list[Object]:
     """Return the versions of the object that describes a gang about a time."""
-    name = f"{gang.namespace}/{gang.name}"
     for kind in (OURS, SCHED_PLUGINS) if gang.kind == OURS else (gang.kind,):
-        if found := [each for each in world.objects(kind).between(name, begin, end) if each]:
+        versions = world.objects(kind).between(gang.object_key, begin, end)
+        if found := [each for each in versions if each]:
             return found
     return []
 

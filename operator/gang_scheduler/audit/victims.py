@@ -58,14 +58,14 @@ def preemptor_of(mark: Mark, world: "World") -> GangName | None:
 def members_of(gang: GangName, world: "World") -> list[Pod]:
     """Return the members of a gang, or the pod that is one of its own."""
     if gang.kind == SINGLE:
-        return list(world.named(f"{gang.namespace}/{gang.name}"))
+        return list(world.named(gang.object_key))
     return list(world.members(gang))
 
 
 def priority_of(gang: GangName, world: "World") -> int | None:
     """Return the priority of a gang: that of its object, else the lowest of its members'."""
     if gang.kind == NATIVE:
-        found = world.objects(NATIVE).latest(f"{gang.namespace}/{gang.name}")
+        found = world.objects(NATIVE).latest(gang.object_key)
         priority = mapping(found or {}, "spec").get("priority")
         if isinstance(priority, int):
             return priority

@@ -193,8 +193,7 @@ def _queue_of(gang: GangName, world: World) -> str:
         if pod.plan and pod.annotations.get(keys.QUEUE):
             return _ours(pod.annotations[keys.QUEUE])
     # A workload that waited suspended names its queue itself, and its pods do not.
-    name = f"{gang.namespace}/{gang.name}"
-    described = [world.objects(kind).latest(name) for kind in (OURS, gang.kind)]
+    described = [world.objects(kind).latest(gang.object_key) for kind in (OURS, gang.kind)]
     labelled = [mapping(mapping(each or {}, "metadata"), "labels") for each in described]
     labelled += [each.labels for each in members]
     for labels in labelled:
@@ -213,5 +212,5 @@ def _ours(written: str) -> str:
 
 def _has_overrun(victim: Pod, world: World) -> bool:
     gang = victims.gang_or_pod(victim)
-    found = world.objects(OURS).latest(f"{gang.namespace}/{gang.name}")
+    found = world.objects(OURS).latest(gang.object_key)
     return bool(mapping(mapping(found or {}, "status"), "backfill"))

@@ -91,6 +91,6 @@ def _could_start(gang: GangName, now: float, world: World) -> bool:
 
 
 def _is_non_strict(gang: GangName, world: World) -> bool:
-    found = world.objects(OURS).latest(f"{gang.namespace}/{gang.name}")
+    found = world.objects(OURS).latest(gang.object_key)
     annotations = mapping(mapping(found or {}, "metadata"), "annotations")
     return annotations.get(keys.GANG_MODE) == NON_STRICT
