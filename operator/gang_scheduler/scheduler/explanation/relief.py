@@ -19,7 +19,6 @@ from gang_scheduler.scheduler import oversized
 from gang_scheduler.scheduler.explanation.findings import Lowered, QuotaLine, Raised
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.filters import taints
-from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.quota.relations import ROOTS
 
@@ -72,7 +71,7 @@ def lowered(turn: Turn, needed: int) -> Iterator[tuple[Lowered, ...]]:
     if len(classes) != 1:
         return
     trial = turn.trial()
-    usable = _passing(classes[0], turn.profile, turn)
+    usable = _passing(classes[0], turn)
     for resource, asked in classes[0].requests:
         if resource == PODS or not asked:
             continue
@@ -109,7 +108,7 @@ def tolerated(turn: Turn) -> Iterator[tuple[Taint, ...]]:
     codes, sets = nodes.taint_sets()
     counts: Counter[tuple[Taint, ...]] = Counter()
     for pod_class in _classes(turn):
-        others = _passing(pod_class, turn.profile, turn, but_for=Obstacle.TAINTS)
+        others = _passing(pod_class, turn, but_for=Obstacle.TAINTS)
         others &= ~taints.passes(pod_class, nodes)
         for code, number in zip(*np.unique(codes[others], return_counts=True), strict=True):
             lacks = tuple(taints.untolerated(pod_class, sets[code]))
@@ -142,13 +141,11 @@ def _classes(turn: Turn) -> list[PodClass]:
     return list(dict.fromkeys(pod.pod_class for pod in pods))[:MOST_CLASSES]
 
 
-def _passing(
-    pod_class: PodClass, profile: Profile, turn: Turn, but_for: Obstacle | None = None
-) -> BoolArray:
+def _passing(pod_class: PodClass, turn: Turn, but_for: Obstacle | None = None) -> BoolArray:
     """Return the nodes that all node filters let pass but one."""
     nodes = turn.snapshot.nodes
     passing = np.ones(len(nodes), dtype=np.bool_)
-    for each in profile.node_filters:
+    for each in turn.profile.node_filters:
         if each.obstacle is not but_for:
             passing &= each.passes(pod_class, nodes)
     return passing

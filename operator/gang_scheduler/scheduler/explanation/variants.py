@@ -4,8 +4,9 @@ A cycle on the changed snapshot decides all gangs anew, so a variant is never mo
 would do.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from gang_scheduler.model.gangs import Gang, GangGroup
@@ -69,44 +70,53 @@ def variants_of(asked: Asked) -> tuple[Variant, ...]:
 
 def _more_quota(asked: Asked) -> Iterator[Variant]:
     """Yield the quota with which the group starts; nothing if it lacks none, or room as well."""
-    for raised in relief.raised(asked.turn, asked.quota):
-        shot = changes.with_quota(asked.snapshot, raised)
-        found = _started(asked, shot, Variant(Change.MORE_QUOTA, (), raised=raised))
-        if found is not None:
-            yield found
-            return
+    return _first(
+        _started(
+            asked,
+            changes.with_quota(asked.snapshot, each),
+            Variant(Change.MORE_QUOTA, (), raised=each),
+        )
+        for each in relief.raised(asked.turn, asked.quota)
+    )
 
 
 def _less(asked: Asked) -> Iterator[Variant]:
     """Yield the most that each member may ask for, of one resource or of all that no node has."""
     needed = asked.where.needed if asked.where is not None else 1
-    for lowered in relief.lowered(asked.turn, needed):
-        most = {each.resource: each.asked for each in lowered}
-        shot = changes.with_requests(asked.snapshot, asked.group, most)
-        found = _started(asked, shot, Variant(Change.LESS_ASKED, (), lowered=lowered))
-        if found is not None and not found.victims:
-            yield found
-            return
+    return _first(
+        _in_free_room(
+            asked,
+            changes.with_requests(
+                asked.snapshot, asked.group, {each.resource: each.asked for each in lowered}
+            ),
+            Variant(Change.LESS_ASKED, (), lowered=lowered),
+        )
+        for lowered in relief.lowered(asked.turn, needed)
+    )
 
 
 def _tolerated(asked: Asked) -> Iterator[Variant]:
     """Yield the taints that members would have to tolerate."""
-    for taints in relief.tolerated(asked.turn):
-        shot = changes.with_tolerations(asked.snapshot, asked.group, taints)
-        found = _started(asked, shot, Variant(Change.TAINTS_TOLERATED, (), taints=taints))
-        if found is not None and not found.victims:
-            yield found
-            return
+    return _first(
+        _in_free_room(
+            asked,
+            changes.with_tolerations(asked.snapshot, asked.group, each),
+            Variant(Change.TAINTS_TOLERATED, (), taints=each),
+        )
+        for each in relief.tolerated(asked.turn)
+    )
 
 
 def _unselected(asked: Asked) -> Iterator[Variant]:
     """Yield the labels that members need not select nodes by."""
-    for labels in relief.selectors(asked.turn):
-        shot = changes.without_labels(asked.snapshot, asked.group, labels)
-        found = _started(asked, shot, Variant(Change.SELECTOR_REMOVED, (), labels=labels))
-        if found is not None and not found.victims:
-            yield found
-            return
+    return _first(
+        _in_free_room(
+            asked,
+            changes.without_labels(asked.snapshot, asked.group, each),
+            Variant(Change.SELECTOR_REMOVED, (), labels=each),
+        )
+        for each in relief.selectors(asked.turn)
+    )
 
 
 def _fewer(asked: Asked) -> Iterator[Variant]:
@@ -258,6 +268,17 @@ def _started(
         return None
     domains = _domains_of(asked, nodes, layer)
     return replace(variant, nodes=nodes, domains=domains, victims=victims)
+
+
+def _in_free_room(asked: Asked, snapshot: Snapshot, variant: Variant) -> Variant | None:
+    """Return the variant as `_started` does; None, too, if pods would leave for the group."""
+    found = _started(asked, snapshot, variant)
+    return found if found is not None and not found.victims else None
+
+
+def _first(tried: Iterable[Variant | None]) -> Iterator[Variant]:
+    """Yield the first variant that starts the group; none after it is tried."""
+    return islice(filter(None, tried), 1)
 
 
 def _nodes_of(group: GangGroup, plan: Plan) -> tuple[str, ...]:
