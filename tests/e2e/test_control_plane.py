@@ -20,6 +20,7 @@ from tools.controlplane import audit, background, directories, nodes
 pytestmark = pytest.mark.e2e
 
 TESTS = Path(__file__).parents[1]
+QUIET_SECONDS = 1.0
 BARE = controlplane.Options(kwok=False, controller_manager=False)
 START_BARE = """
 import json, os, time
@@ -89,6 +90,27 @@ def test_kwok_runs_a_pod_bound_by_hand_and_removes_it_when_deleted(
         watcher.wait_until(lambda seen: seen.states["a"].phase == "Running")
         plane.request("DELETE", f"/api/v1/namespaces/{namespace}/pods/a")
         watcher.wait_until(lambda seen: not seen.states)
+
+
+def test_kwok_leaves_pods_alone_that_have_the_names_of_others_deleted_by_force(
+    plane: controlplane.ControlPlane, namespace: str
+) -> None:
+    plane.nodes(1, prefix="forced-")
+    names = [f"pod-{number}" for number in range(20)]
+
+    with controlplane.Watcher(plane, namespace) as watcher:
+        for name in names:
+            create_pod(plane, namespace, name)
+            bind(plane, namespace, name, "forced-0")
+        watcher.wait_until(
+            lambda seen: ["Running"] * 20 == [each.phase for each in seen.states.values()]
+        )
+        with plane.processes.paused("kwok"):
+            for name in names:
+                delete_at_once(plane, namespace, name)
+                create_pod(plane, namespace, name)
+        time.sleep(QUIET_SECONDS)
+        assert {"Pending"} == {each.phase for each in watcher.states.values()}
 
 
 def test_pods_of_a_job_are_made_by_the_controller_manager(

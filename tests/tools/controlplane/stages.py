@@ -17,6 +17,8 @@ STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delet
 COMPLETE = "pod/fast/pod-complete"
 RUNNING = {"key": ".status.phase", "values": ["Running"]}
 DELETED = {"key": ".metadata.deletionTimestamp", "operator": "Exists"}
+# A pod that is deleted by force is gone at once, and KWOK would change another one of its name.
+GRACEFULLY = "select(.metadata.deletionGracePeriodSeconds > 0) | .status.phase"
 
 Stage = dict[str, Any]
 
@@ -41,7 +43,9 @@ def _end(delete: Stage) -> Stage:
         "metadata": {"name": "pod-end"},
         "spec": {
             "resourceRef": delete["spec"]["resourceRef"],
-            "selector": {"matchExpressions": [DELETED, {**RUNNING, "operator": "In"}]},
+            "selector": {
+                "matchExpressions": [DELETED, {**RUNNING, "key": GRACEFULLY, "operator": "In"}]
+            },
             "next": {"statusTemplate": "phase: Failed"},
         },
     }
