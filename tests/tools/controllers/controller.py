@@ -56,9 +56,11 @@ class Controller:
     def paused(self) -> Iterator[None]:
         """Have it do nothing until the block ends, nor the API server ask it."""
         self._remove_webhooks()
-        with self.cluster.processes.paused(self.name):
-            yield
-        self._apply_webhooks()
+        try:
+            with self.cluster.processes.paused(self.name):
+                yield
+        finally:
+            self._apply_webhooks()
 
     def stop(self) -> None:
         """End the process; before that, the API server's calls, which would fail."""
