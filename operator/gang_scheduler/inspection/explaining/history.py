@@ -60,15 +60,7 @@ def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) 
 
 def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
     """Return what the Events of the scheduler say; what others tell of pods is not about gangs."""
-    return tuple(
-        Happened(
-            *(each.first, f"{each.reason}: {_first_sentence(each.note)}"),
-            times=each.times,
-            last=each.last if each.times > 1 else 0,
-        )
-        for each in events
-        if each.reporter == CONTROLLER
-    )
+    return tuple(_of_event(each) for each in events if each.reporter == CONTROLLER)
 
 
 def of_snapshot(
@@ -76,14 +68,14 @@ def of_snapshot(
 ) -> tuple[Happened, ...]:
     """Return what the Events of a snapshot say about objects; anonymised ones have no notes."""
     return tuple(
-        Happened(
-            *(each.first, ": ".join(filter(None, (each.reason, _first_sentence(each.note))))),
-            times=each.times,
-            last=each.last if each.times > 1 else 0,
-        )
-        for each in told
-        if each.namespace == namespace and each.name in names
+        _of_event(each) for each in told if each.namespace == namespace and each.name in names
     )
+
+
+def _of_event(event: "Event | Told") -> Happened:
+    what = ": ".join(filter(None, (event.reason, _first_sentence(event.note))))
+    last = event.last if event.times > 1 else 0
+    return Happened(event.first, what, times=event.times, last=last)
 
 
 def as_json(found: Iterable[Happened]) -> list[dict[str, Any]]:
