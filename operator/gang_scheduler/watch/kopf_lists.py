@@ -11,6 +11,7 @@ from typing import Any
 
 from kopf._cogs.clients import fetching
 
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
 from gang_scheduler.watch import watch_ages
@@ -26,14 +27,11 @@ def taken_in(event_handlers: EventHandlers, listed: Listed) -> Iterator[None]:
     `listed` is called with the handler of the kind and the uid of every object that came with a
     list, before it is taken in.
     """
-    handlers = {
-        (gvr.group, gvr.version, gvr.plural): event_handlers.of(gvr)
-        for gvr in event_handlers.names()
-    }
+    handlers = {gvr: event_handlers.of(gvr) for gvr in event_handlers.names()}
     original = fetching.fetch_objs
 
     async def fetch_objs(*, resource: Any, **how: Any) -> AsyncIterator[Chunk]:  # noqa: ANN401 - handed on as it is.
-        handler = handlers.get((resource.group, resource.version, resource.plural))
+        handler = handlers.get(GVR(resource.group, resource.version, resource.plural))
         async for chunk, version in original(resource=resource, **how):
             if handler is None:
                 yield [*chunk], version
