@@ -16,6 +16,7 @@ from e2e.support.registry import Registry
 from e2e.support.waiting import eventually
 from tools import controlplane
 from tools.image import build, layer
+from tools.image.build import crane
 
 pytestmark = pytest.mark.e2e
 
@@ -64,7 +65,7 @@ def image(served: Registry, tmp_path_factory: pytest.TempPathFactory) -> Image:
     directory = tmp_path_factory.mktemp("image")
     base = served.add_base("python:slim", [PLATFORM], directory / "base.tar")
     name = build.build(f"{served.address}/pgs:0.1.0", base, [PLATFORM], print)
-    config = json.loads(served.crane("config", f"--platform={PLATFORM}", name))["config"]
+    config = json.loads(crane("config", f"--platform={PLATFORM}", name))["config"]
     return Image(name, config, served.export(name, directory))
 
 
@@ -73,7 +74,7 @@ def test_it_starts_the_operator_as_the_dockerfile_says(image: Image, served: Reg
     assert "Cmd" not in image.config
     assert build.USER == image.config["User"]
     assert {"8080/tcp": {}} == image.config["ExposedPorts"]
-    assert f"@{served.crane('digest', f'{served.address}/pgs:0.1.0')}" in image.name
+    assert f"@{crane('digest', f'{served.address}/pgs:0.1.0')}" in image.name
 
 
 def test_its_operator_binds_a_gang(

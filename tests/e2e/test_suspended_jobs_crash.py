@@ -49,17 +49,18 @@ def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
 @pytest.fixture
 def home(namespace: Namespace, objects: Objects) -> Iterator[Namespace]:
     """Give a namespace with a node of two CPUs, and a queue of as many; no Job is left."""
-    namespace.own_nodes(1, cpu=2)
-    objects.create(queue("team", 2))
-    with suspended_jobs.without_jobs_in_the_end(namespace):
-        yield namespace
+    yield from _with_room(namespace, objects, 2)
 
 
 @pytest.fixture
 def roomy(namespace: Namespace, objects: Objects) -> Iterator[Namespace]:
     """Give the same with three CPUs."""
-    namespace.own_nodes(1, cpu=3)
-    objects.create(queue("team", 3))
+    yield from _with_room(namespace, objects, 3)
+
+
+def _with_room(namespace: Namespace, objects: Objects, cpu: int) -> Iterator[Namespace]:
+    namespace.own_nodes(1, cpu=cpu)
+    objects.create(queue("team", cpu))
     with suspended_jobs.without_jobs_in_the_end(namespace):
         yield namespace
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from e2e.support.waiting import until
 from tools.controlplane import binaries
+from tools.image.build import crane
 
 
 class Registry:
@@ -17,11 +18,6 @@ class Registry:
 
     def __init__(self, address: str) -> None:
         self.address = address
-
-    def crane(self, *arguments: str) -> str:
-        """Run crane and return what it prints."""
-        command = [str(binaries.find("crane")), *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def add_base(
         self,
@@ -39,19 +35,19 @@ class Registry:
         base = f"{self.address}/{name}"
         for each in platforms:
             tag = f"{base}-{each.rpartition('/')[2]}"
-            self.crane("append", "--oci-empty-base", f"--new_layer={layer}", f"--new_tag={tag}")
-            self.crane(
+            crane("append", "--oci-empty-base", f"--new_layer={layer}", f"--new_tag={tag}")
+            crane(
                 *("mutate", tag, f"--tag={tag}", f"--set-platform={each}", "--cmd=python3"),
                 *(f"--env={name}={value}" for name, value in variables.items()),
             )
         tags = [f"--manifest={base}-{each.rpartition('/')[2]}" for each in platforms]
-        self.crane("index", "append", *tags, f"--tag={base}")
+        crane("index", "append", *tags, f"--tag={base}")
         return base
 
     def export(self, image: str, target: Path) -> Path:
         """Unpack the files of an image into a directory, and return that."""
         archive = target / "image.tar"
-        self.crane("export", image, str(archive))
+        crane("export", image, str(archive))
         with tarfile.open(archive) as opened:
             opened.extractall(target / "root", filter="data")
         return target / "root"

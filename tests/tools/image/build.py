@@ -39,8 +39,8 @@ def build(
         _of_platform(image, base, each, python or _python_of(base, each), say) for each in platforms
     ]
     manifests = [f"--manifest={each}" for each in pushed]
-    _crane("index", "append", *manifests, f"--tag={image}")
-    return f"{image.rpartition(':')[0]}@{_crane('digest', image)}"
+    crane("index", "append", *manifests, f"--tag={image}")
+    return f"{image.rpartition(':')[0]}@{crane('digest', image)}"
 
 
 def _of_platform(image: str, base: str, platform: str, python: str, say: Say) -> str:
@@ -54,7 +54,7 @@ def _of_platform(image: str, base: str, platform: str, python: str, say: Say) ->
         layer.write(target, documents, archive)
         tag = f"{image}-{platform.rpartition('/')[2]}"
         say(f"{platform}: {tag} on {base}")
-        _crane(
+        crane(
             *("mutate", base, f"--platform={platform}", f"--append={archive}", f"--tag={tag}"),
             *(
                 f"--user={USER}",
@@ -63,11 +63,11 @@ def _of_platform(image: str, base: str, platform: str, python: str, say: Say) ->
             ),
             *(f"--env={name}={value}" for name, value in ENVIRONMENT.items()),
         )
-    return f"{image.rpartition(':')[0]}@{_crane('digest', tag)}"
+    return f"{image.rpartition(':')[0]}@{crane('digest', tag)}"
 
 
 def _python_of(base: str, platform: str) -> str:
-    config = json.loads(_crane("config", f"--platform={platform}", base))
+    config = json.loads(crane("config", f"--platform={platform}", base))
     variables = dict(each.split("=", 1) for each in config["config"].get("Env") or ())
     version = variables.get("PYTHON_VERSION")
     if version is None:
@@ -75,7 +75,8 @@ def _python_of(base: str, platform: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _crane(*arguments: str) -> str:
+def crane(*arguments: str) -> str:
+    """Run crane and return what it prints. Raises ImageError with what it says."""
     command = [str(binaries.find("crane")), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
