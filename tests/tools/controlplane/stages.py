@@ -17,8 +17,10 @@ STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delet
 COMPLETE = "pod/fast/pod-complete"
 RUNNING = {"key": ".status.phase", "values": ["Running"]}
 DELETED = {"key": ".metadata.deletionTimestamp", "operator": "Exists"}
-# A pod that is deleted by force is gone at once, and KWOK would change another one of its name.
-GRACEFULLY = "select(.metadata.deletionGracePeriodSeconds > 0) | .status.phase"
+# A pod that is deleted by force is gone at once, unless it has finalizers, and KWOK would change
+# another one of its name.
+STAYS = "(.metadata.deletionGracePeriodSeconds > 0) or (.metadata.finalizers | length > 0)"
+RUNNING_STILL = {**RUNNING, "key": f"select({STAYS}) | .status.phase"}
 
 Stage = dict[str, Any]
 
@@ -43,9 +45,7 @@ def _end(delete: Stage) -> Stage:
         "metadata": {"name": "pod-end"},
         "spec": {
             "resourceRef": delete["spec"]["resourceRef"],
-            "selector": {
-                "matchExpressions": [DELETED, {**RUNNING, "key": GRACEFULLY, "operator": "In"}]
-            },
+            "selector": {"matchExpressions": [DELETED, {**RUNNING_STILL, "operator": "In"}]},
             "next": {"statusTemplate": "phase: Failed"},
         },
     }
