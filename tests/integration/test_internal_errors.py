@@ -16,8 +16,8 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.grouping import Grouping
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
@@ -29,19 +29,19 @@ STEPS_OF_BINDING = [
     (Grouping, "listen"),
     (Grouping, "_as_group"),
     (admission, "admit"),
-    (GangQueue, "placed"),
+    (Decisions, "placed"),
     (Evictor, "placed"),
     (Binder, "submit"),
     (Binder, "_bind"),
     (Binder, "_settle"),
-    (GangQueue, "bound"),
+    (Decisions, "bound"),
     (GangEvents, "bound"),
 ]
 STEPS_OF_PREEMPTION = [
     (PreemptionEvaluator, "attempt"),
     (Evictor, "submit"),
-    (GangQueue, "preempting"),
-    (GangQueue, "refused"),
+    (Decisions, "preempting"),
+    (Decisions, "refused"),
     (GangEvents, "_waits"),
     (GangEvents, "_preempting"),
     (GangEvents, "preempted"),
@@ -69,7 +69,7 @@ def concerns_bad(value: Any) -> bool:
     if isinstance(value, PreemptionRun):
         return concerns_bad(list(value.preemption.gangs))
     about = [getattr(value, name, None) for name in ("key", "gang", "gangs")]
-    return any(concerns_bad(each) for each in about if each and not isinstance(each, GangQueue))
+    return any(concerns_bad(each) for each in about if each and not isinstance(each, Decisions))
 
 
 class Plant:

@@ -149,15 +149,15 @@ def of_writes(draw: st.DrawFn) -> Event:
 
     def preempt(queue: GangQueue, now: int) -> None:
         if key in queue.infos:
-            queue.preempting([key], now, [VICTIM.uid])
+            queue.decisions.preempting([key], now, [VICTIM.uid])
 
     found: list[Event] = [
         preempt,
-        lambda queue, _: queue.preemption_over([key]),
-        lambda queue, _: queue.preempted(key, "team/x"),
-        lambda queue, _: queue.hold(key, joins=joins),
-        lambda queue, _: queue.let_go(key, joins=joins),
-        lambda queue, _: queue.bound(key),
+        lambda queue, _: queue.decisions.preemption_over([key]),
+        lambda queue, _: queue.decisions.preempted(key, "team/x"),
+        lambda queue, _: queue.decisions.hold(key, joins=joins),
+        lambda queue, _: queue.decisions.let_go(key, joins=joins),
+        lambda queue, _: queue.decisions.bound(key),
     ]
     return draw(st.sampled_from(found))
 
@@ -180,17 +180,17 @@ def cycles(draw: st.DrawFn) -> Event:
 def decide(queue: GangQueue, gang: Gang, end: str, now: int) -> None:
     unschedulable = Refused(gang, Reason.UNSCHEDULABLE, gang.pending)
     if end == "short":
-        queue.refused(unschedulable, now)
+        queue.decisions.refused(unschedulable, now)
     elif end == "invalid":
-        queue.refused(replace(unschedulable, reason=Reason.INVALID_SPEC), now)
+        queue.decisions.refused(replace(unschedulable, reason=Reason.INVALID_SPEC), now)
     else:
-        queue.placed(gang.key)
+        queue.decisions.placed(gang.key)
         if end == "failed":
-            queue.bind_failed(unschedulable, now)
+            queue.decisions.bind_failed(unschedulable, now)
             return
         for each in gang.pending:
             queue.upsert_member(gang.key, replace(each, node="n1", assumed=True))
-        queue.joined(gang, gang.pending)
+        queue.decisions.joined(gang, gang.pending)
 
 
 events = st.one_of(of_members(), of_members(), of_specs(), of_the_cluster(), of_writes(), cycles())

@@ -57,8 +57,7 @@ def another(name: str) -> Any:
 def made_of(given: Policy) -> tuple[Any, ...]:
     """Return all that decisions are given of the settings."""
     cache = policy.cache(given, Changes())
-    queue, rules = vars(cache.gang_queue), cache.evictable_pods.rules
-    kept = sorted(value for value in queue.values() if type(value) is int)
+    kept, rules = cache.gang_queue.deadlines.timeout_seconds, cache.evictable_pods.rules
     names = cache.gang_queue.queues.names
     settings = cache.gang_queue.reservations.settings
     queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules, settings

@@ -106,8 +106,8 @@ class Outcomes:
 def count_binding(cache: Cache, binding: GangBinding, now_seconds: int) -> None:
     """Count the outcome of a gang's binding in the state."""
     if binding.failed:
-        cache.gang_queue.bind_failed(binding.refusal(), now_seconds)
+        cache.gang_queue.decisions.bind_failed(binding.refusal(), now_seconds)
     elif binding.joins:
-        cache.gang_queue.joined(binding.gang, binding.pods)
+        cache.gang_queue.decisions.joined(binding.gang, binding.pods)
     else:
-        cache.gang_queue.bound(binding.gang.key)
+        cache.gang_queue.decisions.bound(binding.gang.key)

@@ -36,7 +36,7 @@ class PartialGangs:
         """Queue the refused gangs that are late and partially bound. `now` is in seconds."""
         for key in (each.gang.key for each in refused if each.gang.partially_bound):
             info = self._cache.gang_queue.infos.get(key)
-            deadline = self._cache.gang_queue.deadline(info) if info else None
+            deadline = self._cache.gang_queue.deadlines.of(info) if info else None
             if deadline is not None and now >= deadline and key not in self._queued:
                 self._queued.add(key)
                 self._queue.put_nowait(key)

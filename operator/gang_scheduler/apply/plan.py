@@ -164,12 +164,13 @@ def _bind(
     """Assume the members of gangs that start together, all or none; return gangs that failed."""
     names = ", ".join(str(placed.gang.key) for placed in together)
     binds = [bind for placed in together for bind in placed.binds]
+    decisions = cache.gang_queue.decisions
     with confined("bind", names) as step:
         for placed in together:
             writers.stop_preempting(bind.pod.uid for bind in placed.binds)
-            cache.gang_queue.placed(placed.gang.key)
-            cache.gang_queue.admitted(placed, now_seconds)
-            cache.gang_queue.grown(placed, now_seconds)
+            decisions.placed(placed.gang.key)
+            decisions.admitted(placed, now_seconds)
+            decisions.grown(placed, now_seconds)
         for bind in binds:
             cache.assume(bind)
         writers.bind(together)
@@ -187,10 +188,11 @@ def _admit(
 ) -> list[Refused]:
     """Keep room and quota for a suspended workload, and let it start; return gangs that failed."""
     names = ", ".join(str(each.gang.key) for each in placed)
+    decisions = cache.gang_queue.decisions
     with confined("admit", names) as step:
         for each in placed:
-            cache.gang_queue.placed(each.gang.key)
-            cache.gang_queue.planned(each)
+            decisions.placed(each.gang.key)
+            decisions.planned(each)
         admission = cache.suspended.place(placed)
         if admission is not None:
             writers.admit(admission)
@@ -212,13 +214,14 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
     writers.preempt(preemption)
     cache.clear_nominations(pod.uid for pod in preemption.displaced)
     cache.nominate(preemption.nominations)
-    cache.gang_queue.nominated(preemption)
+    decisions = cache.gang_queue.decisions
+    decisions.nominated(preemption)
     victims = [each.pod.uid for each in preemption.victims]
-    cache.gang_queue.shrunk(preemption.victims, now_seconds)
+    decisions.shrunk(preemption.victims, now_seconds)
     cache.victims.decided(victims)
     if victims:
         keys = [gang.key for gang in preemption.gangs]
-        cache.gang_queue.preempting(keys, now_seconds, victims, str(preemption.domain or ""))
+        decisions.preempting(keys, now_seconds, victims, str(preemption.domain or ""))
 
 
 def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
@@ -226,11 +229,11 @@ def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
     for refused in plan.refused:
         with confined("refuse", refused.gang.key) as step:
             soon = refused.gang.key in plan.unsearched
-            cache.gang_queue.refused(refused, now_seconds, soon=soon)
+            cache.gang_queue.decisions.refused(refused, now_seconds, soon=soon)
         if step.error is not None:
             cache.gang_queue.undecided([refused.gang.key])
     for warned in plan.warned:
         with confined("refuse", warned.gang.key) as step:
-            cache.gang_queue.warned(warned)
+            cache.gang_queue.decisions.warned(warned)
         if step.error is not None:
             cache.gang_queue.undecided([warned.gang.key])

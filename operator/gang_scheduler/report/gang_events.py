@@ -98,7 +98,7 @@ class GangEvents:
         if refused.reason not in UNTOLD:
             self._refused(refused)
         info = self._cache.gang_queue.infos.get(refused.gang.key)
-        deadline = self._cache.gang_queue.deadline(info) if info else None
+        deadline = self._cache.gang_queue.deadlines.of(info) if info else None
         if deadline is not None and now >= deadline and not refused.left_over:
             note = "not bound within the schedule timeout; it stays in the queue"
             about = self._about(refused.gang)

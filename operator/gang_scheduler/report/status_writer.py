@@ -222,7 +222,7 @@ class StatusWriter:
         view = View(
             written=told.status or gang_spec.status,
             now=now,
-            deadline=self._cache.gang_queue.deadline(info),
+            deadline=self._cache.gang_queue.deadlines.of(info),
             domain=self._cache.domain_of(nodes_of(info), info.observed.asks),
             room_lost=self._lost_nominations.cause(info.key),
             queue=self._cache.queue_of(info.key),

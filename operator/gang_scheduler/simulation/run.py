@@ -109,7 +109,7 @@ class _AtOnce:
         self._cache.evictions.note(preemption, self.now)
         for victim in preemption.victims:
             by = self._naming.preemptor(preemption, victim.gang.namespace)
-            self._cache.gang_queue.preempted(victim.gang, by)
+            self._cache.gang_queue.decisions.preempted(victim.gang, by)
 
 
 def filled(objects: Objects, decides: Policy) -> Cache:

@@ -83,7 +83,7 @@ class PodStore:
             pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
         change = self._replace(pod.uid, pod)
         if is_confirmed:
-            self._gang_queue.confirmed(pod.gang)
+            self._gang_queue.decisions.confirmed(pod.gang)
         return change
 
     def delete(self, uid: str) -> Change:
@@ -158,7 +158,7 @@ class PodStore:
         self._queue_usage.decide(uid, flavors)
         change = self._replace(uid, replace(entry.pod, nominated=node))
         if entry.gang is not None and not node:
-            self._gang_queue.preemption_over([entry.gang])
+            self._gang_queue.decisions.preemption_over([entry.gang])
         return change
 
     def enrich_stale(self) -> Change:

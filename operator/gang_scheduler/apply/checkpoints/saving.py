@@ -78,7 +78,7 @@ class Saving:
             return
         preemptors = [gang.key for gang in current.preemption.gangs]
         until = max(each.deadline for each in asked)
-        self._cache.gang_queue.saving(preemptors, SavesAwaited(len(asked), until))
+        self._cache.gang_queue.decisions.saving(preemptors, SavesAwaited(len(asked), until))
         try:
             async with anyio.create_task_group() as requests:
                 if self._ways.posting is not None:
@@ -91,7 +91,7 @@ class Saving:
                 await self._over(current, asked)
                 requests.cancel_scope.cancel()
         finally:
-            self._cache.gang_queue.saving(preemptors, None)
+            self._cache.gang_queue.decisions.saving(preemptors, None)
 
     def requested(self, pods: Iterable[Pod]) -> set[str]:
         """Return the uids of pods on which a request stands."""

@@ -74,8 +74,8 @@ class DegradedEvictions:
         yield from (self._cache.gang_queue.infos[key] for key in sorted(self._begun))
 
     def _is_late(self, info: GangInfo, now: int) -> bool:
-        since = info.losses.no_room_since
-        return since is not None and now >= since + self._cache.gang_queue.timeout_of(info)
+        since, deadlines = info.losses.no_room_since, self._cache.gang_queue.deadlines
+        return since is not None and now >= since + deadlines.timeout_of(info)
 
     def _evict(self, info: GangInfo, gang: Gang) -> None:
         bound = info.observed.bound()

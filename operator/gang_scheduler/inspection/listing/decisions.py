@@ -42,7 +42,7 @@ def decide(cluster: Cluster) -> Decisions:
     snapshot, turns = cluster.snapshot(), _Turns()
     plan = schedule(snapshot, cluster.profile, turns.see)
     for refused in plan.refused:
-        cache.gang_queue.refused(refused, now)
+        cache.gang_queue.decisions.refused(refused, now)
     figures = queue_figures.figures_of(cache, cluster.profile.queues, now)
     return Decisions(
         refused={each.gang.key: each for each in plan.refused},

@@ -177,7 +177,7 @@ class Decisions:
         """Return whether a gang has not started by its schedule timeout."""
         if info.attempt.was_whole:
             return False
-        deadline = self._cache.gang_queue.deadline(info)
+        deadline = self._cache.gang_queue.deadlines.of(info)
         return deadline is not None and self._clock() >= deadline
 
     def _forget_the_gone(self) -> None:

@@ -3,6 +3,8 @@
 | module                 | promise                                               |
 |------------------------|-------------------------------------------------------|
 | gang_queue             | all gangs, and those that are due                     |
+| decisions              | what was decided on gangs, and what came of it        |
+| deadlines              | when the schedule timeouts of gangs end               |
 | gang_info              | what is known of one gang: its `records`, and what    |
 |                        | follows from several of them                          |
 | grouping               | the groups of gangs that the scheduler sees           |

@@ -5,22 +5,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.causes.admission import DelaysReserved
-from gang_scheduler.model.causes.members import CoolingDown
-from gang_scheduler.model.causes.preemption import SavesAwaited
-from gang_scheduler.model.causes.provisioning import AskedAgain
-from gang_scheduler.model.evictions import Backfilled, RunTime
-from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
+from gang_scheduler.model.evictions import RunTime
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.model.virtual_pods import VirtualPods
 from gang_scheduler.state.checkpoints.records import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
+from gang_scheduler.state.gangs.backoff import Retries
+from gang_scheduler.state.gangs.deadlines import Deadlines
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.failed_jobs import FailedJobs
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
@@ -28,8 +24,7 @@ from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.made_for import MadeFor
 from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
-from gang_scheduler.state.gangs.queueing_hints import TRIED_WITH_NODES, QueueingHints
-from gang_scheduler.state.gangs.records.preemption import MAKING_ROOM
+from gang_scheduler.state.gangs.queueing_hints import QueueingHints
 from gang_scheduler.state.queues import reservations
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
@@ -38,8 +33,6 @@ from gang_scheduler.state.queues.reservations import Reservations, ReservationSe
 
 MOST_CHECKPOINTS = 5
 """How many saves of a gang are remembered where the settings do not say it."""
-WITH_BACKOFF = MAKING_ROOM | {Reason.UNSCHEDULABLE, Reason.INTERNAL_ERROR}
-"""What only time may change, too: then a gang is tried again after a backoff."""
 
 
 class GangQueue:
@@ -69,7 +62,7 @@ class GangQueue:
         """Gangs whose status says the same in other numbers."""
         self.evicted: set[GangKey] = set()
         """Gangs whose status remembers evictions."""
-        self._timeout_seconds = timeout_seconds
+        self.deadlines = Deadlines(timeout_seconds)
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
@@ -97,6 +90,19 @@ class GangQueue:
         self._queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
         self.waiting = self._queueing_hints.waiting
         """How many gangs wait, by reason."""
+        self.decisions = Decisions(
+            self.infos,
+            self._info,
+            changed=self.changed,
+            reworded=self.reworded,
+            to_try=self._to_try,
+            deadlines=self.deadlines,
+            retries=self._retries,
+            grouping=self._grouping,
+            queueing_hints=self._queueing_hints,
+            quota_waits=self.quota_waits,
+            reservations=self.reservations,
+        )
 
     def expect_nothing(self) -> None:
         """Wait for no pods that may still come: all are there that there will ever be."""
@@ -356,233 +362,6 @@ class GangQueue:
         """Return when the first backoff ends, in seconds since the epoch."""
         pending = self.quota_waits.pending or self.reservations.pending
         return 0 if pending else self._retries.next()
-
-    def deadline(self, info: GangInfo) -> int | None:
-        """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
-        quorum_since = info.attempt.quorum_since
-        return None if quorum_since is None else quorum_since + self.timeout_of(info)
-
-    def timeout_of(self, info: GangInfo) -> int:
-        """Return the schedule timeout of a gang, in seconds."""
-        spec = info.observed.spec
-        return (spec.options.timeout_seconds if spec else None) or self._timeout_seconds
-
-    # What came of it.
-
-    def placed(self, key: GangKey) -> None:
-        """Note that the scheduler found room for a gang's quorum."""
-        info = self._info(key)
-        # What the API server refused last time stands until it takes it.
-        stands = self.failed_binds(key) > 0
-        self._queueing_hints.placed(info, info.verdict.refusal if stands else None)
-        self._grouping.release([key])
-        self._retries.placed(key)
-        info.preemptor.end()
-        info.attempt.placed()
-        self.changed.add(key)
-
-    def grown(self, placed: Placed, now: int) -> None:
-        """Note that members of a gang are being bound, and whether it grows by that."""
-        self._info(placed.gang.key).scaling.grow((bind.pod.uid for bind in placed.binds), now)
-
-    def shrunk(self, victims: Iterable[BoundPod], now: int) -> None:
-        """Note which members gangs lose by a decision that is carried out."""
-        by_gang: dict[GangKey, list[str]] = {}
-        for each in victims:
-            by_gang.setdefault(each.gang, []).append(each.pod.uid)
-        for key in self.infos.keys() & by_gang:
-            if self.infos[key].scaling.shrink(by_gang[key], now):
-                self.changed.add(key)
-
-    def refused(self, refusal: Refused, now: int, *, soon: bool = False) -> None:
-        """Note why a gang waits, and when to try again if nothing happens before.
-
-        `soon`: the same try may succeed without those that were tried before it.
-        """
-        info = self._info(refusal.gang.key)
-        refusal = info.preemptor.shown(refusal)
-        known = info.verdict.refusal
-        if known is not None and known is not refusal and known == refusal:
-            # Many say what those of the cycle before said: all that is kept of these stands.
-            refusal = known
-        deadline = self.deadline(info)
-        late = deadline is not None and now >= deadline
-        if info.verdict.is_news(refusal, late=late):
-            self.changed.add(info.key)
-        elif known is not refusal:
-            self.reworded.add(info.key)
-        self._queueing_hints.refused(info, refusal, late=late)
-        if refusal.reason not in TRIED_WITH_NODES:
-            # What follows from the nodes is kept with it, and they may be others by the next try.
-            self._grouping.release([info.key])
-        if refusal.reason not in MAKING_ROOM:
-            info.preemptor.end()
-            info.passes = None
-        overrun = self.reservations.first_overrun(info.key, now)
-        if soon or refusal.reason in WITH_BACKOFF or isinstance(refusal.cause, DelaysReserved):
-            first = min((each for each in (deadline, overrun) if each and now < each), default=None)
-            self._retries.later(info.key, now, first)
-            return
-        moments = (
-            *(deadline, overrun),
-            self.reservations.first_wait_ends(refusal, now),
-            refusal.cause.until if isinstance(refusal.cause, (CoolingDown, AskedAgain)) else None,
-            # Time alone ends what protects gangs: how long they must have run, or may run.
-            now + LAST_RETRY_SECONDS if self.quota_waits.may_take_back(refusal) else None,
-        )
-        # Of each gang that waits for quota, after every cycle: `min` would take thrice as long.
-        next_one = None
-        for each in moments:
-            if each is not None and now < each and (next_one is None or each < next_one):
-                next_one = each
-        if next_one is not None:
-            self._retries.at(info.key, next_one)
-
-    def nominated(self, preemption: Preemption) -> None:
-        """Note which gang another one is let pass that waits for room to be made."""
-        if preemption.backfilled is not None:
-            for gang in preemption.gangs:
-                self._info(gang.key).passes = preemption.backfilled.ahead_of
-
-    def planned(self, placed: Placed) -> None:
-        """Note which gang a suspended one is let pass: it counts once its pods are bound."""
-        if placed.backfilled is not None:
-            self._info(placed.gang.key).passes = placed.backfilled.ahead_of
-
-    def admitted(self, placed: Placed, now: int) -> None:
-        """Note what is to be known of a gang of a queue that has found room, once it runs."""
-        if placed.gang.queue is None:
-            return
-        self.quota_waits.admitted(placed)
-        if placed.gang.quorum:
-            info = self._info(placed.gang.key)
-            info.backfilled, info.admitted_here = placed.backfilled, True
-            lasts = placed.gang.duration
-            if placed.backfilled is None and info.passes is not None and lasts is not None:
-                info.backfilled = Backfilled(now + lasts, info.passes)
-            info.passes = None
-            if info.backfilled is not None:
-                self.reservations.let_pass(info.backfilled)
-
-    def warned(self, warned: Warned) -> None:
-        """Note what people should know of a gang, after the verdict of the same try."""
-        info = self._info(warned.gang.key)
-        info.verdict.warn(warned.problem)
-        self.changed.add(info.key)
-
-    def confirmed(self, key: GangKey) -> None:
-        """Note that the API server shows the node of a member: from then on it can be evicted."""
-        info = self.infos.get(key)
-        if info is not None and not any(pod.assumed for pod in info.observed.living):
-            self.quota_waits.runs(key)
-
-    def bound(self, key: GangKey) -> None:
-        """Note that all members of a plan were bound."""
-        info = self.infos.get(key)
-        if info is not None:
-            self._retries.bound(key)
-            self._queueing_hints.note(info, None)
-            self.changed.add(key)
-            self._became_whole(info)
-
-    def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
-        """Note that members were bound that their gang does not wait for."""
-        info = self.infos.get(gang.key)
-        if info is None:
-            return
-        self.changed.add(gang.key)
-        if gang.singly or gang.quorum <= 1:
-            self._became_whole(info)
-        uids = {pod.uid for pod in pods}
-        refusal = info.verdict.refusal
-        if refusal is not None and uids.issuperset(pod.uid for pod in refusal.pods):
-            self._retries.bound(gang.key)
-            self._queueing_hints.note(info, None)
-
-    def bind_failed(self, refusal: Refused, now: int) -> None:
-        """Note why a binding failed; and do not try again at once, it may fail again."""
-        key = refusal.gang.key
-        info = self.infos.get(key)
-        if info is not None:
-            self._queueing_hints.note(info, refusal)
-            self.changed.add(key)
-            self._to_try.discard(key)
-            most = REST_RETRY_SECONDS if refusal.gang.partially_bound else LAST_RETRY_SECONDS
-            self._retries.after_failed_bind(key, now, self.deadline(info), most)
-
-    def failed_binds(self, key: GangKey) -> int:
-        """Return how many bindings of a gang have failed in a row; above 5 they are not counted."""
-        return self._retries.failed_binds(key)
-
-    def hold(self, key: GangKey, *, joins: bool = False) -> None:
-        """Note that members wait for claims, whose room is held meanwhile.
-
-        Those that join a gang are none that it waits for.
-        """
-        info = self.infos.get(key)
-        if info is not None:
-            info.volume_waits.hold(joins=joins)
-
-    def held(self, refusal: Refused) -> None:
-        """Note which claims a gang waits for that is held."""
-        info = self.infos.get(refusal.gang.key)
-        if info is None or not info.volume_waits.number:
-            return
-        before = info.verdict.refusal
-        if before is None or before.cause != refusal.cause:
-            self._queueing_hints.note(info, refusal)
-            self.changed.add(info.key)
-
-    def let_go(self, key: GangKey, *, joins: bool = False) -> None:
-        """Note that members wait for claims no more, for better or worse, and look at all again."""
-        info = self.infos.get(key)
-        if info is None or not info.volume_waits.let_go(joins=joins):
-            return
-        refusal, left = info.verdict.refusal, info.volume_waits.number
-        if not left and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
-            self._queueing_hints.note(info, None)
-        self.changed.add(key)
-        self._to_try.add(key)
-
-    def preempting(
-        self, keys: Iterable[GangKey], now: int, victims: Collection[str] = (), domain: str = ""
-    ) -> None:
-        """Note that victims, by their uids, are being evicted for these gangs."""
-        for key in keys:
-            self._info(key).preemptor.begin(now, victims, domain)
-            self.changed.add(key)
-
-    def saving(self, keys: Iterable[GangKey], awaited: SavesAwaited | None) -> None:
-        """Note that these gangs wait until others have saved their work; None: no longer."""
-        for key in self.infos.keys() & set(keys):
-            info = self.infos[key]
-            info.preemptor.await_saves(awaited)
-            refusal = info.verdict.refusal
-            if refusal is not None and refusal.reason in MAKING_ROOM:
-                self._queueing_hints.note(info, info.preemptor.shown(refusal))
-            self.changed.add(key)
-
-    def preemption_over(self, keys: Iterable[GangKey]) -> None:
-        """Note that the preemption for these gangs was given up; they are to be tried again."""
-        for key in self.infos.keys() & set(keys):
-            if self.infos[key].preemptor.end():
-                self.changed.add(key)
-                self._to_try.add(key)
-
-    def preempted(self, key: GangKey, by: str) -> None:
-        """Note which gang members of this one are evicted for, until it is whole again."""
-        info = self.infos.get(key)
-        if info is not None:
-            info.preempted.begin(by)
-            self.changed.add(key)
-
-    def _became_whole(self, info: GangInfo) -> None:
-        """Note it at once: by the time the watch shows it, a member may already be gone again."""
-        if info.attempt.become_whole():
-            # It holds back no other gang of its group any more, and the cycle will see no news.
-            mates = self._grouping.bound_members(info.key)
-            waiting = (key for key in mates if not self.infos[key].attempt.was_whole)
-            self._to_try.update(waiting)
 
     # Infos.
 

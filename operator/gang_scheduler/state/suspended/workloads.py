@@ -202,7 +202,7 @@ class SuspendedWorkloads:
             if info is not None and info.suspended is not None:
                 gang = info.as_gang(self._schedulers)
                 refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=why)
-                self._gang_queue.bind_failed(refused, now)
+                self._gang_queue.decisions.bind_failed(refused, now)
 
     def overdue(self, now: int) -> tuple[Suspension, ...]:
         """Return the workloads whose pods have not come in time; their room is kept no longer."""

@@ -97,7 +97,7 @@ def test_the_time_is_that_of_the_gang(seconds: int) -> None:
     desk = Desk()
     info = desk.gang.cache.gang_queue.infos[KEY]
 
-    assert TIMEOUT == desk.gang.cache.gang_queue.timeout_of(info)
+    assert TIMEOUT == desk.gang.cache.gang_queue.deadlines.timeout_of(info)
     assert [] == desk.victims(LATER + TIMEOUT - seconds)
 
 

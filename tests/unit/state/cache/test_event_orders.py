@@ -56,10 +56,10 @@ def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
     gang = group.gangs[0]
     refusal = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403: no"))
 
-    gang_queue.bind_failed(refusal, cluster.now)
-    gang_queue.placed(gang.key)
+    gang_queue.decisions.bind_failed(refusal, cluster.now)
+    gang_queue.decisions.placed(gang.key)
     while_refused = gang_queue.infos[gang.key].verdict.refusal
-    gang_queue.bound(gang.key)
+    gang_queue.decisions.bound(gang.key)
 
     assert (refusal, None) == (while_refused, gang_queue.infos[gang.key].verdict.refusal)
 

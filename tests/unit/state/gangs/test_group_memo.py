@@ -32,7 +32,7 @@ def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> Ga
 
 def refuse(gang_queue: GangQueue, now: int) -> None:
     for each in (gang for group in gang_queue.take_due(now) for gang in group.waiting):
-        gang_queue.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
+        gang_queue.decisions.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
 
 
 def after(gang_queue: GangQueue, change: Change) -> list[GangGroup]:
@@ -110,7 +110,7 @@ def test_a_gang_that_was_bound_is_satisfied() -> None:
     gang_queue.upsert_member(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
     refuse(gang_queue, NOW)
 
-    assert gang_after(gang_queue, lambda gangs: gangs.bound(KEY)).was_whole
+    assert gang_after(gang_queue, lambda gangs: gangs.decisions.bound(KEY)).was_whole
 
 
 def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
@@ -120,7 +120,9 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
     gang_queue = waiting(evictable_pods=evictable_pods)
     before = gang_after(gang_queue, nothing)
 
-    after_it = gang_after(gang_queue, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))
+    after_it = gang_after(
+        gang_queue, lambda gangs: gangs.decisions.preempting([KEY], NOW, ["uid-victim"])
+    )
 
     under_way = PreemptionBlock(BlockCause.UNDER_WAY)
     assert (None, under_way) == (before.preemption_block, after_it.preemption_block)
@@ -219,7 +221,7 @@ def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -
         lambda gangs: gangs.upsert_member(MATE, pod("b-1", gang="b")),
         lambda gangs: gangs.member_reclassified(MATE, pod("b-0", gang="b", cpu=2)),
         lambda gangs: describe(gangs, replace(gang_spec("b", 1), priority=7)),
-        lambda gangs: gangs.hold(MATE),
+        lambda gangs: gangs.decisions.hold(MATE),
     ],
 )
 def test_a_group_is_another_one_when_any_of_its_gangs_changes(change: Change) -> None:
@@ -250,7 +252,7 @@ def test_a_gang_of_a_group_that_starts_leaves_the_others() -> None:
 
     def bound(gang_queue: GangQueue) -> None:
         gang_queue.upsert_member(MATE, replace(pod("b-0", gang="b"), node="n1"))
-        gang_queue.bound(MATE)
+        gang_queue.decisions.bound(MATE)
 
     assert ["a"] == keys_of(after(gang_queue, bound))
 

@@ -132,7 +132,7 @@ def test_members_that_another_scheduler_bound_tell_of_no_plan() -> None:
 def test_a_plan_of_this_process_is_not_taken_for_finished_before_it_is() -> None:
     gang_queue = empty_queue()
     describe(gang_queue, gang_spec("a", 4))
-    gang_queue.placed(KEY)
+    gang_queue.decisions.placed(KEY)
     for number in range(2):
         gang_queue.upsert_member(KEY, bound(number))
     gang_queue.upsert_member(KEY, waits(2, AFTER))

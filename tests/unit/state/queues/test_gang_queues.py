@@ -160,7 +160,7 @@ def test_when_the_last_queue_goes_its_gangs_wait_on() -> None:
     describe(gang_queue, replace(gang_spec("a", 1), queue_request=request))
     gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
     before = only(gang_queue)
-    gang_queue.refused(Refused(before, Reason.WAITING_FOR_QUOTA, before.pending), NOW)
+    gang_queue.decisions.refused(Refused(before, Reason.WAITING_FOR_QUOTA, before.pending), NOW)
     queues.set = None
     gang_queue.queues_changed()
 
@@ -251,7 +251,7 @@ def test_when_queues_change_the_gangs_that_wait_are_found_anew() -> None:
     gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
     gang = only(gang_queue)
     assert gang.problem is not None
-    gang_queue.refused(Refused(gang, gang.problem.reason, gang.pending), NOW)
+    gang_queue.decisions.refused(Refused(gang, gang.problem.reason, gang.pending), NOW)
     before = due(gang_queue)
     queues.set = declared(our_queue("new", 1)).set
     gang_queue.queues_changed()

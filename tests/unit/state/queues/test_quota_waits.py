@@ -136,7 +136,7 @@ def refuse_all(cluster: QueueCluster) -> list[str]:
     """Make a cycle in which every gang that is due is told to wait for quota; return these."""
     groups = cluster.cache.snapshot(0).groups
     for each in (one for group in groups for one in group.waiting):
-        cluster.gangs.refused(Refused(each, QUOTA, each.pending), 0)
+        cluster.gangs.decisions.refused(Refused(each, QUOTA, each.pending), 0)
     return [group.name for group in groups]
 
 

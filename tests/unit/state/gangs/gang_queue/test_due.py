@@ -17,7 +17,7 @@ from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_qu
 def refuse(gang_queue: GangQueue, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
     """Take what is due and refuse it, as a cycle does that finds no room."""
     for each in (gang for group in gang_queue.take_due(now) for gang in group.waiting):
-        gang_queue.refused(Refused(each, reason, each.pending), now)
+        gang_queue.decisions.refused(Refused(each, reason, each.pending), now)
 
 
 def test_a_gang_is_tried_once_for_a_change() -> None:
@@ -117,7 +117,7 @@ def test_a_gang_whose_layer_is_unknown_has_no_backoff() -> None:
 
     refuse(gang_queue, reason=Reason.UNKNOWN_LAYER)
 
-    assert gang_queue.deadline(gang_queue.infos[KEY]) == gang_queue.next_retry()
+    assert gang_queue.deadlines.of(gang_queue.infos[KEY]) == gang_queue.next_retry()
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -143,7 +143,7 @@ def test_a_change_of_the_trees_makes_gangs_due_once_and_only_those_that_wait() -
     refuse(gang_queue, reason=Reason.INVALID_SPEC)
     gang_queue.upsert_member(ALONE, pod("alone"))
     due(gang_queue)
-    gang_queue.placed(ALONE)
+    gang_queue.decisions.placed(ALONE)
 
     gang_queue.topologies_changed()
 
@@ -164,7 +164,7 @@ def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:
     gang_queue = gangs_of(1)
     refuse(gang_queue)
 
-    gang_queue.placed(KEY)
+    gang_queue.decisions.placed(KEY)
     gang_queue.room_freed()
 
     assert ([], None) == (due(gang_queue), gang_queue.infos[KEY].verdict.refusal)
@@ -251,7 +251,7 @@ def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
     gang_queue = gangs_of(1)
     gang = gang_queue.infos[KEY].as_gang(gang_queue.schedulers)
 
-    gang_queue.bind_failed(
+    gang_queue.decisions.bind_failed(
         Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403")), NOW
     )
 
@@ -264,7 +264,7 @@ def test_a_gang_that_is_bound_in_part_is_tried_again_soon_however_often_that_fai
     now, waits = NOW, []
 
     for _ in range(5):
-        gang_queue.bind_failed(
+        gang_queue.decisions.bind_failed(
             Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403")), now
         )
         moment = gang_queue.next_retry()

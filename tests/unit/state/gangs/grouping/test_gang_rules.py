@@ -215,7 +215,7 @@ def test_row_waiting_time_is_the_schedule_timeout(
     cluster.cycle()
 
     (record,) = cluster.cache.gang_queue.infos.values()
-    assert START + expected == cluster.cache.gang_queue.deadline(record)
+    assert START + expected == cluster.cache.gang_queue.deadlines.of(record)
 
 
 # Annotation gangs.
