@@ -4,6 +4,7 @@
 |-----------------|----------------------------------------------------------------------|
 | cycle           | one cycle in numbered steps: order, admit, place, preempt            |
 | steps           | what a cycle can do with one group, on what was decided before       |
+| refusals        | why gangs wait, as far as a cycle has come                           |
 | turns           | the order with queues: turns, flavors and quota                      |
 | profile         | the one page that lists every policy; `policies` are their protocols |
 | admission       | which groups can be tried at all, and why other groups cannot        |

@@ -12,7 +12,6 @@ from gang_scheduler.model.plan import (
     Bind,
     EmptyFlavor,
     Failure,
-    GroupRejection,
     IfEmpty,
     Misfit,
     Placed,
@@ -35,6 +34,7 @@ from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import asking
 from gang_scheduler.scheduler.provisioning.asking import AskingGroups
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
+from gang_scheduler.scheduler.refusals import Refusals
 from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
@@ -61,7 +61,7 @@ class Steps:
         self.units: dict[GangKey, tuple[PlacementUnit, ...]] = {}
         self.gangs: dict[GangKey, Gang] = {}
         self.placements: dict[PlacementUnit, Placement] = {}
-        self.refused: dict[GangKey, Refused] = {}
+        self.refused = Refusals()
         self.warned: list[Warned] = []
         self.in_part: set[GangKey] = set()
         self.moved: dict[PlacementUnit, Mapping[Party, int]] = {}
@@ -159,7 +159,7 @@ class Steps:
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         outcome = self.make_room_for(group, units, nominations, claim)
         if outcome.verdict not in (PreemptionVerdict.NO_VICTIMS, PreemptionVerdict.PROMISED):
-            self.note_preemption(group, outcome)
+            self.refused.note_preemption(group, outcome)
 
     def lacking(self, group: GangGroup) -> tuple[PlacementUnit, ...]:
         """Return the units with the part of their quorums that has no place."""
@@ -218,15 +218,6 @@ class Steps:
         self.known_misfits.clear()
         self.hopeless.clear()
 
-    def note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
-        """Note the outcome of a group's preemption."""
-        reason = Reason.WAITING_FOR_VICTIMS if outcome.waits else Reason.UNSCHEDULABLE
-        first = group.waiting[0]
-        for gang in group.waiting:
-            own = outcome if gang is first else replace(outcome, attempted_by=first.key)
-            why = self.refused[gang.key]
-            self.refused[gang.key] = replace(why, reason=reason, preemption=own)
-
     def ask_for_nodes(self, group: GangGroup) -> None:
         """Ask for nodes for a group that lacks nothing but room, if it says by which class."""
         rules = asking.rules_of(group)
@@ -269,7 +260,7 @@ class Steps:
             self.in_part.add(group.gangs[0].key)
         if grown.misfit is not None:
             refused = Refused(unit.gangs[0], Reason.UNSCHEDULABLE, (), grown.misfit, left_over=True)
-            self.report_left_over(some.after(grown.placement.binds), refused)
+            self.refused.leave_over(some.after(grown.placement.binds), refused)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the refused groups that may fit now: all of them, if quorums have moved since."""
@@ -301,7 +292,8 @@ class Steps:
                     self.put(unit, placement)
         self.moved.clear()
         for group in self.each(groups):
-            self._forget_left_over(group)
+            self.in_part.discard(group.gangs[0].key)
+            self.refused.forget_left_over(group)
             self.place_surplus(group, moving=False)
 
     def plan(self, failures: Sequence[Failure]) -> Plan:
@@ -388,52 +380,17 @@ class Steps:
         empty_flavors: tuple[EmptyFlavor, ...] = (),
     ) -> None:
         """Note which unit of the group does not fit and why."""
-        blamed = unit.gangs[0]
-        why = Refused(
-            *(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit),
-            if_empty=self.would_fit_empty(group),
-            empty_flavors=empty_flavors,
-        )
-        rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
-        for gang in group.waiting:
-            others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
-            self.refused[gang.key] = why if gang is blamed else others
+        self.refused.note_misfit(group, unit, misfit, self.would_fit_empty(group), empty_flavors)
 
     def would_fit_empty(self, group: GangGroup) -> IfEmpty | None:
         """Return whether the group would fit the empty cluster; None where that says nothing."""
         return self.empty_cluster.would_fit(group, [self.units[group.gangs[0].key]])
 
-    def report_left_over(self, unit: PlacementUnit, why: Refused) -> None:
-        """Note why the members of the unit wait, gang by gang."""
-        left = {pod.uid for pod in unit.members}
-        for gang in unit.gangs:
-            pods = tuple(pod for pod in gang.pending if pod.uid in left)
-            if pods:
-                self._leave_over(replace(why, gang=gang, pods=pods))
-
     def report_full(self, group: GangGroup) -> None:
-        """Note the members of a gang with a place that are more than their roles may have."""
+        """Note the members of gangs with a place that are more than their roles may have."""
         for gang in group.waiting:
-            role = gang.full_role() if gang.roles and gang.key in self.gangs else None
-            if role is not None:
-                startable = {pod.uid for pod in gang.startable}
-                pods = tuple(pod for pod in gang.pending if pod.uid not in startable)
-                limit = admission.limit_of(role)
-                why = Refused(gang, limit.reason, pods, cause=limit.cause, left_over=True)
-                self._leave_over(why)
-
-    def _forget_left_over(self, group: GangGroup) -> None:
-        self.in_part.discard(group.gangs[0].key)
-        for gang in group.waiting:
-            if gang.key in self.refused and self.refused[gang.key].left_over:
-                del self.refused[gang.key]
-
-    def _leave_over(self, refused: Refused) -> None:
-        """Note members that wait; for a gang in several units, the members of all units."""
-        before = self.refused.get(refused.gang.key)
-        if before is not None:
-            refused = replace(before, pods=(*before.pods, *refused.pods))
-        self.refused[refused.gang.key] = refused
+            if gang.roles and gang.key in self.gangs:
+                self.refused.note_full(gang)
 
 
 def _partially_bound(
@@ -455,12 +412,6 @@ def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
         for gang in each.group.waiting:
             cause = InternalError.of(each.error)
             yield Refused(gang, Reason.INTERNAL_ERROR, gang.pending, cause=cause)
-
-
-def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection:
-    """Return why the other gangs of a group wait when one of them does not fit."""
-    pods = why.gang.pending
-    return GroupRejection(group.name, pods[min(misfit.fits, len(pods) - 1)].key, why)
 
 
 def _together(group: GangGroup, binds: Mapping[GangKey, Sequence[Bind]]) -> tuple[GangKey, ...]:

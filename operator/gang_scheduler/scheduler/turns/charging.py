@@ -178,7 +178,7 @@ class Charging(Steps):
             short = self.ledger.shortage(ref, {fr: n + charge.get(fr, 0) for fr, n in one.items()})
         cause = cause_of(ref, short) if short else None
         why = Refused(unit.gangs[0], Reason.WAITING_FOR_QUOTA, (), cause=cause, left_over=True)
-        self.report_left_over(unit.only({pod.uid for pod in unpaid}), why)
+        self.refused.leave_over(unit.only({pod.uid for pod in unpaid}), why)
 
     def make_room(self, group: GangGroup, claim: Claim | None = None) -> None:
         """Nominate the members that a quorum still lacks, if there is quota for them or will be."""

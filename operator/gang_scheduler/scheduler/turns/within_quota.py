@@ -394,7 +394,7 @@ class WithinQuota(Charging):
             self.refuse(request.group, *full)
         else:
             self.set_aside(request.group, self.shortages.of(replace(request, ways=(way,))))
-        self.note_preemption(request.group, outcome)
+        self.refused.note_preemption(request.group, outcome)
         self.choose(request, way)
         self.ledger.charge(request.ref, self._charge_of_nominated(request, way))
         self.reservations.nominated(request, way)
@@ -419,7 +419,7 @@ class WithinQuota(Charging):
         tried = (trying.outcomes[way] for way, _ in trying.full if way in trying.outcomes)
         told = next((each for each in tried if each.verdict is not NO_VICTIMS), None)
         if told is not None:
-            self.note_preemption(group, told)
+            self.refused.note_preemption(group, told)
 
     def would_fit_empty(self, group: GangGroup) -> IfEmpty | None:
         """Return whether the group would fit the empty cluster in any way, on nodes of flavors."""
