@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from support import api_objects, builders
+from support import api_objects, builders, in_memory_cluster
 
 Case = Mapping[str, Any]
 Body = dict[str, Any]
@@ -37,11 +37,6 @@ BIG = {
     "name": "big",
     "allocatable": {"cpu": 1000, "memory": "4000Gi", "nvidia.com/gpu": 1000, "pods": 5000},
 }
-
-
-def cases(*needs: str) -> list[Case]:
-    """Return the cases that need just this."""
-    return [case for case in DATA["cases"] if case["needs"] == list(needs)]
 
 
 def at(seconds: float) -> str:
@@ -142,7 +137,7 @@ def _running(gang: Case, named_by: str, first_node: str) -> Iterator[Body]:
 
 
 def _gang(gang: Case, named_by: str, created: float) -> Iterator[Body]:
-    """Yield the PodGroup of a gang, and its pods."""
+    """Yield the PodGroup of a gang, and its pods; or the suspended Job that would make these."""
     labels = {**gang.get("labels", {})}
     if gang.get("queue"):
         labels[LABELS.get(gang.get("via", ""), named_by)] = gang["queue"]
@@ -152,6 +147,9 @@ def _gang(gang: Case, named_by: str, created: float) -> Iterator[Body]:
         "labels": labels,
         "annotations": _annotations(gang),
     }
+    if gang.get("job"):
+        yield _suspended_job(gang, metadata)
+        return
     podsets = gang.get("podsets", [gang])
     members = [podset for podset in podsets for _ in range(podset.get("pods", 1))]
     yield api_objects.pod_group_body(
@@ -173,6 +171,21 @@ def _gang(gang: Case, named_by: str, created: float) -> Iterator[Body]:
             **({"nodeSelector": podset["selector"]} if "selector" in podset else {}),
             **spec,
         )
+
+
+def _suspended_job(gang: Case, metadata: Body) -> Body:
+    count, pod = gang["pods"], in_memory_cluster.template()
+    pod["spec"]["containers"] = [api_objects.container(requests=gang["requests"])]
+    pod["spec"]["priority"] = gang["priority"]
+    body = in_memory_cluster.job_body(
+        gang["gang"],
+        pods=pod,
+        suspend=True,
+        parallelism=count,
+        completions=count,
+        completionMode="Indexed",
+    )
+    return {**body, "metadata": {**body["metadata"], **metadata}}
 
 
 def _leaving(gang: Case) -> Body:

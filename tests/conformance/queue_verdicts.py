@@ -32,6 +32,9 @@ def faults(case: Case, decided: Decided) -> Iterator[str]:
             yield f"queue {name} is not shown"
         else:
             yield from _figures(name, figures, shown[name])
+    if "admissions" in expected:
+        jobs = sorted(f"Job default/{each}" for each in expected["admissions"])
+        yield from _unequal("admissions", jobs, sorted(e["object"] for e in decided["admissions"]))
     if "reservation" in expected:
         yield from _reservation(expected["reservation"], decided["reservations"])
     yield from _parts(case, decided)

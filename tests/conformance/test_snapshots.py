@@ -12,7 +12,6 @@ import yaml
 
 from conformance import queue_manifests
 from conformance.queue_manifests import Case
-from conformance.test_queue_cases import BUILT
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
@@ -49,7 +48,7 @@ def test_what_is_found_in_a_snapshot_is_what_was_there(path: Path) -> None:
     assert content == b"".join(taking.of_files([str(path)], Policy()).content())
 
 
-@pytest.mark.parametrize("case", BUILT, ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", queue_manifests.DATA["cases"], ids=lambda case: case["id"])
 def test_with_pseudonyms_queues_are_decided_the_same(case: Case) -> None:
     items = [*documents.parse("f", yaml.safe_dump_all([*queue_manifests.manifests(case)]))]
     try:
