@@ -12,7 +12,7 @@ from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS, PYTORCH_JOBS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import decisive_kinds, list_watch
+from gang_scheduler.watch import decisive_kinds, list_watch, optional_kinds
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
@@ -22,6 +22,7 @@ from support.api_objects import pod_body
 from support.builders import SCHEDULER
 
 A, B, C = (pod_body(name) for name in "abc")
+JOB = {"metadata": {"name": "a", "namespace": "default", "uid": "job", "resourceVersion": "7"}}
 BOOKMARK = line("BOOKMARK", {}, 20)
 
 
@@ -42,8 +43,9 @@ class Watching:
         self.crds = ChangeCount()
         event_handlers = cache_feeding.event_handlers(self.cache)
         handler = event_handlers.of(gvr)
-        known_objects = KnownObjects(handler, event_handlers.versions)
-        self.list_watch = ListWatch(connection, handler.versions, known_objects, self.crds)
+        self.known_objects = KnownObjects(handler, event_handlers.versions)
+        self.list_watch = ListWatch(connection, handler.versions, self.known_objects, self.crds)
+        self.handler = handler
 
     def names(self) -> str:
         """Return the names of the pods in the cache, in one word."""
@@ -223,6 +225,36 @@ async def test_a_kind_of_workloads_that_may_not_be_read_holds_nothing_up() -> No
         found.list_watch.list_anew()
         await found.list_watch.in_step.wait()
         assert (False, 1) == (found.list_watch.served, forbidden())
+
+
+async def test_workloads_that_may_not_be_read_for_a_moment_are_remembered() -> None:
+    lists: list[dict[str, Any] | int] = [page(JOB), 403, 403, page(JOB, version=9)]
+    async with watching(lists, [[HANG], [HANG]], gvr=PYTORCH_JOBS) as found:
+        await until(lambda: found.list_watch.served)
+
+        found.list_watch.list_anew()
+        await until(lambda: bool(forbidden()))
+        for _ in range(20):
+            assert ["job"] == [*found.handler.uids()]
+            await asyncio.sleep(0.001)
+
+        await until(lambda: found.list_watch.served)
+        assert ["job"] == [*found.handler.uids()]
+
+
+async def test_workloads_that_may_be_read_again_come_back_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(optional_kinds, "BRIEF_SECONDS", 0)
+    lists: list[dict[str, Any] | int] = [page(JOB), 403, page(JOB, version=9)]
+    async with watching(lists, [[HANG], [HANG]], gvr=PYTORCH_JOBS) as found:
+        await until(lambda: found.list_watch.served)
+
+        found.list_watch.list_anew()
+        await until(lambda: not found.handler.uids())
+
+        found.crds.changed()
+        await until(lambda: ["job"] == [*found.handler.uids()])
 
 
 async def test_another_kind_that_may_not_be_read_is_insisted_on() -> None:

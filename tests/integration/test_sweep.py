@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
 
-from gang_scheduler.api.kinds import POD_GROUPS, PODS, PYTORCH_JOBS
+from gang_scheduler.api.kinds import JOB_SETS, POD_GROUPS, PODS, PYTORCH_JOBS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
@@ -14,6 +15,7 @@ from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.client.port import Body
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.watch.optional_kinds import BRIEF_SECONDS
 from gang_scheduler.watch.sweep import (
     AFTER_LIST_SECONDS,
     LIST_AGAIN_SECONDS,
@@ -230,10 +232,56 @@ async def test_a_kind_that_was_forbidden_is_asked_for_also_once_it_is_watched() 
     await watch.sweep.sweep(jobs)
     assert [PYTORCH_JOBS.name] == watch.sweep.forbidden
 
-    metadata = {"name": "a", "namespace": "default", "uid": "j", "resourceVersion": "9"}
-    jobs.take({"type": None, "object": {"metadata": metadata, "spec": {}}})
+    jobs.take(told_of_job("a"))
     looking = asyncio.create_task(watch.sweep.look_for_kinds())
     await asyncio.sleep(1.5 * LOOK_FOR_KINDS_SECONDS)
 
     assert [] == watch.sweep.forbidden
     looking.cancel()
+
+
+def told_of_job(name: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": "9"}
+    return {"type": None, "object": {"metadata": metadata, "spec": {}}}
+
+
+async def test_workloads_that_may_not_be_read_for_a_moment_are_remembered() -> None:
+    watch = Watch()
+    jobs = watch.event_handlers.of(PYTORCH_JOBS)
+    jobs.take(told_of_job("a"))
+    watch.api.fail("uids", *[Fault(ApiError(403, "forbidden"))] * 3)
+
+    await watch.sweep.sweep(jobs)
+    await asyncio.sleep(BRIEF_SECONDS / 2)
+    await watch.sweep.sweep(jobs)
+    assert {"a"} == set(jobs.uids())
+
+    await asyncio.sleep(BRIEF_SECONDS)
+    await watch.sweep.sweep(jobs)
+    assert set() == set(jobs.uids())
+
+
+async def test_workloads_that_may_be_read_again_are_listed_anew_and_come_back_as_they_were() -> (
+    None
+):
+    watch = Watch()
+    watch.list()
+    jobs = watch.event_handlers.of(JOB_SETS)
+    made = told_of_job("a")
+    jobs.take(made)
+    watch.cluster.put(JOB_SETS, made["object"])
+    watch.api.fail("uids", *[Fault(ApiError(403, "forbidden"))] * 2)
+    await watch.sweep.sweep(jobs)
+    await asyncio.sleep(BRIEF_SECONDS)
+    await watch.sweep.sweep(jobs)
+    # Its watch goes on, and tells of others.
+    jobs.take(told_of_job("b"))
+
+    with (
+        pytest.raises(KindsNotWatchedError, match="jobsets"),
+        anyio.fail_after(3 * LOOK_FOR_KINDS_SECONDS),
+    ):
+        await watch.sweep.look_for_kinds()
+
+    jobs.take(made)
+    assert {"a", "b"} == set(jobs.uids())

@@ -97,6 +97,12 @@ class KindHandler(Generic[T]):
         self._broken.discard(uid)
         self._sink.delete(uid)
 
+    def forget(self, uid: str) -> None:
+        """Forget an object that cannot be seen, and may come back as it was."""
+        self._seen.forget(uid)
+        self._broken.discard(uid)
+        self._sink.delete(uid)
+
     def take(self, event: Object) -> None:
         """Take in an event."""
         obj = event["object"]

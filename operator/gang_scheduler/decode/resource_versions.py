@@ -55,6 +55,11 @@ class Versions:
         """Note that an object is missing from a list."""
         self._note_gone(uid, FOR_GOOD)
 
+    def forget(self, uid: str) -> None:
+        """Know nothing of an object: it may come back in the state that it had."""
+        for known in (self._newest, self._gone, self._gone_before):
+            known.pop(uid, None)
+
     def as_of(self, version: str, before: int) -> None:
         """Note the version of a list; `before` was the newest version when it was requested.
 

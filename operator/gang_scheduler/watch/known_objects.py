@@ -98,6 +98,17 @@ class KnownObjects:
             self._take("DELETED", Raw(msgspec.json.encode({"metadata": metadata})))
         self._unlisted = set()
 
+    def forget(self) -> None:
+        """Forget all objects: they may not be read, or have gone with their CRD.
+
+        Should they be listed once more, then perhaps in the state that they had.
+        """
+        known = [*self._known]
+        self._unlisted = set(known)
+        self.end()
+        for uid in known:
+            self._seen.forget(uid)
+
     def changed(self, line: bytes) -> str:
         """Take in a line of a watch; return the version to watch from, "" if it stays the same.
 

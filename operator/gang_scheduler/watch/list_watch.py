@@ -215,15 +215,20 @@ class ListWatch:
     async def _wait_until_served(self) -> None:
         """Wait until a CRD changes, or a minute: a new API server may serve more, too.
 
-        After a change wait for less, and longer each time.
+        After a change wait for less, and longer each time. What is forbidden only for a moment is
+        remembered.
         """
-        self._known_objects.begin(self._gvr)
-        self._known_objects.end()
+        is_brief = self._optional_kinds.may_be_brief(self.name)
+        if not is_brief:
+            self._known_objects.forget()
         self.served = self._has_listed = False
         watch_ages.not_served(self.name)
         self._keep_step()
-        with anyio.move_on_after(self._look_again_seconds) as waiting:
+        seconds = SETTLE_SECONDS if is_brief else self._look_again_seconds
+        with anyio.move_on_after(seconds) as waiting:
             await self._crds.after(self._crds_seen)
+        if is_brief:
+            return
         if waiting.cancelled_caught:
             self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
         else:

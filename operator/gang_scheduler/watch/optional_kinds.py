@@ -4,6 +4,7 @@ Without a kind of these only pods of such workloads wait. Had its list to be ans
 of an older release would keep all gangs from being scheduled.
 """
 
+import asyncio
 from typing import Final
 
 import structlog
@@ -20,6 +21,8 @@ OPTIONAL: Final = frozenset(
     *(each.versions[0].name for each in makers.MAKERS),
 }
 FORBIDDEN: Final = 403
+BRIEF_SECONDS: Final = 20.0
+"""An API server that has just started forbids everything until it has read the roles."""
 
 log = structlog.get_logger()
 
@@ -28,7 +31,8 @@ class OptionalKinds:
     """What is known of whether kinds may be read; told in the log when that changes."""
 
     def __init__(self) -> None:
-        self._forbidden: set[str] = set()
+        # By name, with the time of the first such answer.
+        self._forbidden: dict[str, float] = {}
 
     @property
     def forbidden(self) -> list[str]:
@@ -44,14 +48,18 @@ class OptionalKinds:
         if error.status != FORBIDDEN or name not in OPTIONAL:
             return False
         if name not in self._forbidden:
-            self._forbidden.add(name)
+            self._forbidden[name] = asyncio.get_running_loop().time()
             metrics.KIND_FORBIDDEN.labels(name).set(1)
             log.warning("kind_forbidden", kind=name, error=error.message)
         return True
 
+    def may_be_brief(self, name: str) -> bool:
+        """Return whether a kind is forbidden, but not for long: what is known of it counts on."""
+        since = self._forbidden.get(name)
+        return since is not None and asyncio.get_running_loop().time() - since < BRIEF_SECONDS
+
     def listed(self, name: str) -> None:
         """Note that a kind could be listed, or is not served."""
-        if name in self._forbidden:
-            self._forbidden.discard(name)
+        if self._forbidden.pop(name, None) is not None:
             metrics.KIND_FORBIDDEN.labels(name).set(0)
             log.info("kind_allowed", kind=name)

@@ -46,6 +46,8 @@ class Relist:
                 break
             except ApiError as error:
                 await lists.pause(error)
+        if lists.forbidden:
+            return  # What is known of it counts until the sweep knows better.
         gone = known.difference(known_objects.uids)
         for uid in gone:
             handler.missing(uid)

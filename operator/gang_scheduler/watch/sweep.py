@@ -10,7 +10,7 @@ no watch was open.
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import anyio
@@ -103,7 +103,7 @@ class Sweep:
         absent: set[Handler] = set()
         while True:
             await asyncio.sleep(LOOK_FOR_KINDS_SECONDS)
-            before, absent = absent, await self._absent()
+            before, absent = absent, await self._absent(absent)
             if before & absent:
                 raise KindsNotWatchedError(_names(before & absent))
 
@@ -131,9 +131,12 @@ class Sweep:
         except ApiError as error:
             log.warning("sweep_failed", kind=handler.plural, error=str(error))
             return
+        if self._optional_kinds.may_be_brief(handler.name):
+            return
         gone = known - set(listed)
+        is_listed = handler.name not in self._not_served
         for uid in gone:
-            handler.missing(uid)
+            (handler.missing if is_listed else handler.forget)(uid)
         if gone:
             metrics.SWEPT.labels(handler.name).inc(len(gone))
             log.info("swept", kind=handler.plural, gone=len(gone))
@@ -156,12 +159,16 @@ class Sweep:
         log.info("cache_filling", missing={each.plural: n for each, n in missing.items() if n})
         return missing
 
-    async def _absent(self) -> set[Handler]:
-        """Return the kinds that the API server has objects of, and the cache none."""
+    async def _absent(self, before: Collection[Handler]) -> set[Handler]:
+        """Return the kinds that the API server has objects of, and the cache none.
+
+        Of those `before`, and of kinds that could not be listed, all objects are asked for: they
+        may have been forgotten, and no watch brings them back.
+        """
         found = set()
         for handler in self._handlers:
-            # A kind that was forbidden may have been allowed since, and watched.
-            if not handler.uids() or handler.name in self.forbidden:
+            is_doubtful = handler in before or handler.name in self._not_served
+            if not handler.uids() or is_doubtful:
                 with contextlib.suppress(ApiError):
                     if self._missing(handler, await self._uids(handler)):
                         found.add(handler)

@@ -93,6 +93,17 @@ def test_a_pod_that_a_list_did_not_have_any_more_does_not_come_back() -> None:
     assert 8000 == told.free()
 
 
+def test_a_pod_that_could_not_be_seen_comes_back_as_it_was() -> None:
+    told = Told()
+    told.pod(5, nodeName="n1")
+
+    told.event_handlers.of(PODS).forget(pod(5)["metadata"]["uid"])
+    assert [] == [*told.cache.pods()]
+
+    told.pod(5, nodeName="n1")
+    assert 1 == len([*told.cache.pods()])
+
+
 def test_a_node_does_not_grow_by_an_older_state() -> None:
     told = Told()
     told.event_handlers.of(NODES).take({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
