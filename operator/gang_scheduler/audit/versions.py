@@ -16,10 +16,14 @@ class Versions(Generic[T]):
     def __init__(self, keep_seconds: float) -> None:
         self._keep_seconds = keep_seconds
         self._kept: dict[str, deque[tuple[float, T | None]]] = defaultdict(deque)
+        self.turned_at = float("-inf")
+        """When an object came or went last."""
 
     def put(self, key: str, version: T | None, at: float) -> None:
         """Note a version; None: the object is gone."""
         kept = self._kept[key]
+        if (version is None) != (not kept or kept[-1][1] is None):
+            self.turned_at = at
         kept.append((at, version))
         while len(kept) > 1 and kept[1][0] < at - self._keep_seconds:
             kept.popleft()

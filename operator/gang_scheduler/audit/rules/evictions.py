@@ -8,10 +8,13 @@ whileBorrowing, `allowPreemption` and `allowPreemptFrom`, and that queue must be
 
 Not flagged: victims of a queue that would be over its nominal with all of its pods that wait, since
 their bindings may be on the way, or with those of Jobs that have just started; marks by uid of a
-gang that is not there any more; gangs of Kueue's and Volcano's queues; gangs that may be evicted
-since they overran a declared end; run times that are too short.
+gang that is not there any more; victims when a Queue came or went within the skew, or the PodGroup
+of one of the gangs went, or is not known yet: these say what is in which queue; gangs of Kueue's
+and Volcano's queues; gangs that may be evicted since they overran a declared end; run times that
+are too short.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -50,7 +53,7 @@ class Evictions:
             known_by = self._limits.decided(change.since)
             was_deleted = pod.is_deleted and world.over_at.get(pod.uid, change.at) < known_by
             fault = "while it was being deleted" if was_deleted else _protected(before or pod)
-            fault = fault or _of_preemptor(pod, mark, world)
+            fault = fault or _of_preemptor(pod, mark, world, known_by)
             if fault:
                 details = {"preemptor": mark.gang, "node": pod.node}
                 message = f"evicted for {mark.gang}, {fault}"
@@ -72,8 +75,11 @@ def _protected(pod: Pod) -> str:
     return next((words for words, holds in states.items() if holds), "")
 
 
-def _of_preemptor(victim: Pod, mark: victims.Mark, world: World) -> str:
-    """Return why a gang may not evict a pod, "" if it may or cannot be judged."""
+def _of_preemptor(victim: Pod, mark: victims.Mark, world: World, known_by: float) -> str:
+    """Return why a gang may not evict a pod, "" if it may or cannot be judged.
+
+    `known_by` is the earliest time of the state that this rests on.
+    """
     preemptor, gang = victims.preemptor_of(mark, world), victims.gang_or_pod(victim)
     if preemptor is None or _has_overrun(victim, world):
         return ""
@@ -83,8 +89,21 @@ def _of_preemptor(victim: Pod, mark: victims.Mark, world: World) -> str:
     mine, other = victims.priority_of(preemptor, world), victims.priority_of(gang, world)
     if mine is None or other is None:
         return ""
+    if world.objects(queues.QUEUE).turned_at >= known_by:
+        return ""
+    if any(_was_missing(each, world, known_by) for each in (preemptor, gang)):
+        return ""
     names = (_queue_of(preemptor, world), _queue_of(gang, world))
     return "" if UNKNOWN in names else _by_queues(names, victim, mine, other, world)
+
+
+def _was_missing(gang: GangName, world: World, since: float) -> bool:
+    """Return whether the object of a gang, which names its queue, is not known, or had gone."""
+    if gang.kind != OURS:
+        return False
+    versions = world.objects(OURS).between(gang.object_key, since, float("inf"))
+    known = itertools.dropwhile(lambda version: version is None, versions)
+    return not any(versions) or None in known
 
 
 def _by_queues(names: tuple[str, str], victim: Pod, mine: int, other: int, world: World) -> str:

@@ -4,7 +4,8 @@ Source: docs/preemption.md: in the end no victim can be spared. When a plan has 
 each gang of its victims is put back on paper: if all nodes still have room for it beside what was
 bound or nominated, it need not have gone.
 
-Not flagged: victims where there are queues, since quota may have been lacking; where the preemptor
+Not flagged: victims where there are queues, or were within the skew, since quota may have been
+lacking; where the preemptor
 or the victim has ports, claims, affinity or spread; room that was freed within the skew, and what
 other gangs were nominated to. So a finding is certain, and what is not found may still be wrong:
 `--simulate` compares with a plan.
@@ -94,7 +95,10 @@ class Spared:
 
     def _judge(self, plan: _Plan, world: World) -> Iterator[Finding]:
         preemptor = victims.preemptor_of(plan.mark, world)
-        if preemptor is None or any(True for _ in world.objects(queues.QUEUE)):
+        declared = world.objects(queues.QUEUE)
+        if preemptor is None or any(True for _ in declared):
+            return
+        if declared.turned_at >= self._limits.decided(plan.at):
             return
         members = victims.members_of(preemptor, world)
         placed = [each for each in members if each.node or each.nominated]

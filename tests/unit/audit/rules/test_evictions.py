@@ -5,18 +5,26 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api import annotations as keys
-from support.audit_streams import Manifest, Stream, bound, changed, deleted, node, pod
+from support.audit_streams import Manifest, Stream, bound, changed, deleted, node, pod, pod_group
 from support.audit_victims import marked, nominated, queue, queued, quota
+
+SETTLED = 20
 
 
 @pytest.fixture
 def stream() -> Stream:
     stream = Stream("evictions")
-    stream.see(node("n1", cpu=8))
+    stream.see(node("n1", cpu=8), pod_group("big", 1))
     return stream
 
 
 def evict(stream: Stream, victim: Manifest, preemptor: Manifest) -> list[str]:
+    # What came a moment ago may not be known to the scheduler.
+    stream.wait(SETTLED)
+    return evict_now(stream, victim, preemptor)
+
+
+def evict_now(stream: Stream, victim: Manifest, preemptor: Manifest) -> list[str]:
     stream.see(victim, preemptor, marked(victim, "big", preemptor["metadata"]["name"]))
     stream.end()
     return [each.message for each in stream.found]
@@ -81,7 +89,7 @@ def test_a_victim_may_have_gone_while_its_mark_was_on_its_way(
     victim = small()
     stream.see(victim, deleted(victim))
     stream.wait(seconds)
-    found = evict(stream, deleted(victim), big())
+    found = evict_now(stream, deleted(victim), big())
 
     assert (["evicted for lab/big, while it was being deleted"] if is_found else []) == found
 
@@ -165,6 +173,7 @@ def test_what_waits_and_what_has_just_started_may_be_charged(stream: Stream) -> 
     }
     preemptor = nominated(pod("big-0", priority=HIGH, labels=OF_A), "n1")
     waits = pod("waits", cpu=1, labels=of_b)
+    stream.wait(SETTLED)
     for perhaps, gone in ((waits, None), (started, waits), ({}, started)):
         stream.see(*filter(None, [perhaps]))
         stream.gone(*filter(None, [gone]))
@@ -201,3 +210,29 @@ def test_gangs_of_other_products_queues_are_not_judged(stream: Stream) -> None:
     victim = small(10, labels={keys.KUEUE_QUEUE: "team"})
 
     assert [] == evict(stream, victim, big())
+
+
+def test_a_gang_whose_pod_group_is_not_known_is_not_judged(stream: Stream) -> None:
+    stream.gone(pod_group("big", 1))
+
+    assert [] == evict(stream, small(10), big())
+
+
+def test_a_gang_whose_pod_group_was_gone_a_moment_ago_is_not_judged(stream: Stream) -> None:
+    stream.wait(SETTLED)
+    stream.gone(pod_group("big", 1))
+    stream.see(pod_group("big", 1))
+
+    assert [] == evict_now(stream, small(10), big())
+    stream.wait(SETTLED)
+    assert ["evicted for lab/big, whose priority 10 is not above 10"] == evict(
+        stream, bound(pod("other", priority=10), "n1"), big()
+    )
+
+
+def test_victims_are_not_judged_while_queues_come_and_go(stream: Stream) -> None:
+    stream.wait(SETTLED)
+    stream.see(queue("a", quota=quota(4)))
+    stream.gone(queue("a", quota=quota(4)))
+
+    assert [] == evict_now(stream, small(10), big())

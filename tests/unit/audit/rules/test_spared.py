@@ -17,6 +17,10 @@ def stream() -> Stream:
 def evict(stream: Stream, preemptor: Manifest, to: str, *victims: Manifest) -> list[str]:
     stream.see(*victims, preemptor)
     stream.wait(60)
+    return evict_now(stream, preemptor, to, *victims)
+
+
+def evict_now(stream: Stream, preemptor: Manifest, to: str, *victims: Manifest) -> list[str]:
     name = preemptor["metadata"]["name"]
     stream.see(nominated(preemptor, to))
     stream.see(*(marked(each, "big", name) for each in victims))
@@ -82,3 +86,11 @@ def test_where_there_are_queues_quota_may_be_the_cause(stream: Stream) -> None:
     stream.see(queue("a"))
 
     assert [] == evict(stream, pod("big", cpu=1), "n1", bound(pod("low", cpu=1), "n1"))
+
+
+def test_where_there_were_queues_a_moment_ago_quota_may_have_been_the_cause(stream: Stream) -> None:
+    low, big = bound(pod("low", cpu=1), "n1"), pod("big", cpu=1)
+    stream.see(low, big, queue("a"))
+    stream.gone(queue("a"))
+
+    assert [] == evict_now(stream, big, "n1", low)
