@@ -285,3 +285,24 @@ async def test_workloads_that_may_be_read_again_are_listed_anew_and_come_back_as
 
     jobs.take(made)
     assert {"a", "b"} == set(jobs.uids())
+
+
+async def test_a_kind_that_was_forbidden_is_watched_although_some_of_it_is_always_on_its_way() -> (
+    None
+):
+    watch = Watch()
+    watch.list()
+    sets = watch.event_handlers.of(JOB_SETS)
+    sets.take(told_of_job("a"))
+    watch.api.fail("uids", Fault(ApiError(403, "forbidden")))
+    await watch.sweep.sweep(sets)
+    looking = asyncio.create_task(watch.sweep.look_for_kinds())
+
+    for name in ("b", "c", "d", "e"):
+        made = told_of_job(name)
+        watch.cluster.put(JOB_SETS, made["object"])
+        await asyncio.sleep(LOOK_FOR_KINDS_SECONDS)
+        sets.take(made)
+
+    assert not looking.done()
+    looking.cancel()

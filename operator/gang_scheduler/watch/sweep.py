@@ -95,17 +95,22 @@ class Sweep:
         self._patience = STALLS
 
     async def look_for_kinds(self) -> None:
-        """Compare until cancelled. Raises KindsNotWatchedError for kinds absent at two looks.
+        """Compare until cancelled. Raises KindsNotWatchedError for kinds that lack objects twice.
 
         A kind that is not served or has no objects costs one small request a look; a kind with an
-        object in the cache costs none.
+        object in the cache costs none, unless it could not be listed before.
         """
-        absent: set[Handler] = set()
+        missing: dict[Handler, set[str]] = {}
         while True:
             await asyncio.sleep(LOOK_FOR_KINDS_SECONDS)
-            before, absent = absent, await self._absent(absent)
-            if before & absent:
-                raise KindsNotWatchedError(_names(before & absent))
+            before, missing = missing, await self._unwatched(missing)
+            lacking = [
+                each
+                for each, uids in missing.items()
+                if each in before and (not each.uids() or uids & before[each])
+            ]
+            if lacking:
+                raise KindsNotWatchedError(_names(lacking))
 
     async def run(self) -> None:
         """Sweep until cancelled."""
@@ -159,19 +164,19 @@ class Sweep:
         log.info("cache_filling", missing={each.plural: n for each, n in missing.items() if n})
         return missing
 
-    async def _absent(self, before: Collection[Handler]) -> set[Handler]:
-        """Return the kinds that the API server has objects of, and the cache none.
+    async def _unwatched(self, before: Collection[Handler]) -> dict[Handler, set[str]]:
+        """Return what the API server has and the cache has not, of kinds without any object there.
 
-        Of those `before`, and of kinds that could not be listed, all objects are asked for: they
-        may have been forgotten, and no watch brings them back.
+        Also of those `before`, and of kinds that could not be listed: their objects may have been
+        forgotten, and no watch brings them back.
         """
-        found = set()
+        found = {}
         for handler in self._handlers:
             is_doubtful = handler in before or handler.name in self._not_served
             if not handler.uids() or is_doubtful:
                 with contextlib.suppress(ApiError):
-                    if self._missing(handler, await self._uids(handler)):
-                        found.add(handler)
+                    if missing := self._missing(handler, await self._uids(handler)):
+                        found[handler] = missing
         return found
 
     def _missing(self, handler: Handler, listed: Iterable[str]) -> set[str]:
