@@ -43,8 +43,8 @@ class Watching:
         self.crds = ChangeCount()
         event_handlers = cache_feeding.event_handlers(self.cache)
         handler = event_handlers.of(gvr)
-        self.known_objects = KnownObjects(handler, event_handlers.versions)
-        self.list_watch = ListWatch(connection, handler.versions, self.known_objects, self.crds)
+        known_objects = KnownObjects(handler, event_handlers.versions)
+        self.list_watch = ListWatch(connection, handler.versions, known_objects, self.crds)
         self.handler = handler
 
     def names(self) -> str:

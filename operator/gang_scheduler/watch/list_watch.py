@@ -218,22 +218,25 @@ class ListWatch:
         After a change wait for less, and longer each time. What is forbidden only for a moment is
         remembered.
         """
-        is_brief = self._optional_kinds.may_be_brief(self.name)
-        if not is_brief:
-            self._known_objects.forget()
         self.served = self._has_listed = False
         watch_ages.not_served(self.name)
-        self._keep_step()
-        seconds = SETTLE_SECONDS if is_brief else self._look_again_seconds
-        with anyio.move_on_after(seconds) as waiting:
-            await self._crds.after(self._crds_seen)
-        if is_brief:
+        if self._optional_kinds.may_be_brief(self.name):
+            self._keep_step()
+            await self._crd_changes(SETTLE_SECONDS)
             return
-        if waiting.cancelled_caught:
-            self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
-        else:
+        self._known_objects.forget()
+        self._keep_step()
+        if await self._crd_changes(self._look_again_seconds):
             self._look_again_seconds = SETTLE_SECONDS
             await asyncio.sleep(SETTLE_SECONDS)
+        else:
+            self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
+
+    async def _crd_changes(self, seconds: float) -> bool:
+        """Wait until a CRD changes, or for so long; return whether one has changed."""
+        with anyio.move_on_after(seconds) as waiting:
+            await self._crds.after(self._crds_seen)
+        return not waiting.cancelled_caught
 
     async def pause(self, error: ApiError) -> None:
         """Wait before the next attempt."""

@@ -139,9 +139,10 @@ class Sweep:
         if self._optional_kinds.may_be_brief(handler.name):
             return
         gone = known - set(listed)
-        is_listed = handler.name not in self._not_served
+        # What could not be listed may come back as it was.
+        drop = handler.forget if handler.name in self._not_served else handler.missing
         for uid in gone:
-            (handler.missing if is_listed else handler.forget)(uid)
+            drop(uid)
         if gone:
             metrics.SWEPT.labels(handler.name).inc(len(gone))
             log.info("swept", kind=handler.plural, gone=len(gone))
