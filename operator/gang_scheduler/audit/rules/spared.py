@@ -5,10 +5,9 @@ each gang of its victims is put back on paper: if all nodes still have room for 
 bound or nominated, it need not have gone.
 
 Not flagged: victims where there are queues, or were within the skew, since quota may have been
-lacking; where the preemptor
-or the victim has ports, claims, affinity or spread; room that was freed within the skew, and what
-other gangs were nominated to. So a finding is certain, and what is not found may still be wrong:
-`--simulate` compares with a plan.
+lacking; where the preemptor or the victim has ports, claims, affinity or spread; room that was
+freed within the skew, and what other gangs were nominated to. So a finding is certain, and what is
+not found may still be wrong: `--simulate` compares with a plan.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -96,9 +95,8 @@ class Spared:
     def _judge(self, plan: _Plan, world: World) -> Iterator[Finding]:
         preemptor = victims.preemptor_of(plan.mark, world)
         declared = world.objects(queues.QUEUE)
-        if preemptor is None or any(True for _ in declared):
-            return
-        if declared.turned_at >= self._limits.decided(plan.at):
+        had_queues = declared.turned_at >= self._limits.decided(plan.at)
+        if preemptor is None or had_queues or any(True for _ in declared):
             return
         members = victims.members_of(preemptor, world)
         placed = [each for each in members if each.node or each.nominated]
