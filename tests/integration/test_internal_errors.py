@@ -69,7 +69,7 @@ def concerns_bad(value: Any) -> bool:
     if isinstance(value, PreemptionRun):
         return concerns_bad(list(value.preemption.gangs))
     about = [getattr(value, name, None) for name in ("key", "gang", "gangs")]
-    return any(concerns_bad(each) for each in about if each and not isinstance(each, Decisions))
+    return any(concerns_bad(each) for each in about if each)
 
 
 class Plant:
