@@ -10,23 +10,31 @@ T = TypeVar("T")
 class Versions(Generic[T]):
     """The versions of objects by key, each with the second from which on it was seen.
 
-    A version that was replaced is kept for `keep_seconds`.
+    A version that was replaced is kept for `keep_seconds`, and so is what is known of an object
+    that is gone.
     """
 
     def __init__(self, keep_seconds: float) -> None:
         self._keep_seconds = keep_seconds
         self._kept: dict[str, deque[tuple[float, T | None]]] = defaultdict(deque)
+        self._gone: deque[tuple[float, str]] = deque()
         self.turned_at = float("-inf")
         """When an object came or went last."""
+        self.gone_at = float("-inf")
+        """When an object went last."""
 
     def put(self, key: str, version: T | None, at: float) -> None:
         """Note a version; None: the object is gone."""
         kept = self._kept[key]
         if (version is None) != (not kept or kept[-1][1] is None):
             self.turned_at = at
+            self.gone_at = at if version is None else self.gone_at
         kept.append((at, version))
         while len(kept) > 1 and kept[1][0] < at - self._keep_seconds:
             kept.popleft()
+        if version is None:
+            self._gone.append((at, key))
+        self._forget_the_gone(at - self._keep_seconds)
 
     def latest(self, key: str) -> T | None:
         """Return the newest version; None if there is no such object."""
@@ -47,6 +55,13 @@ class Versions(Generic[T]):
             if since <= end and until >= begin:
                 found.append(version)
         return found
+
+    def _forget_the_gone(self, until: float) -> None:
+        while self._gone and self._gone[0][0] < until:
+            since, key = self._gone.popleft()
+            kept = self._kept.get(key)
+            if kept and kept[-1] == (since, None):
+                del self._kept[key]
 
     def __iter__(self) -> Iterator[T]:
         """Return the newest versions of all objects that are there."""

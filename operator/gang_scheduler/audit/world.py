@@ -6,7 +6,7 @@ pods are taken as they are at an event, and all other kinds as they were about t
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from gang_scheduler.audit import gangs
 from gang_scheduler.audit.gangs import GangName
@@ -17,6 +17,7 @@ from gang_scheduler.audit.quota.charges import Charges
 from gang_scheduler.audit.stream.events import DELETED, Event, Object
 from gang_scheduler.audit.versions import Versions
 
+K = TypeVar("K")
 KEPT_SECONDS: Final = 300.0
 """How long versions are kept that were replaced."""
 
@@ -151,9 +152,13 @@ class World:
 
     def _drop(self, pod: Pod) -> None:
         """Take a version of a pod out of the indices."""
-        self._on_node.get(pod.node, {}).pop(pod.uid, None)
-        gang = gangs.gang_of(pod)
-        if gang is not None and (members := self._members.get(gang)) is not None:
-            members.pop(pod.uid, None)
-            if not members:
-                del self._members[gang]
+        _drop_from(self._on_node, pod.node, pod.uid)
+        if (gang := gangs.gang_of(pod)) is not None:
+            _drop_from(self._members, gang, pod.uid)
+
+
+def _drop_from(index: dict[K, dict[str, Pod]], key: K, uid: str) -> None:
+    if (found := index.get(key)) is not None:
+        found.pop(uid, None)
+        if not found:
+            del index[key]

@@ -53,6 +53,8 @@ class Gathering:
         for change in changes:
             if (left := change.left) is not None and (unit := self._units.pop(left.uid, None)):
                 self._bound[unit].pop(left.uid)
+                if not self._bound[unit]:
+                    del self._bound[unit]
             pod = change.bound
             if pod is None or not self._limits.judges(pod) or pod.has_ended:
                 continue

@@ -21,6 +21,8 @@ from gang_scheduler.audit.objects.pods import mapping
 from gang_scheduler.audit.world import Change, World
 
 NON_STRICT = "NonStrict"
+MOST_GONE = 100
+"""So many gangs that are gone are kept at least."""
 
 
 class _Start(NamedTuple):
@@ -36,6 +38,7 @@ class Groups:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._started: set[GangName] = set()
+        self._most = MOST_GONE
         self._due: Due[_Start] = Due(limits.partial + limits.skew)
 
     def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
@@ -52,6 +55,7 @@ class Groups:
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
         """Look at the groups of gangs that started a time ago."""
+        self._forget_the_gone(now, world)
         for start in self._due.take(now):
             if _is_non_strict(start.gang, world):
                 continue
@@ -61,6 +65,17 @@ class Groups:
                     message = f"started without {mate.key} of its group for {seconds:.0f} s"
                     details = {"gang": start.gang.key, "without": mate.key}
                     yield Finding(start.at, self.name, start.gang.about, message, details)
+
+    def _forget_the_gone(self, now: float, world: World) -> None:
+        """Forget gangs of which nothing has been left since before the starts that are judged."""
+        if len(self._started) > self._most:
+            begin, groups = now - self._limits.partial - self._limits.skew, world.objects(OURS)
+            self._started = {
+                each
+                for each in self._started
+                if world.members(each) or any(groups.between(each.object_key, begin, now))
+            }
+            self._most = 2 * len(self._started) + MOST_GONE
 
 
 def _mates(gang: GangName, world: World) -> Sequence[GangName]:

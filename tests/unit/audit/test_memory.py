@@ -1,0 +1,65 @@
+"""Law: an auditor that watches for months keeps nothing of what is gone."""
+
+import gc
+import json
+import tracemalloc
+
+from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit.rules import table
+from support.audit_streams import Stream, bound, changed, deleted, node, pod, pod_group
+
+ROUNDS = 300
+LEAST_BYTES = 40
+"""Less than any object that is kept for a round takes, by its key alone."""
+
+
+def test_what_is_gone_takes_no_memory() -> None:
+    stream = Stream(*table.RULES)
+    tracemalloc.start()
+    try:
+        for number in range(ROUNDS):
+            come_and_go(stream, number)
+        before = held()
+        for number in range(ROUNDS, 2 * ROUNDS):
+            come_and_go(stream, number)
+        after = held()
+    finally:
+        tracemalloc.stop()
+
+    assert [] == stream.end()
+    assert after - before < ROUNDS * LEAST_BYTES
+
+
+def come_and_go(stream: Stream, number: int) -> None:
+    """Let nodes, a queue, and a gang that gathers in a group come and go, with a victim of it."""
+    gang, queue = f"gang-{number}", {**QUEUE, "metadata": {"name": f"q-{number}", "uid": "q"}}
+    hosts = [node(f"node-{number}-{letter}") for letter in "ab"]
+    group = pod_group(gang, 2, **{keys.GANG_GROUPS: json.dumps([f"lab/{gang}"])})
+    gathers = {keys.PODSET_REQUIRED: "kubernetes.io/hostname"}
+    members = [pod(f"{gang}-{n}", gang=gang, annotations=gathers) for n in range(2)]
+    runs = [bound(each, f"node-{number}-a", plan=f"run-{number}") for each in members]
+    marked = [changed(each, status={"conditions": [MARK]}) for each in runs]
+    stream.see(*hosts, queue, group, *members, *runs)
+    stream.wait(100)
+    stream.see(*marked, *map(deleted, marked))
+    stream.gone(*marked, group, queue, *hosts)
+    stream.wait(1000)
+
+
+def held() -> int:
+    """Return how many bytes Python holds."""
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+QUEUE = {
+    "apiVersion": "py-gang-scheduler.io/v1alpha1",
+    "kind": "Queue",
+    "spec": {"quota": {"soft": {"cpu": "64"}}},
+}
+MARK = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "PreemptionByScheduler",
+    "message": "makes room",
+}
