@@ -97,6 +97,14 @@ def crds() -> Path:
     return CRDS
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _queues_go_at_once() -> Iterator[None]:
+    """Let no queue of a test count in the next, as it would for a moment after its deletion."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PGS_QUEUE_DELETION_GRACE_SECONDS", "0")
+        yield
+
+
 @pytest.fixture(scope="session")
 def plane() -> Iterator[controlplane.ControlPlane]:
     """Give a control plane with our CRDs and 16 equal nodes of 32 CPUs."""

@@ -30,9 +30,11 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 
 
 @pytest.fixture
-def operator(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
-    """Give an operator of the test's own, which may kill it."""
-    with controlplane.Scheduler(plane) as started:
+def operator(
+    plane: controlplane.ControlPlane, request: pytest.FixtureRequest
+) -> Iterator[controlplane.Scheduler]:
+    """Give an operator of the test's own, which may kill it, and may give flags."""
+    with controlplane.Scheduler(plane, *getattr(request, "param", ())) as started:
         yield started
         assert [] == operator_health.take_tracebacks(started)
 
@@ -88,6 +90,45 @@ def test_a_reclaim_goes_on_as_it_began_when_the_operator_is_killed(
     preemption.let_go(namespace, victims)
     eventually(places, lambda: namespace.bound("own-"))
     assert 4 == len(namespace.bound("first-")) + len(namespace.bound("second-"))
+
+
+@pytest.mark.parametrize("operator", [["--queue-deletion-grace-seconds=600"]], indirect=True)
+def test_a_queue_that_is_created_anew_loses_no_gang(namespace: Namespace, objects: Objects) -> None:
+    kept, guest = all_room_is_taken(namespace, objects)
+
+    objects.delete(guest)
+    namespace.create(*gang("seen", 1, "owner", on=namespace.here))
+    until(lambda: reason(namespace, "seen"))
+    objects.create_and_wait(guest)
+    namespace.create(*gang("seen-too", 1, "owner", on=namespace.here))
+    until(lambda: reason(namespace, "seen-too"))
+
+    assert kept == uids(pods_of(namespace, "kept"))
+    assert set() == preemption.evicted(namespace)
+
+
+def test_gangs_of_a_queue_that_is_gone_make_room(namespace: Namespace, objects: Objects) -> None:
+    kept, guest = all_room_is_taken(namespace, objects)
+
+    objects.delete(guest)
+
+    eventually(4, lambda: len(namespace.bound("more-")), JOB_SECONDS)
+    assert not kept & uids(pods_of(namespace, "kept"))
+
+
+def all_room_is_taken(namespace: Namespace, objects: Objects) -> tuple[set[str], Manifest]:
+    """Let two queues use what they were promised, and one wait for the rest of its promise.
+
+    Return the pods of the other, and its Queue.
+    """
+    namespace.own_nodes(2, cpu=4)
+    guest = queue("guest", 4)
+    objects.create(queue("root", 12), queue("owner", 8), guest)
+    kept = starts(namespace, "kept", "guest")
+    starts(namespace, "own", "owner")
+    namespace.create(*gang("more", 4, "owner", on=namespace.here))
+    eventually("Unschedulable", lambda: reason(namespace, "more"))
+    return kept, guest
 
 
 def test_a_big_gang_is_promised_a_start_that_only_gangs_which_end_before_pass(

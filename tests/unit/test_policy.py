@@ -29,7 +29,7 @@ DECIDE_NOTHING = {
     *("lease_duration_seconds", "renew_deadline_seconds", "retry_period_seconds"),
     *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),
     "volcano_jobs",
-    *("log_format", "log_level", "metrics_queues", "gauge_shapes"),
+    *("queue_deletion_grace_seconds", "log_format", "log_level", "metrics_queues", "gauge_shapes"),
 }
 
 

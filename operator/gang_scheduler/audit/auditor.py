@@ -30,13 +30,14 @@ class Limits:
     `skew`: so far the watches of two kinds may be apart, and what another scheduler binds at the
     same time is not held against this one; a request may be on its way for twice as long.
     `partial`: so long a gang may be bound in part. `leftover`: so long a nomination or mark may
-    stay that nothing follows from.
+    stay that nothing follows from. `queue_grace`: so long a Queue counts after it was deleted.
     """
 
     scheduler_names: frozenset[str] = frozenset({"py-gang-scheduler"})
     skew: float = 5.0
     partial: float = 60.0
     leftover: float = 120.0
+    queue_grace: float = 10.0
 
     def judges(self, pod: Pod) -> bool:
         """Return whether a pod was bound by the scheduler that is judged.

@@ -100,6 +100,14 @@ def _with_server_options(command: Any) -> Any:  # noqa: ANN401 - a decorator of 
     help="How long a nomination or a mark may stay that nothing follows from.",
 )
 @click.option(
+    "--queue-grace-seconds",
+    cls=OfJudging,
+    type=click.FloatRange(min=0),
+    default=10.0,
+    show_default=True,
+    help="How long the scheduler counts a Queue after it was deleted.",
+)
+@click.option(
     "--simulate",
     cls=OfJudging,
     is_flag=True,

@@ -6,6 +6,14 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
+class HasUid(Protocol):
+    """A noun of one object."""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the object."""
+
+
 class Sink(Protocol[T]):
     """Where objects of one kind go. What a change means for gangs is no business of the caller."""
 

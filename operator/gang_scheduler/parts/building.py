@@ -25,6 +25,7 @@ from gang_scheduler.settings.choices import DegradedGangs, PodSource
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch.deletion_grace import with_grace
 from gang_scheduler.watch.quota_controllers import QuotaControllers
 from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.watch.relist import Relist
@@ -103,9 +104,9 @@ def _source(
     after_start: Callable[[], None],
 ) -> Source:
     """Return what feeds the cache."""
-    event_handlers = EventHandlers(
-        kinds.sinks(shared.cache, policy.membership(shared.settings)), left_out
-    )
+    sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
+    grace = shared.settings.queue_deletion_grace_seconds
+    event_handlers = EventHandlers(with_grace(sinks, grace), left_out)
     if shared.settings.source is PodSource.REFLECTOR:
         return Reflector(open_connection, event_handlers)
     # Here, since nothing else needs Kopf.

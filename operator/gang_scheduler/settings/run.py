@@ -74,6 +74,15 @@ class Settings(EvictionSettings, Policy, BaseSettings):
             "the reflector misses none."
         ),
     )
+    queue_deletion_grace_seconds: int = Field(
+        default=10,
+        ge=0,
+        le=3600,
+        description=(
+            "How long a queue counts after it was deleted, so that one that is created anew loses "
+            "no gangs to others."
+        ),
+    )
     metrics_queues: int = Field(
         default=500,
         ge=0,

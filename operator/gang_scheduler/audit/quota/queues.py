@@ -16,6 +16,7 @@ from gang_scheduler.audit.quota.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge
 from gang_scheduler.audit.stream.events import Object
 
 if TYPE_CHECKING:
+    from gang_scheduler.audit.auditor import Limits
     from gang_scheduler.audit.world import World
 
 QUEUE: Final = Kind("py-gang-scheduler.io", "Queue")
@@ -133,6 +134,14 @@ class Tree:
             if each.parent is None and each.used > each.nominal:
                 return each
         return None
+
+
+def just_went(world: "World", limits: "Limits", known_by: float) -> bool:
+    """Return whether a Queue went so late that it may have counted in a decision.
+
+    `known_by` is the earliest time of the state that the decision rests on.
+    """
+    return world.objects(QUEUE).gone_at >= known_by - limits.queue_grace
 
 
 def quota_of(spec: Object, key: tuple[str, str]) -> dict[str, int]:

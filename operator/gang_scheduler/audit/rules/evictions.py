@@ -7,11 +7,11 @@ gang's priority must be lower. In its own queue withinQueue decides; from anothe
 whileBorrowing, `allowPreemption` and `allowPreemptFrom`, and that queue must be over its nominal.
 
 Not flagged: victims of a queue that would be over its nominal with all of its pods that wait, since
-their bindings may be on the way, or with those of Jobs that have just started; marks by uid of a
-gang that is not there any more; victims when a Queue came or went within the skew, or the PodGroup
-of one of the gangs went, or is not known yet: these say what is in which queue; gangs of Kueue's
-and Volcano's queues; gangs that may be evicted since they overran a declared end; run times that
-are too short.
+their bindings may be on the way, or with those of Jobs that have just started, or wait suspended
+and are charged while victims leave for them; marks by uid of a gang that is not there any more;
+victims when a Queue came or went within the skew, or the PodGroup of one of the gangs went, or is
+not known yet: these say what is in which queue; gangs of Kueue's and Volcano's queues; gangs that
+may be evicted since they overran a declared end; run times that are too short.
 """
 
 import itertools
@@ -53,7 +53,8 @@ class Evictions:
             known_by = self._limits.decided(change.since)
             was_deleted = pod.is_deleted and world.over_at.get(pod.uid, change.at) < known_by
             fault = "while it was being deleted" if was_deleted else _protected(before or pod)
-            fault = fault or _of_preemptor(pod, mark, world, known_by)
+            if not fault and not queues.just_went(world, self._limits, known_by):
+                fault = _of_preemptor(pod, mark, world, known_by)
             if fault:
                 details = {"preemptor": mark.gang, "node": pod.node}
                 message = f"evicted for {mark.gang}, {fault}"
@@ -178,7 +179,7 @@ def _perhaps_charged(queue: str, world: World) -> Iterator[tuple[Charge, int]]:
     """Yield what may be charged to a queue beside its bound pods.
 
     That is what goes, what another hand has bound, what waits, since its binding may be on the way,
-    and the pods that Jobs which have just started will have.
+    and the pods that Jobs will have which have just started or wait suspended.
     """
     for pod in world.pods.values():
         is_sure = bool(pod.plan) and not pod.is_deleted
@@ -187,8 +188,11 @@ def _perhaps_charged(queue: str, world: World) -> Iterator[tuple[Charge, int]]:
         if _queue_of(victims.gang_or_pod(pod), world) == queue:
             yield from amounts_of(pod, queue)
     for job in world.objects(JOB):
-        notes, spec = mapping(mapping(job, "metadata"), "annotations"), mapping(job, "spec")
-        if notes.get(keys.ADMITTED_AT) and notes.get(keys.QUEUE) == queue:
+        metadata, spec = mapping(job, "metadata"), mapping(job, "spec")
+        notes = mapping(metadata, "annotations")
+        has_started = bool(notes.get(keys.ADMITTED_AT)) and notes.get(keys.QUEUE) == queue
+        gang = GangName(JOB, str(metadata.get("namespace")), str(metadata.get("name")))
+        if has_started or (spec.get("suspend") is True and _queue_of(gang, world) == queue):
             made = sum(
                 int(mapping(job, "status").get(each) or 0) for each in ("active", "succeeded")
             )

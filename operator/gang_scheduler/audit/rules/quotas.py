@@ -4,9 +4,10 @@ Source: docs/queues.md. Both are judged as a pod is bound, by what the pods on n
 `limit`: a queue on the way up has more than its hard quota, or borrows more than it may.
 `guarantee`: a queue borrows what no queue lends: then what is left is less than the guarantees.
 
-Not flagged: quotas that were cut, and nodes that went, about that time or later; pods that are
-being deleted count no more, and neither does what other schedulers have bound. Queues of Kueue and
-Volcano, quotas without some resources (a setting) and `allowedQueues` are not judged.
+Not flagged: quotas that were cut, and nodes that went, about that time or later; bindings soon
+after a Queue was deleted, which counts for a moment more; pods that are being deleted count no
+more, and neither does what other schedulers have bound. Queues of Kueue and Volcano, quotas without
+some resources (a setting) and `allowedQueues` are not judged.
 """
 
 import abc
@@ -57,6 +58,8 @@ class _Quota(abc.ABC):
     def _note(self, pod: Pod, at: float, specs: Mapping[str, Object], world: World) -> None:
         queue = pod.annotations.get(keys.QUEUE) or NO_QUEUE
         if queue not in specs and queue != NO_QUEUE:
+            return
+        if queues.just_went(world, self._limits, self._limits.decided(at)):
             return
         for key in _asked(pod, specs):
             used = world.charges.used

@@ -95,7 +95,10 @@ class Spared:
     def _judge(self, plan: _Plan, world: World) -> Iterator[Finding]:
         preemptor = victims.preemptor_of(plan.mark, world)
         declared = world.objects(queues.QUEUE)
-        had_queues = declared.turned_at >= self._limits.decided(plan.at)
+        known_by = self._limits.decided(plan.at)
+        had_queues = declared.turned_at >= known_by or queues.just_went(
+            world, self._limits, known_by
+        )
         if preemptor is None or had_queues or any(True for _ in declared):
             return
         members = victims.members_of(preemptor, world)

@@ -52,6 +52,7 @@ class Wanted:
     skew_seconds: float
     partial_seconds: float
     leftover_seconds: float
+    queue_grace_seconds: float
     simulate: bool
 
     @property
@@ -62,6 +63,7 @@ class Wanted:
             skew=self.skew_seconds,
             partial=self.partial_seconds,
             leftover=self.leftover_seconds,
+            queue_grace=self.queue_grace_seconds,
         )
 
 

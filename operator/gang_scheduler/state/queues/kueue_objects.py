@@ -4,7 +4,7 @@ All are dicts that change in place; a change of any is `Change.QUEUES_CHANGED`.
 """
 
 from collections.abc import Callable, Collection, Hashable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from gang_scheduler.decode.queues.declared import (
     AdmissionCheck,
@@ -13,17 +13,9 @@ from gang_scheduler.decode.queues.declared import (
     WorkloadPriorityClass,
 )
 from gang_scheduler.decode.queues.kueue_objects import PROVISIONING
+from gang_scheduler.decode.sink import HasUid
 from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import LocalQueueKey
-
-
-class HasUid(Protocol):
-    """A noun of one object."""
-
-    @property
-    def uid(self) -> str:
-        """The uid of the object."""
-
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=HasUid)

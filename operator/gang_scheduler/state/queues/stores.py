@@ -4,10 +4,11 @@ from collections.abc import Collection, Hashable
 from typing import Generic, TypeVar
 
 from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.sink import HasUid
 from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.state.changes import Change
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues
-from gang_scheduler.state.queues.kueue_objects import ByName, HasUid
+from gang_scheduler.state.queues.kueue_objects import ByName
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T", bound=HasUid)

@@ -155,7 +155,7 @@ def test_a_job_that_waited_suspended_names_its_queue_itself(stream: Stream) -> N
     assert [] == evict(stream, queued("small", "b", cpu=4, priority=5), nominated(member, "n1"))
 
 
-def test_what_waits_and_what_has_just_started_may_be_charged(stream: Stream) -> None:
+def test_what_waits_and_jobs_that_wait_or_have_just_started_may_be_charged(stream: Stream) -> None:
     stream.see(queue("a", quota=quota(4)), queue("b", quota=quota(2)))
     victim = queued("small", "b", cpu=2, priority=5)
     of_b = {keys.QUEUE: "b"}
@@ -171,10 +171,16 @@ def test_what_waits_and_what_has_just_started_may_be_charged(stream: Stream) -> 
         "spec": {"parallelism": 2, "template": template},
         "status": {"active": 1},
     }
+    suspended = {
+        **started,
+        "metadata": {"namespace": "lab", "name": "suspended", "labels": of_b},
+        "spec": {"parallelism": 1, "suspend": True, "template": template},
+        "status": {},
+    }
     preemptor = nominated(pod("big-0", priority=HIGH, labels=OF_A), "n1")
     waits = pod("waits", cpu=1, labels=of_b)
     stream.wait(SETTLED)
-    for perhaps, gone in ((waits, None), (started, waits), ({}, started)):
+    for perhaps, gone in ((waits, None), (started, waits), (suspended, started), ({}, suspended)):
         stream.see(*filter(None, [perhaps]))
         stream.gone(*filter(None, [gone]))
         stream.see(victim, preemptor, marked(victim, "big", "big-0"))

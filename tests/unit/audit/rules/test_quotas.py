@@ -151,3 +151,18 @@ def test_queues_of_other_products_are_not_judged(stream: Stream) -> None:
     stream.see(bound(pod("x", cpu=10), "n1", **{keys.QUEUE: "ClusterQueue/team"}))
 
     assert [] == stream.end()
+
+
+def test_a_queue_that_was_just_deleted_may_count_still(stream: Stream) -> None:
+    lends = queue("b", quota=quota(4))
+    stream.see(queue("root", quota=quota(8)), lends)
+    stream.see(queue("a", quota=quota(4), borrowing={"enabled": True}))
+    stream.gone(lends)
+    stream.see(queue("root", quota=quota(4)))
+    stream.wait(10)
+    stream.see(queued("x", "a", cpu=5))
+    assert [] == stream.end()
+
+    stream.wait(20)
+    stream.see(queued("y", "a", cpu=1))
+    assert [("guarantee", "Queue a")] == stream.end()
