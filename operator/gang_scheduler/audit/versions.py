@@ -17,7 +17,7 @@ class Versions(Generic[T]):
     def __init__(self, keep_seconds: float) -> None:
         self._keep_seconds = keep_seconds
         self._kept: dict[str, deque[tuple[float, T | None]]] = defaultdict(deque)
-        self._gone: deque[tuple[float, str]] = deque()
+        self._puts: deque[tuple[float, str]] = deque()
         self.turned_at = float("-inf")
         """When an object came or went last."""
         self.gone_at = float("-inf")
@@ -30,11 +30,8 @@ class Versions(Generic[T]):
             self.turned_at = at
             self.gone_at = at if version is None else self.gone_at
         kept.append((at, version))
-        while len(kept) > 1 and kept[1][0] < at - self._keep_seconds:
-            kept.popleft()
-        if version is None:
-            self._gone.append((at, key))
-        self._forget_the_gone(at - self._keep_seconds)
+        self._puts.append((at, key))
+        self._forget_before(at - self._keep_seconds)
 
     def latest(self, key: str) -> T | None:
         """Return the newest version; None if there is no such object."""
@@ -56,11 +53,14 @@ class Versions(Generic[T]):
                 found.append(version)
         return found
 
-    def _forget_the_gone(self, until: float) -> None:
-        while self._gone and self._gone[0][0] < until:
-            since, key = self._gone.popleft()
-            kept = self._kept.get(key)
-            if kept and kept[-1] == (since, None):
+    def _forget_before(self, end: float) -> None:
+        """Forget what was replaced before, also of objects that have not changed since."""
+        while self._puts and self._puts[0][0] < end:
+            _, key = self._puts.popleft()
+            kept = self._kept.get(key, deque())
+            while len(kept) > 1 and kept[1][0] < end:
+                kept.popleft()
+            if kept and kept[-1][1] is None and kept[-1][0] < end:
                 del self._kept[key]
 
     def __iter__(self) -> Iterator[T]:

@@ -37,12 +37,14 @@ def come_and_go(stream: Stream, number: int) -> None:
     group = pod_group(gang, 2, **{keys.GANG_GROUPS: json.dumps([f"lab/{gang}"])})
     gathers = {keys.PODSET_REQUIRED: "kubernetes.io/hostname"}
     members = [pod(f"{gang}-{n}", gang=gang, annotations=gathers) for n in range(2)]
+    foreign = pod(f"{gang}-2", gang=gang, schedulerName="default-scheduler")
     runs = [bound(each, f"node-{number}-a", plan=f"run-{number}") for each in members]
+    by_hand = bound(foreign, f"node-{number}-b", plan=None)
     marked = [changed(each, status={"conditions": [MARK]}) for each in runs]
-    stream.see(*hosts, queue, group, *members, *runs)
+    stream.see(*hosts, queue, group, *members, by_hand, *runs)
     stream.wait(100)
     stream.see(*marked, *map(deleted, marked))
-    stream.gone(*marked, group, queue, *hosts)
+    stream.gone(*marked, by_hand, group, queue, *hosts)
     stream.wait(1000)
 
 

@@ -33,3 +33,12 @@ def test_what_was_replaced_long_ago_is_forgotten() -> None:
 
     assert ["b"] == versions.between("x", 100, 150)
     assert [None, "b"] == versions.between("x", 10, 60)
+
+
+def test_what_was_replaced_is_forgotten_whatever_changes_next() -> None:
+    versions: Versions[str] = Versions(100)
+    for at, version in ((0, "a"), (10, "b")):
+        versions.put("x", version, at)
+    versions.put("other", "c", 200)
+
+    assert [None, "b"] == versions.between("x", 5, 50)

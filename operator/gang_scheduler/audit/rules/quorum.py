@@ -60,11 +60,10 @@ class Quorum:
         for change in changes:
             pod = change.after or change.before
             gang = gangs.gang_of(pod) if pod is not None else None
-            if gang is None or pod is None or not self._limits.schedules(pod):
+            if gang is None or pod is None:
                 continue
-            if change.bound is not None:
+            if self._limits.schedules(pod):
                 self._bound(change, gang, fresh, world)
-            if change.after is None:
                 self._gone_now(change, gang)
             if change.left is not None and (start := self._starts.get(gang)) is not None:
                 start.there.discard(change.left.uid)
@@ -98,17 +97,19 @@ class Quorum:
             start.is_closed = bool(earlier)
             start.there |= earlier
             self._due.add(change.at, start)
+        start.there.add(pod.uid)
+        if start.is_closed:
+            return
         start.seen |= {e.uid for e in world.members(gang) if not e.has_ended and not e.is_gated}
         start.bound.add(pod.uid)
         start.roles[pod.uid] = workloads.role_of(pod)
-        start.there.add(pod.uid)
 
     def _gone_now(self, change: Change, gang: GangName) -> None:
         pod = change.before
-        if pod is None or pod.node:
+        if change.after is not None or pod is None or pod.node:
             return
         self._gone.append((change.at, gang, pod.uid))
-        if (start := self._starts.get(gang)) is not None:
+        if (start := self._starts.get(gang)) is not None and not start.is_closed:
             start.lost.add(pod.uid)
             start.roles[pod.uid] = workloads.role_of(pod)
 
