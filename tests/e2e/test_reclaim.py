@@ -113,7 +113,7 @@ def test_gangs_of_a_queue_that_is_gone_make_room(namespace: Namespace, objects: 
     objects.delete(guest)
 
     eventually(4, lambda: len(namespace.bound("more-")), JOB_SECONDS)
-    assert not kept & uids(pods_of(namespace, "kept"))
+    eventually(set(), lambda: kept & uids(pods_of(namespace, "kept")), JOB_SECONDS)
 
 
 def all_room_is_taken(namespace: Namespace, objects: Objects) -> tuple[set[str], Manifest]:
