@@ -38,8 +38,9 @@ class _Kept(NamedTuple):
 class GangQueues:
     """The queues of gangs, each found once for as long as the gang and the queues are the same.
 
-    `touched` are gangs that may be in another queue than before, if any queue is declared. `round`
-    counts how often all had to be found anew, and `regrouped` tells that groups may be others.
+    `touched` are gangs that may be in another queue than before, noted only while usage is `summed`
+    by queue: a sum begins with all of them. `round` counts how often all had to be found anew, and
+    `regrouped` tells that groups may be others.
     `provisions`: it matters which class of nodes gangs name.
     """
 
@@ -48,6 +49,7 @@ class GangQueues:
         self.workloads = WorkloadQueues()
         self.run_times = RunTimes()
         self.touched: set[GangKey] = set()
+        self.summed = False
         self.round = 0
         self.regrouped = False
         self.provisions = False
@@ -71,7 +73,7 @@ class GangQueues:
 
     def touch(self, key: GangKey) -> None:
         """Note that a gang has changed."""
-        if self.names.in_use:
+        if self.summed:
             self.touched.add(key)
 
     def forget(self, key: GangKey) -> None:

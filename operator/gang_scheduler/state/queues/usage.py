@@ -200,10 +200,12 @@ class QueueUsageStore:
             self._resolved.clear()
             self._known.clear()
             self._dirty.clear()
+            self._gangs.queues.summed = False
             self._gangs.queues.touched.clear()
 
     def _begin(self, queue_set: QueueSet, pods: Pods) -> None:
         self._flavors = ChargedFlavors(queue_set, self._labels_of)
+        self._gangs.queues.summed = True
         self._round = self._gangs.queues.round
         counts = self.rules.half_life_seconds > 0
         ordered = (each.ref for each in queue_set.queues if counts and each.by_local_usage)

@@ -306,3 +306,25 @@ def test_local_queues_are_charged_where_they_decide_about_the_order(
     assert {SPOT: 2 * ONE} == usage.charged[cq_ref("fair")]
     expected = {LocalQueueKey("default", "l-fair"): {SPOT: 2 * ONE}} if counts else {}
     assert expected == usage.local_charged
+
+
+def test_before_usage_is_asked_for_gangs_that_are_gone_take_no_memory() -> None:
+    """A replica that waits for the Lease asks for none for months."""
+    found = cluster()
+    for number in range(50):
+        found.put(f"p-{number}", "a", node="n-spot")
+        found.cache.delete_pod(f"uid-p-{number}")
+    found.put("p", "a", node="n-spot")
+
+    assert set() == found.gangs.queues.touched
+    assert {SPOT: ONE} == found.charged()
+
+
+def test_a_gang_that_changes_its_queue_after_usage_was_first_asked_for_is_charged_anew() -> None:
+    found = cluster()
+    for name in "pq":
+        found.put(name, "a", node="n-spot")
+    seen = [found.charged()]
+    found.put("p", "b", node="n-spot")
+
+    assert [{SPOT: 2 * ONE}, {SPOT: ONE}] == [*seen, found.charged()]
