@@ -14,6 +14,8 @@ from gang_scheduler.model.refs import GangKey
 Name = tuple[str, str]
 """Namespace and name."""
 NEWS: Final = ("came", "message", "deleting")
+MOST_NEWS: Final = 1000
+"""More than a writer leaves behind: where none writes, none are taken."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,7 +70,7 @@ class Requests:
         self._put(name, request)
         self._names[request.uid] = name
         if before is None or before.uid != request.uid or before.came is not request.came:
-            self.news.append(request)
+            self._tell(request)
         return before is None or any(getattr(before, e) != getattr(request, e) for e in NEWS)
 
     def take_news(self) -> list[ProvisioningRequest]:
@@ -99,7 +101,7 @@ class Requests:
         if self.decided.pop(name, None) is not None:
             refused = replace(request, came=Came.REFUSED, message=message, since=now)
             self._put(name, refused)
-            self.news.append(refused)
+            self._tell(refused)
 
     def deleting(self, request: ProvisioningRequest) -> None:
         """Note that a request is being deleted; forget one that was never shown."""
@@ -110,6 +112,13 @@ class Requests:
             self._drop(name)
         elif known is not None and known.uid == request.uid:
             self._known[name] = replace(known, deleting=True)
+
+    def _tell(self, request: ProvisioningRequest) -> None:
+        """Note what came of a request; of too many keep the last of each that there is."""
+        self.news.append(request)
+        if len(self.news) > 2 * len(self._known) + MOST_NEWS:
+            last = {(each.namespace, each.name): each for each in self.news}
+            self.news = [each for name, each in last.items() if name in self._known]
 
     def _put(self, name: Name, request: ProvisioningRequest) -> None:
         before = self._known.get(name)

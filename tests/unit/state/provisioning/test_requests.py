@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gang_scheduler.decode.provisioning import NO_GANG
 from gang_scheduler.model.provisioning import Asking, Came, ProvisioningRequest
-from gang_scheduler.state.provisioning.requests import Requests
+from gang_scheduler.state.provisioning.requests import MOST_NEWS, Requests
 from support.builders import gang, gang_key
 
 KEY = gang_key("a")
@@ -106,3 +106,17 @@ def test_a_request_that_names_another_gang_now_is_of_that_one() -> None:
     requests.upsert(replace(SEEN, gang=gang_key("b")))
 
     assert ((), 1) == (requests.of(KEY), len(requests.of(gang_key("b"))))
+
+
+def test_where_nobody_takes_news_requests_that_are_gone_take_no_memory() -> None:
+    requests = decided()
+    requests.upsert(SEEN)
+    for number in range(2 * MOST_NEWS):
+        requests.upsert(replace(SEEN, name=f"pgs-{number}-x", uid=f"uid-{number}"))
+        requests.delete(f"uid-{number}")
+    requests.upsert(replace(SEEN, came=Came.PROVISIONED))
+
+    news = requests.take_news()
+
+    assert len(news) <= MOST_NEWS + 2
+    assert {Came.ASKED, Came.PROVISIONED} == {e.came for e in news if e.name == SEEN.name}
