@@ -64,6 +64,13 @@ class Save(NamedTuple):
         tells = self.step is not None or bool(self.path)
         return tells and (self.step, self.path) == (other.step, other.path)
 
+    def again(self, later: "Save") -> "Save | None":
+        """Return what both tell if it is the same work, told more of; None if it is other work."""
+        if not later.is_like(self) and later.done_at != self.done_at:
+            return None
+        step = self.step if later.step is None else later.step
+        return later._replace(step=step, path=later.path or self.path)
+
 
 class Outcome(enum.StrEnum):
     """What came of a request."""

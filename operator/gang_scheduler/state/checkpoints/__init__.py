@@ -5,5 +5,6 @@ Statuses of PodGroups keep it over a restart, and requests that stand are on the
 | module   | promise                                                                  |
 |----------|--------------------------------------------------------------------------|
 | records  | what each gang has saved, and what it was asked                          |
+| reports  | what is reported, until it is taken in                                   |
 | resuming | what bindings say of the checkpoint that a gang goes on from             |
 """

@@ -7,7 +7,7 @@ counts depends on the time, which `take_in` brings.
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.checkpoints import (
@@ -23,6 +23,7 @@ from gang_scheduler.model.checkpoints import (
 )
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.checkpoints.reports import Report, Reports
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 SKEW_SECONDS: Final = 60
@@ -31,20 +32,14 @@ MOST_NEWS: Final = 1000
 MOST_GONE: Final = 1000
 MOST_WITHDRAWN: Final = 1000
 
+T = TypeVar("T")
+
 
 class _Record(NamedTuple):
     """What is known of the gang that an object of this uid describes; "": no object does."""
 
     uid: str
     checkpoints: Checkpoints
-
-
-class _Report(NamedTuple):
-    """What a pod or an object reports; `evicted`: since the pod is evicted."""
-
-    key: GangKey
-    save: Save
-    evicted: bool = False
 
 
 class CheckpointRecords:
@@ -68,7 +63,7 @@ class CheckpointRecords:
         self._before: dict[GangKey, Requested | None] = {}
         self._remembered: set[GangKey] = set()
         # By the uid of what reports it: what is to be taken in, and what was taken in last.
-        self._reports: dict[str, _Report] = {}
+        self._reports = Reports(most)
         self._taken: dict[str, Save] = {}
         self._resumed: dict[GangKey, int] = {}
         # Requests that this process withdrew: the pods in the cache may be older than that.
@@ -82,7 +77,7 @@ class CheckpointRecords:
         if said is None:
             return
         if said.save is not None and self._taken.get(pod.uid) != said.save:
-            self._reports[pod.uid] = _Report(key, said.save, pod.marked)
+            self._reports.put(pod.uid, Report(key, said.save, pod.marked))
         if said.resume_count and pod.node:
             self._resumed[key] = max(said.resume_count, self._resumed.get(key, 0))
 
@@ -90,28 +85,29 @@ class CheckpointRecords:
         """Note what an object reports of its gang, and that it remembers some."""
         save = gang_spec.saved
         if save is not None and self._taken.get(gang_spec.uid) != save:
-            self._reports[gang_spec.uid] = _Report(gang_spec.key, save)
+            self._reports.put(gang_spec.uid, Report(gang_spec.key, save))
         if gang_spec.checkpoints is not None:
             self._remembered.add(gang_spec.key)
 
     def forget_source(self, uid: str) -> None:
         """Forget what a pod said last: it is gone. What it had reported by then still counts."""
         self._taken.pop(uid, None)
+        self._reports.leave(uid)
 
     def forget(self, key: GangKey) -> None:
         """Note that nothing is known of a gang any more: it may come back under its name."""
         self._remembered.discard(key)
         self.unwritten.discard(key)
         self._before.pop(key, None)
-        gone = [each for each in self._records if each not in self._infos]
-        for each in gone[: max(0, len(gone) - MOST_GONE)]:
-            del self._records[each]
+        self._forget_oldest(self._records)
+        self._forget_oldest(self._reports.left)
+        self._forget_oldest(self._resumed)
 
     def take_in(self, now: int) -> None:
         """Take in what was reported since the last time."""
-        reports, self._reports = self._reports, {}
-        for uid, report in sorted(reports.items(), key=_when):
-            self._taken[uid] = report.save
+        reports, saves = self._reports.take()
+        self._taken |= saves
+        for report in reports:
             self._report(report, now)
         resumed, self._resumed = self._resumed, {}
         for key, count in resumed.items():
@@ -204,7 +200,7 @@ class CheckpointRecords:
 
     def answered(self, key: GangKey, save: Save, now: int) -> None:
         """Note what a gang answered to a request otherwise than by an annotation."""
-        self._report(_Report(key, save), now)
+        self._report(Report(key, save), now)
 
     def gave_up(self, key: GangKey, request_id: str, outcome: Outcome, why: str = "") -> None:
         """Note that no answer is waited for any more, if one still was."""
@@ -214,7 +210,7 @@ class CheckpointRecords:
             self._end(key, outcome)
             self.news.append((key, News(outcome, why=why)))
 
-    def _report(self, report: _Report, now: int) -> None:
+    def _report(self, report: Report, now: int) -> None:
         """Note a save. One of later than now counts as of now, if it answers or is little later."""
         key, save = report.key, report.save
         requested = self.of(key).requested
@@ -241,10 +237,8 @@ class CheckpointRecords:
         last = found.last
         if last is not None and save.done_at < last.done_at:
             return False
-        if last is not None and (save.is_like(last) or save.done_at == last.done_at):
-            # The same work: told by another member, or told more of.
-            step = last.step if save.step is None else save.step
-            again = save._replace(step=step, path=save.path or last.path)
+        again = last.again(save) if last is not None else None
+        if again is not None:
             if again != last:
                 self._put(key, replace(found, saves=(again, *found.saves[1:])))
             return False
@@ -262,13 +256,16 @@ class CheckpointRecords:
         self._records.pop(key, None)
         self._records[key] = _Record(_uid(self._infos.get(key)), found)
         self._changed.add(key)
-        self.unwritten.add(key)
+        if key in self._infos:
+            self.unwritten.add(key)
 
-
-def _when(reported: tuple[str, _Report]) -> tuple[int, str]:
-    """Return a sort key of what reports, by its uid, and of what: the oldest first."""
-    uid, report = reported
-    return report.save.done_at, uid
+    def _forget_oldest(self, by_gang: dict[GangKey, T]) -> None:
+        """Forget the oldest of too many gangs that are gone."""
+        if len(by_gang) <= MOST_GONE:
+            return
+        gone = [each for each in by_gang if each not in self._infos]
+        for each in gone[: max(0, len(gone) - MOST_GONE)]:
+            del by_gang[each]
 
 
 def _uid(info: GangInfo | None) -> str:

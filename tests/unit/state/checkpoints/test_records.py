@@ -24,7 +24,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.checkpoints.records import SKEW_SECONDS, CheckpointRecords
+from gang_scheduler.state.checkpoints.records import MOST_GONE, SKEW_SECONDS, CheckpointRecords
 from support import cache_feeding
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 
@@ -294,3 +294,49 @@ def test_bindings_tell_how_often_a_gang_went_on() -> None:
 
     assert 3 == found.of(A).resume_count
     assert 2 == see(new_cache(checkpoints=WRITTEN), member(0, resume_count=1)).of(A).resume_count
+
+
+# A replica that does not lead takes nothing in.
+
+
+def test_what_members_that_are_gone_reported_takes_memory_as_what_is_remembered() -> None:
+    waits, leads = new_cache(), new_cache()
+    for number in range(50):
+        told = [member(number, NOW - 200 + number), member(50 + number, NOW - 199 + number)]
+        for cache in (waits, leads):
+            for each in told:
+                cache.upsert_pod(each)
+                cache.delete_pod(each.uid)
+        leads.checkpoints.take_in(NOW)
+    reports = waits.checkpoints._reports
+
+    assert 3 == len(reports.left[A])
+    assert {} == reports._reports
+    waits.checkpoints.take_in(NOW)
+    assert 3 == len(waits.checkpoints.of(A).saves)
+    assert leads.checkpoints.of(A) == waits.checkpoints.of(A)
+
+
+def test_members_that_tell_of_one_save_do_not_hide_an_earlier_one() -> None:
+    cache = new_cache()
+    saves = [(NOW - 90, 1), *((NOW - 80 + number, 2) for number in range(9))]
+    for number, (at, step) in enumerate(saves):
+        cache.upsert_pod(member(number, at, checkpoint_step=step))
+        cache.delete_pod(f"uid-a-{number}")
+
+    cache.checkpoints.take_in(NOW)
+
+    assert [2, 1] == [save.step for save in cache.checkpoints.of(A).saves]
+
+
+def test_gangs_that_are_gone_take_memory_as_far_as_they_are_remembered() -> None:
+    cache = new_cache()
+    said = {annotations.CHECKPOINT_DONE_AT: rfc3339(NOW - 9), annotations.RESUME_COUNT: "2"}
+    for number in range(MOST_GONE + 50):
+        cache.upsert_pod(pod(f"p-{number}", node="n1", annotations=said))
+        cache.delete_pod(f"uid-p-{number}")
+
+    records = cache.checkpoints
+    assert (MOST_GONE, MOST_GONE) == (len(records._reports.left), len(records._resumed))
+    records.take_in(NOW)
+    assert ({}, set()) == (records._taken, records.unwritten)
