@@ -143,6 +143,7 @@ class SelectorMatches:
                 del gangs[carried.gang]
             if not gangs:
                 del self._hopeful[each]
+                self._came.discard(each)
 
     def _look_at(self, pod: Pod) -> None:
         """Find the selectors that select a pod."""

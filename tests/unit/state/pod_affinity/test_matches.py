@@ -198,3 +198,22 @@ def test_every_pod_is_meant_by_an_empty_selector() -> None:
     made = book(carrier(PodAffinity(anti=(AffinityTerm(everybody(), "zone"),)), "c"), pod("p"))
 
     assert [{everybody()}] * 2 == [meaning(made, name) for name in "cp"]
+
+
+def test_selectors_that_no_gang_hopes_for_any_more_take_no_memory() -> None:
+    made = book()
+    for number in range(50):
+        made.upsert(carrier(beside(f"{number}"), f"c-{number}"), gang_key("g"))
+        assert made.came(frozenset({app(f"{number}")}))
+        made.delete(f"uid-c-{number}")
+
+    assert set() == made._came
+
+
+def test_a_gang_that_hopes_is_helped_also_when_another_one_stops() -> None:
+    made = book(carrier(beside("a"), "c"))
+    made.upsert(carrier(beside("a"), "d"), gang_key("other"))
+    made.came(frozenset({app("a")}))
+    made.delete("uid-c")
+
+    assert {gang_key("other")} == made.take_helped()
