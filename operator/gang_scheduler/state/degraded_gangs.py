@@ -38,6 +38,8 @@ class DegradedGangs:
 
     def failing(self, node: str, keys: Iterable[GangKey]) -> None:
         """Note which gangs have members on a node that is failing, or gone."""
+        # A replica that does not lead asks for none of them, so nothing else forgets these.
+        self._concerned = self._concerned & self._gang_queue.infos.keys()
         for key in self._gang_queue.infos.keys() & set(keys):
             self._gang_queue.infos[key].losses.note([node])
             self._concerned.add(key)

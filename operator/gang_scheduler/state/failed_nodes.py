@@ -41,6 +41,10 @@ class FailedNodes:
         self._suspects.pop(name, None)
         self._gone.add(name)
 
+    def forget_empty(self, has_pods: Callable[[str], bool]) -> None:
+        """Forget nodes that are gone, and their last pods with them."""
+        self._gone = {name for name in self._gone if has_pods(name)}
+
     def is_suspect(self, name: str) -> bool:
         """Return whether a node has failed, or will have if it stays as it is."""
         return name in self._suspects or name in self._gone
@@ -57,7 +61,7 @@ class FailedNodes:
         if not (self._suspects or self._gone or self._found):
             return set()
         before = self._found
-        self._gone = {name for name in self._gone if has_pods(name)}
+        self.forget_empty(has_pods)
         found = {name: self._of_gone(name, now) for name in self._gone}
         for name, (node, since) in self._suspects.items():
             if since is None:

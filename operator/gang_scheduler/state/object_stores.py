@@ -90,6 +90,8 @@ class NodeStore:
             return Change.NOTHING
         self._node_usage.delete_node(name)
         if self._node_usage.uids_on(name):
+            # A replica that does not lead settles nothing, and nodes come and go there, too.
+            self._failed_nodes.forget_empty(lambda node: bool(self._node_usage.uids_on(node)))
             self._failed_nodes.gone(name)
             self._degraded.failing(name, self._pod_store.gangs_on(name))
         self._queue_usage.touch_all(self._node_usage.uids_on(name))

@@ -2,7 +2,7 @@
 
 from gang_scheduler.model.failed_nodes import NodeFailure
 from gang_scheduler.model.network.topology import Domain
-from support.builders import pod
+from support.builders import node, pod
 from support.degraded_gang import KEY, LATER, NOW, SIZE, DegradedGang
 
 
@@ -144,3 +144,21 @@ def test_failed_nodes_are_in_the_snapshot() -> None:
 
     assert frozenset() == made.cache.snapshot(NOW).failed_nodes
     assert frozenset({"n1"}) == made.cache.snapshot(LATER).failed_nodes
+
+
+def test_without_a_leader_nodes_and_gangs_that_are_gone_take_no_memory() -> None:
+    made = DegradedGang()
+    made.fails(1)
+    made.cache.delete(made.cache.node_store, "uid-n2")
+    for number in range(50):
+        made.cache.upsert(made.cache.node_store, node(f"gone-{number}"))
+        made.cache.upsert_pod(pod(f"p-{number}", node=f"gone-{number}"))
+        made.cache.delete(made.cache.node_store, f"uid-gone-{number}")
+        made.cache.delete_pod(f"uid-p-{number}")
+
+    assert {"n2", "gone-49"} == made.cache.failed_nodes._gone
+    # A single pod is a gang, and the last one is forgotten with the next.
+    assert 2 == len(made.cache.degraded._concerned)
+    found = made.found(LATER)
+    assert found is not None
+    assert ["n1", "n2"] == [each.name for each in found.nodes]
