@@ -21,6 +21,7 @@ from gang_scheduler.state.queues.usage import QueueUsageStore
 
 UNWANTED_SECONDS: Final = 10
 """How long a request stands that no cycle wants any more: a member may only be created again."""
+MOST_GONE: Final = 1000
 
 
 class ProvisioningSettings(NamedTuple):
@@ -89,6 +90,7 @@ class ProvisioningState:
                 self._unwanted(refused.gang.key, now)
         for each in asking.values():
             self._asked(each)
+        self._forget_the_gone()
 
     def _asked(self, asking: Asking) -> None:
         """Take in what was found of one gang."""
@@ -105,6 +107,15 @@ class ProvisioningState:
     def _unwanted(self, key: GangKey, now: int) -> None:
         self._wanted.pop(key, None)
         self._unwanted_since.setdefault(key, now)
+
+    def _forget_the_gone(self) -> None:
+        """Drop what was noted of gangs that are gone, once they are more than the others."""
+        infos = self._gang_queue.infos
+        if len(self._wanted) > 2 * len(infos) + MOST_GONE:
+            self._wanted = {key: each for key, each in self._wanted.items() if key in infos}
+        if len(self._unwanted_since) > 2 * len(infos) + MOST_GONE:
+            since = self._unwanted_since
+            self._unwanted_since = {key: each for key, each in since.items() if key in infos}
 
     def _outstanding(self) -> Iterator[QueueRef]:
         """Yield the queue of each request that stands, of gangs that have not started with it."""

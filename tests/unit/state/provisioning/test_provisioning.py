@@ -3,11 +3,13 @@
 import pytest
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.provisioning import Asking, Came
 from gang_scheduler.model.queues import NONE
-from gang_scheduler.state.provisioning.provisioning import UNWANTED_SECONDS
+from gang_scheduler.state.provisioning.provisioning import MOST_GONE, UNWANTED_SECONDS
 from support.bought_nodes import CLASS, NAMESPACE, BoughtNodes
-from support.builders import gang_key
+from support.builders import gang, gang_key
 
 KEY = gang_key("a")
 
@@ -127,3 +129,25 @@ def test_members_are_charged_while_a_request_stands() -> None:
     assert found is not None
     assert {} == found.held
     assert 0 == nodes.cache.usage_differences()
+
+
+def test_gangs_that_are_gone_take_no_memory() -> None:
+    state = BoughtNodes().cache.provisioning
+    for number in range(2 * MOST_GONE):
+        made = gang(f"gone-{number}")
+        state.take_in(Plan(asking=(Asking(made, "d", None),)), number)
+        state.take_in(Plan(refused=(Refused(made, Reason.UNSCHEDULABLE, ()),)), number)
+        state.take_in(Plan(asking=(Asking(gang(f"left-{number}"), "d", None),)), number)
+
+    assert len(state._wanted) <= MOST_GONE
+    assert len(state._unwanted_since) <= MOST_GONE
+
+
+def test_what_is_noted_of_gangs_that_are_there_is_kept() -> None:
+    nodes = asked()
+    for number in range(2 * MOST_GONE):
+        made = Asking(gang(f"gone-{number}"), "d", None)
+        nodes.cache.provisioning.take_in(Plan(asking=(made,)), nodes.now)
+
+    assert [] == unwanted(nodes, UNWANTED_SECONDS * 9)
+    assert KEY in nodes.cache.provisioning._wanted
