@@ -14,6 +14,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 
 HEALED: Final = "DomainHealed"
 STUCK: Final = "StuckPods"
+MOST_GONE: Final = 1000
 
 
 class DegradedEvents:
@@ -42,6 +43,14 @@ class DegradedEvents:
         """Forget what was told of a gang."""
         self._told.pop(key, None)
         self._stuck.pop(key, None)
+
+    def forget_the_gone(self) -> None:
+        """Drop what was told of gangs that are gone, once they are more than the others."""
+        infos = self._cache.gang_queue.infos
+        if len(self._told) > 2 * len(infos) + MOST_GONE:
+            self._told = {key: told for key, told in self._told.items() if key in infos}
+        if len(self._stuck) > 2 * len(infos) + MOST_GONE:
+            self._stuck = {key: uids for key, uids in self._stuck.items() if key in infos}
 
     def _look_at_stuck(self, info: GangInfo, now: int) -> int | None:
         """Name the pods that are stuck, those once that were not before."""

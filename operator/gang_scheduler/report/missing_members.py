@@ -19,6 +19,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 REASON: Final = "MembersMissing"
 PATIENCE_SECONDS: Final = 30
 """How long members are waited for in silence."""
+MOST_GONE: Final = 1000
 NAMED_BY_NO_POD: Final = (
     "no pod names this PodGroup in spec.schedulingGroup.podGroupName. Its pods may not be created "
     "yet; or the API server drops that field, as it does without the feature gate GenericWorkload"
@@ -67,6 +68,12 @@ class MissingMembers:
     def forget(self, key: GangKey) -> None:
         """Forget what was told of a gang."""
         self._told.pop(key, None)
+
+    def forget_the_gone(self) -> None:
+        """Drop what was told of gangs that are gone, once they are more than the others."""
+        infos = self._cache.gang_queue.infos
+        if len(self._told) > 2 * len(infos) + MOST_GONE:
+            self._told = {key: told for key, told in self._told.items() if key in infos}
 
     def _guess(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:
         living = info.observed.living

@@ -175,6 +175,8 @@ class StatusWriter:
         if len(self._reworded) > 2 * len(self._cache.pod_store.uids()) + MOST_GONE:
             known = self._cache.pod_store.uids()
             self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
+        self._missing_members.forget_the_gone()
+        self._degraded.forget_the_gone()
 
     def _writes(self, key: GangKey, now: int) -> Iterator[Write]:
         info = self._cache.gang_queue.infos.get(key)

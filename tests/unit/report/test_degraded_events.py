@@ -1,10 +1,14 @@
 """What is told of a gang whose nodes fail, once each."""
 
+import pytest
+
+from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.report import degraded_events
 from gang_scheduler.report.degraded_events import DegradedEvents
-from support import parts
-from support.degraded_gang import KEY, LATER, NOW, DegradedGang
+from support import cache_feeding, parts
+from support.degraded_gang import KEY, LATER, NOW, SIZE, DegradedGang
 
 Told = list[tuple[str, str, str]]
 """Type, reason and kind of the object."""
@@ -84,3 +88,23 @@ async def test_a_gang_that_is_forgotten_is_told_anew() -> None:
     desk.gang.heals(1)
 
     assert [DEGRADED] == await desk.told(LATER + 1)
+
+
+async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(degraded_events, "MOST_GONE", 0)
+    desk = Desk()
+    desk.gang.fails(1)
+    desk.gang.deletes(1, gone_by=LATER)
+    await desk.told(LATER)
+    cache, kept = desk.gang.cache, desk.degraded_events
+    writer = parts.status_writer(desk.api, cache, clock=lambda: LATER)
+    writer._degraded = kept
+
+    await writer.flush()
+    assert (1, 1) == (len(kept._told), len(kept._stuck))
+    cache_feeding.delete_gang_specs(cache, POD_GROUPS.group, "uid-a")
+    for number in range(SIZE):
+        desk.gang.gone(number)
+    await writer.flush()
+
+    assert (0, 0) == (len(kept._told), len(kept._stuck))
