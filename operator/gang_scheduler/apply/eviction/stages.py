@@ -51,8 +51,12 @@ class Stages:
         self._unmarked: set[str] = set()
 
     def forget(self, uids: Iterable[str]) -> None:
-        """Forget what was written to the nominations of pods: the cache has it."""
+        """Forget what was written to the nominations of pods: the cache has it.
+
+        And that marks were taken from pods that are gone.
+        """
         self._written.difference_update(uids)
+        self._unmarked = {uid for uid in self._unmarked if self._cache.pod(uid) is not None}
 
     def nominations(self, current: PreemptionRun) -> Iterator[Step]:
         """Yield the steps that reserve the room of the members."""
