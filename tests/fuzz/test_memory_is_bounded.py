@@ -14,7 +14,7 @@ from gang_scheduler.api import annotations, kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding
-from support.api_objects import pod_body, pod_group_body
+from support.api_objects import container, node_body, pod_body, pod_group_body
 
 OURS = "py-gang-scheduler"
 LONG = 20_000
@@ -106,3 +106,47 @@ def test_what_is_gone_takes_no_memory(what: str) -> None:
 
 def long_is_pod(what: str) -> bool:
     return "PodGroup" not in what and what != "quantity"
+
+
+ROUNDS = 100
+LEAST_BYTES = 100
+"""Less than any object that is kept for a round takes, with its key."""
+
+
+def pod_with_host_port(number: int) -> list[dict[str, Any]]:
+    ports = [{"containerPort": 80, "hostPort": 80}]
+    bound = pod_body(containers=[container(ports=ports)], nodeName=f"node-{number}")
+    return [node_body(f"node-{number}"), bound]
+
+
+COMING_AND_GOING = (pod_with_host_port,)
+
+
+@pytest.mark.parametrize("objects", COMING_AND_GOING)
+def test_names_that_are_gone_take_no_memory(
+    objects: Callable[[int], list[dict[str, Any]]],
+) -> None:
+    """Each round has other names: the later ones must not add to what the first took."""
+    handlers = cache_feeding.event_handlers(Cache([OURS], Changes()))
+
+    def come_and_go(number: int) -> None:
+        bodies = objects(number)
+        for body in bodies:
+            cache_feeding.tell(handlers, "ADDED", body)
+        for body in reversed(bodies):
+            cache_feeding.tell(handlers, "DELETED", body)
+
+    tracemalloc.start()
+    try:
+        for number in range(ROUNDS):
+            come_and_go(number)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(ROUNDS, 2 * ROUNDS):
+            come_and_go(number)
+        gc.collect()
+        after = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+    assert after - before < ROUNDS * LEAST_BYTES

@@ -115,7 +115,7 @@ class NodeUsage:
     def host_ports(self) -> Mapping[int, Collection[HostPort]]:
         """Return the taken ports of each row that has any, with how many pods take each."""
         rows = self.table().rows
-        return {rows[node]: Counter(p) for node, p in self._ports.items() if p and node in rows}
+        return {rows[node]: Counter(p) for node, p in self._ports.items() if node in rows}
 
     def affinity_counts(self, pod_classes: Iterable[PodClass]) -> AffinityCounts:
         """Return the pods on each node, counted by what pods of these classes ask of others."""
@@ -170,7 +170,10 @@ class NodeUsage:
         if pod_class.host_ports:
             ports = self._ports.setdefault(node, Counter())
             ports.update(dict.fromkeys(pod_class.host_ports, sign))
-            self._ports[node] = +ports
+            if taken := +ports:
+                self._ports[node] = taken
+            else:
+                del self._ports[node]
         if pod_class.selected_by or pod_class.pod_affinity is not None:
             self._counts.count(node, pod_class, sign)
 
