@@ -119,7 +119,12 @@ def pod_with_host_port(number: int) -> list[dict[str, Any]]:
     return [node_body(f"node-{number}"), bound]
 
 
-COMING_AND_GOING = (pod_with_host_port,)
+def node_that_fails(number: int) -> list[dict[str, Any]]:
+    unready = [{"type": "Ready", "status": "False"}]
+    return [node_body(f"node-{number}", status={"conditions": unready})]
+
+
+COMING_AND_GOING = (pod_with_host_port, node_that_fails)
 
 
 @pytest.mark.parametrize("objects", COMING_AND_GOING)

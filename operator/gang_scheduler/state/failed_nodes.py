@@ -45,6 +45,10 @@ class FailedNodes:
         """Forget nodes that are gone, and their last pods with them."""
         self._gone = {name for name in self._gone if has_pods(name)}
 
+    def forget(self, name: str) -> None:
+        """Note that a node is gone on which there are no pods."""
+        self._suspects.pop(name, None)
+
     def is_suspect(self, name: str) -> bool:
         """Return whether a node has failed, or will have if it stays as it is."""
         return name in self._suspects or name in self._gone

@@ -94,6 +94,8 @@ class NodeStore:
             self._failed_nodes.forget_empty(lambda node: bool(self._node_usage.uids_on(node)))
             self._failed_nodes.gone(name)
             self._degraded.failing(name, self._pod_store.gangs_on(name))
+        else:
+            self._failed_nodes.forget(name)
         self._queue_usage.touch_all(self._node_usage.uids_on(name))
         self._topologies.nodes_changed()
         lost = tuple(self._nominator.gangs_on(name))
