@@ -124,7 +124,13 @@ def node_that_fails(number: int) -> list[dict[str, Any]]:
     return [node_body(f"node-{number}", status={"conditions": unready})]
 
 
-COMING_AND_GOING = (pod_with_host_port, node_that_fails)
+def budget_of_a_namespace(number: int) -> list[dict[str, Any]]:
+    metadata = {"namespace": f"team-{number}", "name": "few", "uid": f"uid-few-{number}"}
+    kind = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget"}
+    return [{**kind, "metadata": metadata, "spec": {"minAvailable": 1}}]
+
+
+COMING_AND_GOING = (pod_with_host_port, node_that_fails, budget_of_a_namespace)
 
 
 @pytest.mark.parametrize("objects", COMING_AND_GOING)

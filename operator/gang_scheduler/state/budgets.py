@@ -29,7 +29,10 @@ class Budgets:
         """Forget a budget; return its last state."""
         before = self._known.pop(uid, None)
         if before is not None:
-            del self._by_namespace[before.namespace][uid]
+            near = self._by_namespace[before.namespace]
+            del near[uid]
+            if not near:
+                del self._by_namespace[before.namespace]
         return before
 
     def of(self, pod: Pod) -> tuple[str, ...]:
