@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,21 @@ def test_kwok_leaves_pods_alone_that_have_the_names_of_others_deleted_by_force(
                 create_pod(plane, namespace, name)
         time.sleep(QUIET_SECONDS)
         assert {"Pending"} == {each.phase for each in watcher.states.values()}
+
+
+def test_a_pod_that_is_deleted_before_it_has_started_ends(
+    plane: controlplane.ControlPlane, namespace: str
+) -> None:
+    plane.nodes(1, prefix="slow-")
+    path = f"/api/v1/namespaces/{namespace}/pods/held"
+
+    with plane.processes.paused("kwok"):
+        create_pod(plane, namespace, "held", finalizers=["example.com/held"])
+        bind(plane, namespace, "held", "slow-0")
+        plane.request("DELETE", path)
+
+    eventually(lambda: plane.request("GET", path)["status"]["phase"] == "Failed")
+    plane.request("PATCH", path, {"metadata": {"finalizers": None}})
 
 
 def test_pods_of_a_job_are_made_by_the_controller_manager(
@@ -272,7 +287,11 @@ def test_an_existing_cluster_is_used_only_when_that_is_allowed(
 
 
 def create_pod(
-    plane: controlplane.ControlPlane, namespace: str, name: str, gang: str | None = None
+    plane: controlplane.ControlPlane,
+    namespace: str,
+    name: str,
+    gang: str | None = None,
+    finalizers: Sequence[str] = (),
 ) -> None:
     labels = {"pod-group.scheduling.sigs.k8s.io": gang} if gang else {}
     # No scheduler of that name runs: only the test binds it.
@@ -280,7 +299,7 @@ def create_pod(
     plane.request(
         "POST",
         f"/api/v1/namespaces/{namespace}/pods",
-        {"metadata": {"name": name, "labels": labels}, "spec": spec},
+        {"metadata": {"name": name, "labels": labels, "finalizers": [*finalizers]}, "spec": spec},
     )
 
 

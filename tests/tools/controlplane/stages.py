@@ -15,12 +15,13 @@ from tools.controlplane import builds
 
 STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delete")
 COMPLETE = "pod/fast/pod-complete"
-RUNNING = {"key": ".status.phase", "values": ["Running"]}
+# A pod that is deleted before it has started ends as well, as far as its kubelet says.
+NOT_ENDED = {"key": ".status.phase", "values": ["Pending", "Running"]}
 DELETED = {"key": ".metadata.deletionTimestamp", "operator": "Exists"}
 # A pod that is deleted by force is gone at once, unless it has finalizers, and KWOK would change
 # another one of its name.
 STAYS = "(.metadata.deletionGracePeriodSeconds > 0) or (.metadata.finalizers | length > 0)"
-RUNNING_STILL = {**RUNNING, "key": f"select({STAYS}) | .status.phase"}
+NOT_ENDED_AND_STAYS = {**NOT_ENDED, "key": f"select({STAYS}) | .status.phase"}
 
 Stage = dict[str, Any]
 
@@ -29,7 +30,7 @@ def write(target: Path, pod_complete_seconds: float | None) -> None:
     """Write one configuration file with all stages; pods of Jobs end only when told after what."""
     directory = _cached_documents()
     documents = [_load(directory, stage) for stage in STAGES]
-    documents[-1]["spec"]["selector"]["matchExpressions"].append({**RUNNING, "operator": "NotIn"})
+    documents[-1]["spec"]["selector"]["matchExpressions"].append({**NOT_ENDED, "operator": "NotIn"})
     documents.append(_end(documents[-1]))
     if pod_complete_seconds is not None:
         complete = _load(directory, COMPLETE)
@@ -39,13 +40,13 @@ def write(target: Path, pod_complete_seconds: float | None) -> None:
 
 
 def _end(delete: Stage) -> Stage:
-    """Return what a kubelet does before it removes a running pod. Some Jobs wait for it."""
+    """Return what a kubelet does before it removes a pod. Some Jobs wait for it."""
     return {
         **{key: delete[key] for key in ("apiVersion", "kind")},
         "metadata": {"name": "pod-end"},
         "spec": {
             "resourceRef": delete["spec"]["resourceRef"],
-            "selector": {"matchExpressions": [DELETED, {**RUNNING_STILL, "operator": "In"}]},
+            "selector": {"matchExpressions": [DELETED, {**NOT_ENDED_AND_STAYS, "operator": "In"}]},
             "next": {"statusTemplate": "phase: Failed"},
         },
     }
