@@ -7,6 +7,7 @@ from gang_scheduler.model.failed_nodes import FailedNode, FailureRules, NodeFail
 from gang_scheduler.model.nodes import Node
 
 DEFAULT_RULES = FailureRules()
+MOST_GONE = 100
 
 
 class FailedNodes:
@@ -22,6 +23,7 @@ class FailedNodes:
         self._found: dict[str, FailedNode] = {}
         self._suspects: dict[str, tuple[Node, int | None]] = {}
         self._gone: set[str] = set()
+        self._most = MOST_GONE
 
     def upsert(self, node: Node) -> None:
         """Add or replace a node."""
@@ -42,8 +44,10 @@ class FailedNodes:
         self._gone.add(name)
 
     def forget_empty(self, has_pods: Callable[[str], bool]) -> None:
-        """Forget nodes that are gone, and their last pods with them."""
-        self._gone = {name for name in self._gone if has_pods(name)}
+        """Forget nodes that are gone, and their last pods with them, once they are many."""
+        if len(self._gone) > self._most:
+            self._forget_empty(has_pods)
+            self._most = 2 * len(self._gone) + MOST_GONE
 
     def forget(self, name: str) -> None:
         """Note that a node is gone on which there are no pods."""
@@ -65,7 +69,7 @@ class FailedNodes:
         if not (self._suspects or self._gone or self._found):
             return set()
         before = self._found
-        self.forget_empty(has_pods)
+        self._forget_empty(has_pods)
         found = {name: self._of_gone(name, now) for name in self._gone}
         for name, (node, since) in self._suspects.items():
             if since is None:
@@ -83,6 +87,9 @@ class FailedNodes:
         """Count a node as healthy at once: members may be bound there from now on."""
         if self._found.pop(name, None) is not None:
             self.names = frozenset(self._found)
+
+    def _forget_empty(self, has_pods: Callable[[str], bool]) -> None:
+        self._gone = {name for name in self._gone if has_pods(name)}
 
     def _of_gone(self, name: str, now: int) -> FailedNode:
         known = self._found.get(name)

@@ -150,13 +150,14 @@ def test_without_a_leader_nodes_and_gangs_that_are_gone_take_no_memory() -> None
     made = DegradedGang()
     made.fails(1)
     made.cache.delete(made.cache.node_store, "uid-n2")
-    for number in range(50):
+    for number in range(500):
         made.cache.upsert(made.cache.node_store, node(f"gone-{number}"))
         made.cache.upsert_pod(pod(f"p-{number}", node=f"gone-{number}"))
         made.cache.delete(made.cache.node_store, f"uid-gone-{number}")
         made.cache.delete_pod(f"uid-p-{number}")
 
-    assert {"n2", "gone-49"} == made.cache.failed_nodes._gone
+    assert 102 >= len(made.cache.failed_nodes._gone)
+    assert "n2" in made.cache.failed_nodes._gone
     # A single pod is a gang, and the last one is forgotten with the next.
     assert 2 == len(made.cache.degraded._concerned)
     found = made.found(LATER)
