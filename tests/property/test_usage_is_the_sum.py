@@ -11,6 +11,7 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import QueueState
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.queues.charged_flavors import Flavors
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
@@ -30,7 +31,8 @@ class Anew:
     """What is known of gangs, with queues that are found as if for the first time."""
 
     def __init__(self, gang_queue: GangQueue) -> None:
-        self.queues = GangQueues(gang_queue.infos, gang_queue.queues.names)
+        names = gang_queue.queues.names
+        self.queues = GangQueues(gang_queue.infos, names, GangsByWorkload())
         self.members_of = gang_queue.members_of
         self.group_of = gang_queue.group_of
 

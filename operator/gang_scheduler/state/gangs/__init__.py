@@ -11,6 +11,7 @@
 | group_memo             | these groups, for as long as they would be the same   |
 | group_graph            | which gangs name which others                         |
 | group_topology         | what the gangs of a group request together            |
+| gangs_by_workload      | which gangs have pods of a workload                   |
 | job_sizes              | how many pods a Job can have                          |
 | misplaced_requests     | the pods whose workload asks in the wrong place       |
 | made_for               | which PodGroups a controller made for its workload    |

@@ -1,6 +1,7 @@
 """Which gangs there are with which members, and which gangs are worth a try."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
@@ -19,6 +20,7 @@ from gang_scheduler.state.gangs.deadlines import Deadlines
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.failed_jobs import FailedJobs
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.made_for import MadeFor
@@ -66,12 +68,13 @@ class GangQueue:
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
-        self._job_sizes = JobSizes()
+        self._by_workload = GangsByWorkload()
+        self._job_sizes = JobSizes(self._by_workload)
         self.misplaced_requests = MisplacedRequests()
         self._failed_jobs = FailedJobs()
         self._made_for = MadeFor()
         self._retries = Retries()
-        self.queues = GangQueues(self.infos, queue_names or QueueNames())
+        self.queues = GangQueues(self.infos, queue_names or QueueNames(), self._by_workload)
         self._round = 0
         self._grouping = Grouping(
             self.infos,
@@ -112,22 +115,27 @@ class GangQueue:
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
-        self._info(key).observed.upsert_member(pod)
+        observed = self._info(key).observed
+        before = observed.members.get(pod.uid)
+        observed.upsert_member(pod)
         self._note_member(key, pod)
+        if pod.job_uid and (before is None or self._job_sizes.has(pod.job_uid)):
+            self._note_job(key, pod)
         self._touched(key)
 
     def _note_member(self, key: GangKey, pod: Pod) -> None:
         """Note of what workloads a member is."""
         if self.infos[key].observed.may_rank_apart:
             self._apart.add(key)
-        self._job_sizes.upsert_member(key, pod)
+        if pod.job_uid:
+            self._by_workload.upsert_member(key, pod)
         self.misplaced_requests.upsert_member(key, pod)
         self.checkpoints.seen_on_pod(key, pod)
-        if pod.job_uid:
-            self.queues.workloads.upsert_member(key, pod)
-            self.queues.run_times.upsert_member(key, pod)
-            self._failed_jobs.upsert_member(key, pod)
-            self._settle_failure([key])
+
+    def _note_job(self, key: GangKey, pod: Pod) -> None:
+        """Note that a gang has a pod of a Job. Not once that is gone: nothing would forget it."""
+        self._failed_jobs.upsert_member(key, pod)
+        self._settle_failure([key])
 
     def foreign_member_came(self, key: GangKey) -> None:
         """Note that a pod of another scheduler names a gang."""
@@ -174,6 +182,8 @@ class GangQueue:
         info.observed.set_virtual(pods)
         for pod in pods.prototypes if pods is not None else ():
             self._note_member(key, pod)
+            if pod.job_uid:
+                self._note_job(key, pod)
         self._touched(key)
 
     def virtual_reclassified(self, key: GangKey, pods: VirtualPods) -> None:
@@ -193,7 +203,7 @@ class GangQueue:
 
     def gangs_of_job(self, uid: str) -> Collection[GangKey]:
         """Return the gangs that have had pods of a Job."""
-        return self.queues.run_times.gangs_of(uid)
+        return self._by_workload.of(uid)
 
     def release_members(self, keys: Iterable[GangKey]) -> None:
         """Keep no virtual members of these gangs: for the memory."""
@@ -433,7 +443,7 @@ class GangQueue:
         self.changed.add(key)
         self._to_try.add(key)
 
-    def _requeue(self, keys: set[GangKey]) -> None:
+    def _requeue(self, keys: AbstractSet[GangKey]) -> None:
         """Note that gangs may be in another queue, by what others say than themselves."""
         for key in keys & self.infos.keys():
             self.infos[key].relinked()
@@ -446,6 +456,7 @@ class GangQueue:
         self._retries.forget(key)
         self.reservations.forget(key)
         self.checkpoints.forget(key)
+        self._by_workload.forget(key)
         self.queues.forget(key)
         self.quota_waits.forget(key)
         self._made_for.forget(key)

@@ -1,9 +1,9 @@
 """How many pods the Jobs of gangs can have: how many are needed still, and can ever come."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import chain
 
-from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes.specs import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Gang
@@ -12,36 +12,31 @@ from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.model.virtual_pods import numbers_by, one_of_each
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.gangs_by_workload import NONE, GangsByWorkload, part_of
 from gang_scheduler.state.gangs.records.observed import NO_SPEC
 
 OWNERS = frozenset({gang_sources.JOB.name, gang_sources.JOB_SET.name})
 
 
 class JobSizes:
-    """The Jobs by their uid, the replicatedJobs of JobSets, and the gangs that have their pods."""
+    """The Jobs by their uid, and the replicatedJobs of JobSets; `gangs` have pods of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, gangs: GangsByWorkload) -> None:
         self._pods: dict[str, JobPods] = {}
         self._parts: dict[str, int] = {}
         self._parts_of: dict[str, dict[str, int]] = {}
-        self._gangs: dict[str, set[GangKey]] = {}
+        self._gangs = gangs
 
-    def upsert_member(self, key: GangKey, pod: Pod) -> None:
-        """Note in which gang a pod of a Job is."""
-        if pod.job_uid:
-            self._gangs.setdefault(pod.job_uid, set()).add(key)
-            if part := _part_of(pod):
-                self._gangs.setdefault(part, set()).add(key)
+    def has(self, uid: str) -> bool:
+        """Return whether a Job is known."""
+        return uid in self._pods
 
-    def upsert(self, uid: str, pods: JobPods | None) -> set[GangKey]:
+    def upsert(self, uid: str, pods: JobPods | None) -> AbstractSet[GangKey]:
         """Note how many pods a Job can have; None forgets it. Return the gangs concerned."""
         before = self._pods.pop(uid, None)
         if pods is not None:
             self._pods[uid] = pods
-        gangs = self._gangs.get(uid, set())
-        if pods is None:
-            self._gangs.pop(uid, None)
-        return gangs if before != pods else set()
+        return self._gangs.of(uid) if before != pods else NONE
 
     def upsert_parts(self, uid: str, parts: Iterable[tuple[str, int]]) -> set[GangKey]:
         """Note how many pods the parts of a JobSet can have; none forgets them.
@@ -55,10 +50,7 @@ class JobSizes:
         if after:
             self._parts_of[uid] = after
         changed = {part for part, _ in before.items() ^ after.items()}
-        concerned = set(chain.from_iterable(self._gangs.get(part, ()) for part in changed))
-        for part in before.keys() - after.keys():
-            self._gangs.pop(part, None)
-        return concerned
+        return set(chain.from_iterable(self._gangs.of(part) for part in changed))
 
     def absent(self, info: GangInfo) -> tuple[tuple[PodClass, int], ...]:
         """Return the members that may come still: like which pods, and how many. Linear in members.
@@ -90,7 +82,7 @@ class JobSizes:
 
     def _sized(self, pod: Pod) -> str:
         """Return the workload of a pod whose size is known, a replicatedJob before its Jobs."""
-        part = _part_of(pod) if self._parts else ""
+        part = part_of(pod) if self._parts else ""
         return part if part in self._parts else pod.job_uid
 
     def _size(self, workload: str) -> int:
@@ -130,9 +122,3 @@ class JobSizes:
 
 def _class_of(pod: Pod) -> PodClass:
     return pod.pod_class
-
-
-def _part_of(pod: Pod) -> str:
-    """Return the replicatedJob of a pod, "" if it is of none."""
-    job_set, part = pod.labels.get(JOB_SET_LABEL), pod.labels.get(REPLICATED_JOB_LABEL)
-    return gang_sources.part_of(pod.namespace, job_set, part) if job_set and part else ""

@@ -12,6 +12,7 @@ from gang_scheduler.model.queues import LocalQueueWeight, Product, QueueRef
 from gang_scheduler.model.refs import GangKey, QueueName, QueueRequest
 from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.queues.names import Meant, QueueNames, different
 from gang_scheduler.state.queues.run_times import RunTimes
 from gang_scheduler.state.queues.workloads import WorkloadQueues
@@ -44,10 +45,12 @@ class GangQueues:
     `provisions`: it matters which class of nodes gangs name.
     """
 
-    def __init__(self, infos: Mapping[GangKey, GangInfo], names: QueueNames) -> None:
+    def __init__(
+        self, infos: Mapping[GangKey, GangInfo], names: QueueNames, by_workload: GangsByWorkload
+    ) -> None:
         self.names = names
-        self.workloads = WorkloadQueues()
-        self.run_times = RunTimes()
+        self.workloads = WorkloadQueues(by_workload)
+        self.run_times = RunTimes(by_workload)
         self.touched: set[GangKey] = set()
         self.summed = False
         self.round = 0

@@ -1,41 +1,36 @@
 """How long gangs run, and when they will have ended, by what they and their Jobs declare."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.gangs_by_workload import NONE, GangsByWorkload
 
 NOTHING = RunTime()
 
 
 class RunTimes:
-    """What Jobs declare, by uid, and which gangs have pods of them. All times are in seconds."""
+    """What Jobs declare, by uid; `gangs` have pods of them. All times are in seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, gangs: GangsByWorkload) -> None:
         self._jobs: dict[str, tuple[RunTime, Problem | None]] = {}
-        self._gangs: dict[str, set[GangKey]] = {}
+        self._gangs = gangs
 
-    def upsert_member(self, key: GangKey, pod: Pod) -> None:
-        """Note in which gang a pod of a Job is."""
-        self._gangs.setdefault(pod.job_uid, set()).add(key)
-
-    def gangs_of(self, uid: str) -> Collection[GangKey]:
-        """Return the gangs that have had pods of a Job."""
-        return self._gangs.get(uid, set())
-
-    def upsert(self, uid: str, said: RunTime | None, problem: Problem | None) -> set[GangKey]:
+    def upsert(
+        self, uid: str, said: RunTime | None, problem: Problem | None
+    ) -> AbstractSet[GangKey]:
         """Note what a Job declares; return the gangs for which that is news."""
         before = self._jobs.pop(uid, None)
         if said is not None or problem is not None:
             self._jobs[uid] = (said or NOTHING, problem)
-        return self._gangs.get(uid, set()) if before != self._jobs.get(uid) else set()
+        return self._gangs.of(uid) if before != self._jobs.get(uid) else NONE
 
-    def delete(self, uid: str) -> set[GangKey]:
+    def delete(self, uid: str) -> AbstractSet[GangKey]:
         """Forget a Job; return the gangs for which that is news."""
-        gangs = self._gangs.pop(uid, set())
-        return gangs if self._jobs.pop(uid, None) is not None else set()
+        return self._gangs.of(uid) if self._jobs.pop(uid, None) is not None else NONE
 
     def problem(self, pods: Iterable[Pod]) -> Problem | None:
         """Return what is wrong with what the Job of one of these pods declares."""

@@ -8,6 +8,7 @@ from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.workloads import job_sets
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey, JobPods
+from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.gangs.job_sizes import JobSizes
 from support.builders import gang_key, gang_spec, pod, pod_class
 from support.gang_queue_builders import gang_info
@@ -16,9 +17,9 @@ KEY = gang_key("a")
 SMALL, LARGE = pod_class(cpu=1), pod_class(cpu=2)
 
 
-def sizes() -> JobSizes:
+def sizes(gangs: GangsByWorkload | None = None) -> JobSizes:
     """Return a Job of four pods, and a JobSet of which one part has six."""
-    known = JobSizes()
+    known = JobSizes(gangs or GangsByWorkload())
     known.upsert("uid-j", JobPods(at_once=4, left=4))
     known.upsert_parts("uid-s", [("default/s/workers", 6), ("default/s/launcher", 1)])
     return known
@@ -70,8 +71,9 @@ def test_a_pod_that_is_a_gang_by_itself_is_all_of_it() -> None:
 
 
 def test_gangs_hear_of_other_sizes_of_a_job_set() -> None:
-    known = sizes()
-    known.upsert_member(KEY, member("p", part="workers"))
+    gangs = GangsByWorkload()
+    known = sizes(gangs)
+    gangs.upsert_member(KEY, member("p", part="workers"))
 
     same = known.upsert_parts("uid-s", [("default/s/workers", 6)])
     more = known.upsert_parts("uid-s", [("default/s/workers", 7)])

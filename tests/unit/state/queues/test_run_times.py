@@ -6,6 +6,7 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.queues.run_times import RunTimes
 from support.builders import gang_key, pod
 
@@ -19,7 +20,7 @@ def member(name: str, run_time: RunTime | None = None, started_at: int = 900) ->
 
 
 def of_job(said: RunTime) -> RunTimes:
-    times = RunTimes()
+    times = RunTimes(GangsByWorkload())
     times.upsert("uid-j", said, None)
     return times
 
@@ -27,16 +28,16 @@ def of_job(said: RunTime) -> RunTimes:
 def test_the_smallest_of_a_pod_counts_and_the_latest_of_its_gang() -> None:
     pods = [member("x", RunTime(500, 300)), member("y", RunTime(250), started_at=980)]
 
-    assert RunTimes().ends_at(pods, None, NOW) == 1230
-    assert RunTimes().ends_at(pods, RunTime(expected=200), NOW) == 1180
-    assert RunTimes().duration(pods, None) == 300
+    assert RunTimes(GangsByWorkload()).ends_at(pods, None, NOW) == 1230
+    assert RunTimes(GangsByWorkload()).ends_at(pods, RunTime(expected=200), NOW) == 1180
+    assert RunTimes(GangsByWorkload()).duration(pods, None) == 300
 
 
 def test_one_pod_without_an_end_leaves_the_end_unknown() -> None:
     pods = [member("x", RunTime(500)), member("y")]
 
-    assert RunTimes().ends_at(pods, None, NOW) is None
-    assert RunTimes().duration(pods, None) is None
+    assert RunTimes(GangsByWorkload()).ends_at(pods, None, NOW) is None
+    assert RunTimes(GangsByWorkload()).duration(pods, None) is None
 
 
 def test_the_deadline_of_a_job_counts_from_its_own_start() -> None:
@@ -50,13 +51,14 @@ def test_the_deadline_of_a_job_counts_from_its_own_start() -> None:
 def test_what_was_expected_and_has_passed_says_nothing_but_a_deadline_does() -> None:
     pods = [member("x", RunTime(expected=100))]
 
-    assert RunTimes().ends_at(pods, None, NOW) is None
-    assert RunTimes().ends_at(pods, RunTime(90), NOW) == 990
+    assert RunTimes(GangsByWorkload()).ends_at(pods, None, NOW) is None
+    assert RunTimes(GangsByWorkload()).ends_at(pods, RunTime(90), NOW) == 990
 
 
 def test_only_the_gangs_of_its_pods_hear_of_a_job_and_only_news() -> None:
-    times = RunTimes()
-    times.upsert_member(A, member("x"))
+    gangs = GangsByWorkload()
+    gangs.upsert_member(A, member("x"))
+    times = RunTimes(gangs)
     problem = Problem(Reason.INVALID_SPEC, InvalidInput("x"))
 
     heard = [

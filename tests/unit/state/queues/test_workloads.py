@@ -1,6 +1,7 @@
 """What Jobs say of the queue of their pods."""
 
 from gang_scheduler.model.refs import QueueRequest
+from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.queues.workloads import WorkloadQueues
 from support.builders import gang_key, pod
 
@@ -10,8 +11,9 @@ POD = pod("a-0", gang="a", job="j")
 
 
 def test_only_the_gangs_of_its_pods_hear_of_a_job_and_only_news() -> None:
-    workloads = WorkloadQueues()
-    workloads.upsert_member(A, POD)
+    gangs = GangsByWorkload()
+    gangs.upsert_member(A, POD)
+    workloads = WorkloadQueues(gangs)
 
     heard = [
         workloads.upsert("other", "other", REQUEST),
@@ -25,7 +27,7 @@ def test_only_the_gangs_of_its_pods_hear_of_a_job_and_only_news() -> None:
 
 
 def test_a_pod_without_a_job_hears_nothing() -> None:
-    workloads = WorkloadQueues()
+    workloads = WorkloadQueues(GangsByWorkload())
     workloads.upsert("uid-j", "uid-j", REQUEST)
 
     assert ((REQUEST,), ()) == (workloads.requests_of(POD), workloads.requests_of(pod("x")))
