@@ -12,6 +12,7 @@ TESTS = UNIT.parent
 PACKAGE = TESTS.parent / "operator" / "gang_scheduler"
 ELSEWHERE: dict[str, list[str]] = yaml.safe_load((UNIT / "covered_elsewhere.yaml").read_text())
 OF_NO_MODULE = {
+    "audit/test_memory.py",
     "decode/pods/test_conformance_tables.py",
     "scheduler/filters/test_node_states.py",
     "scheduler/placement/test_strategies.py",

@@ -16,6 +16,7 @@ beside them, or list and watch of our own.
 | sweep             | compares the cache with a list, for what Kopf missed         |
 | reflector         | the other source: a `list_watch` for each kind               |
 | list_watch        | a list, and from its version on a watch, over and over       |
+| deletion_grace    | lets queues count for a moment after they were deleted       |
 | live              | one list of each kind, for questions that are asked once     |
 | known_objects     | what one kind has told so far: what is new, and what is gone |
 | relist            | lists of all kinds, on demand, past every watch              |
