@@ -1,6 +1,7 @@
 """Room that was made for gangs and then lost: a node is gone, or another pod took the room."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from gang_scheduler.apply.eviction.disruption_target import Naming
@@ -22,7 +23,10 @@ from gang_scheduler.state.cache import Cache
 HOLDING = frozenset(
     {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS}
 )
-"""With these reasons a gang keeps its nominated room: victims leave, or a member is recreated."""
+"""With these reasons a gang keeps its nominated room: victims leave, or a member is recreated.
+
+Not a gang whose members were all evicted: it must find room anew, if they come again at all.
+"""
 
 MOST_REFUSALS: Final = 3
 """How often in a row the API server may refuse to bind a gang until other gangs get its room."""
@@ -62,7 +66,9 @@ class LostNominations:
 
     def note(self, plan: Plan) -> list[Pod]:
         """Note the room that a plan shows to be lost; return the pods whose nominations end."""
-        found = [*_taken(plan, self._naming), *_lost(plan, self._cache.node_usage.table())]
+        nodes = self._cache.node_usage.table()
+        found = [*_taken(plan, self._naming), *_lost(plan, nodes)]
+        found += self._evicted(plan, nodes, {each.gang for each in found} | _served(plan))
         decided = {each.gang.key for each in plan.placed} | {each.gang for each in found}
         found += [each for key, each in self._unused.items() if key not in decided]
         self._unused.clear()
@@ -73,6 +79,21 @@ class LostNominations:
         if len(self._causes) > len(known):
             self._causes = {key: why for key, why in self._causes.items() if key in known}
         return [pod for each in found for pod in each.pods]
+
+    def _evicted(
+        self, plan: Plan, nodes: NodeTable, known: AbstractSet[GangKey]
+    ) -> Iterator[LostNomination]:
+        """Yield other gangs of which all that runs is evicted for others, and some is nominated."""
+        for made in plan.preemptions:
+            victims = {each.pod.uid for each in made.victims}
+            gangs = {each.gang for each in made.victims if not made.to_start_anew}
+            for key in sorted(gangs - known):
+                info = self._cache.gang_queue.infos.get(key)
+                living = info.observed.living if info is not None else ()
+                waiting = tuple(each for each in living if each.nominated and not each.node)
+                if waiting and all(each.uid in victims for each in living if each.node):
+                    name = waiting[0].nominated
+                    yield LostNomination(key, NominationLost(name, _fault_of(name, nodes)), waiting)
 
 
 def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
@@ -100,6 +121,12 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
             yield LostNomination(
                 gang.key, cause, tuple(pod for pod in lost if pod.uid not in moves)
             )
+
+
+def _served(plan: Plan) -> set[GangKey]:
+    """Return the gangs that a plan places or makes room for."""
+    made = {gang.key for each in plan.preemptions if each.nominations for gang in each.gangs}
+    return made | {each.gang.key for each in plan.placed}
 
 
 def _judged(plan: Plan) -> Iterator[Gang]:

@@ -6,6 +6,7 @@ import pytest
 
 from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.apply.eviction.lost_nominations import MOST_REFUSALS, LostNominations
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -69,6 +70,36 @@ def test_the_room_stays_its_own_while_victims_leave_or_a_member_is_made_again(
 
     assert [] == books.note(refused(waits, reason))
     assert books.cause(waits.key) is None
+
+
+def evicting(*victims: str, to_start_anew: bool = False) -> Plan:
+    """Return a plan that evicts members of the gang for another one."""
+    pods = (builders.pod(name, gang="a", node="n1") for name in victims)
+    bound = tuple(BoundPod(pod, builders.gang_key("a")) for pod in pods)
+    made = Preemption((builders.gang("high"),), (), victims=bound, to_start_anew=to_start_anew)
+    return Plan(preemptions=(made,))
+
+
+def half_bound() -> LostNominations:
+    """Return the books of a gang of which two members are bound, and one is nominated."""
+    books = losses()
+    books._cache.upsert_pod(builders.pod("a-0", gang="a", node="n1"))
+    books._cache.upsert_pod(builders.pod("a-1", gang="a", node="n1"))
+    books._cache.upsert_pod(nominated("a-2", "n1"))
+    return books
+
+
+def test_a_gang_that_is_evicted_gives_up_the_room_of_members_that_wait() -> None:
+    books = half_bound()
+
+    assert ["a-2"] == [pod.name for pod in books.note(evicting("a-0", "a-1"))]
+    cause = text_if_any(books.cause(builders.gang_key("a")))
+    assert "the room on n1 was taken" == cause
+
+
+def test_a_gang_that_is_evicted_in_part_or_to_start_anew_keeps_it() -> None:
+    assert [] == half_bound().note(evicting("a-0"))
+    assert [] == half_bound().note(evicting("a-0", "a-1", to_start_anew=True))
 
 
 def test_a_gang_that_gets_its_room_has_lost_nothing() -> None:
