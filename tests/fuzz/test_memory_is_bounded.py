@@ -89,20 +89,7 @@ def test_what_is_gone_takes_no_memory(what: str) -> None:
         body["metadata"] |= {"uid": "u", "resourceVersion": str(number + 1)}
         handlers.of(gvr).take({"type": "MODIFIED", "object": body})
 
-    tracemalloc.start()
-    try:
-        for number in range(WRITES):
-            write(number)
-        gc.collect()
-        before = tracemalloc.get_traced_memory()[0]
-        for number in range(WRITES, 2 * WRITES):
-            write(number)
-        gc.collect()
-        after = tracemalloc.get_traced_memory()[0]
-    finally:
-        tracemalloc.stop()
-
-    assert after - before < WRITES * LONG / 4
+    assert growth(write, WRITES) < WRITES * LONG / 4
 
 
 def long_is_pod(what: str) -> bool:
@@ -181,15 +168,15 @@ def test_pods_that_outlast_their_job_take_no_memory(labels: dict[str, str]) -> N
     assert growth(come_and_go) < ROUNDS * 2 * LEAST_BYTES
 
 
-def growth(come_and_go: Callable[[int], None]) -> int:
+def growth(come_and_go: Callable[[int], None], rounds: int = ROUNDS) -> int:
     """Return by how many bytes as many rounds again add to what the first took."""
     tracemalloc.start()
     try:
-        for number in range(ROUNDS):
+        for number in range(rounds):
             come_and_go(number)
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]
-        for number in range(ROUNDS, 2 * ROUNDS):
+        for number in range(rounds, 2 * rounds):
             come_and_go(number)
         gc.collect()
         after = tracemalloc.get_traced_memory()[0]
