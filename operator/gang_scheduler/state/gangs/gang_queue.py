@@ -118,24 +118,21 @@ class GangQueue:
         observed = self._info(key).observed
         before = observed.members.get(pod.uid)
         observed.upsert_member(pod)
-        self._note_member(key, pod)
-        if pod.job_uid and (before is None or self._job_sizes.has(pod.job_uid)):
-            self._note_job(key, pod)
+        self._note_member(key, pod, is_new=before is None)
         self._touched(key)
 
-    def _note_member(self, key: GangKey, pod: Pod) -> None:
+    def _note_member(self, key: GangKey, pod: Pod, *, is_new: bool) -> None:
         """Note of what workloads a member is."""
         if self.infos[key].observed.may_rank_apart:
             self._apart.add(key)
-        if pod.job_uid:
-            self._by_workload.upsert_member(key, pod)
         self.misplaced_requests.upsert_member(key, pod)
         self.checkpoints.seen_on_pod(key, pod)
-
-    def _note_job(self, key: GangKey, pod: Pod) -> None:
-        """Note that a gang has a pod of a Job. Not once that is gone: nothing would forget it."""
-        self._failed_jobs.upsert_member(key, pod)
-        self._settle_failure([key])
+        if pod.job_uid:
+            self._by_workload.upsert_member(key, pod)
+            # Not again once the Job is gone: nothing would forget it.
+            if is_new or self._job_sizes.has(pod.job_uid):
+                self._failed_jobs.upsert_member(key, pod)
+                self._settle_failure([key])
 
     def foreign_member_came(self, key: GangKey) -> None:
         """Note that a pod of another scheduler names a gang."""
@@ -181,9 +178,7 @@ class GangQueue:
             return
         info.observed.set_virtual(pods)
         for pod in pods.prototypes if pods is not None else ():
-            self._note_member(key, pod)
-            if pod.job_uid:
-                self._note_job(key, pod)
+            self._note_member(key, pod, is_new=True)
         self._touched(key)
 
     def virtual_reclassified(self, key: GangKey, pods: VirtualPods) -> None:
