@@ -7,7 +7,7 @@ what is left out is summed up in one line.
 
 import asyncio
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -23,13 +23,13 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts import node_ranges
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry import logs
 
 NAMES_SHOWN: Final = 10
 LETTERS_SHOWN: Final = 500
 LINES_A_SECOND: Final = 10
 SECOND: Final = 1.0
-MOST_GONE: Final = 1000
 BY_PRIORITY: Final = "Priority"
 """The right by which a gang is evicted where no queue gives one."""
 DRAINED: Final = "Drained"
@@ -65,8 +65,7 @@ class DecisionLog:
             log.info("more_decisions", **self._left_out)
         self._left_out.clear()
         self._lines.clear()
-        if len(self._reasons) > 2 * len(self._known) + MOST_GONE:
-            self._reasons = _only(self._reasons, self._known)
+        self._reasons = pruned(self._reasons, self._known)
 
     def bound(self, binding: GangBinding) -> None:
         """Log that all members of a plan are bound. What the gang waits for next is news."""
@@ -232,7 +231,3 @@ def _nodes(names: Iterable[str]) -> dict[str, Any]:
 def _named(what: str, names: Iterable[str], number: int) -> dict[str, Any]:
     """Return the fields of a line for some of the names, and the number of all."""
     return {what: list(islice(names, NAMES_SHOWN)), f"{what}_in_all": number}
-
-
-def _only(reasons: Mapping[GangKey, Reason], known: Container[GangKey]) -> dict[GangKey, Reason]:
-    return {key: reason for key, reason in reasons.items() if key in known}

@@ -11,10 +11,10 @@ from gang_scheduler.report.events import Events
 from gang_scheduler.report.texts import degraded_texts
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.pruning import pruned
 
 HEALED: Final = "DomainHealed"
 STUCK: Final = "StuckPods"
-MOST_GONE: Final = 1000
 
 
 class DegradedEvents:
@@ -47,10 +47,7 @@ class DegradedEvents:
     def forget_the_gone(self) -> None:
         """Drop what was told of gangs that are gone, once they are more than the others."""
         infos = self._cache.gang_queue.infos
-        if len(self._told) > 2 * len(infos) + MOST_GONE:
-            self._told = {key: told for key, told in self._told.items() if key in infos}
-        if len(self._stuck) > 2 * len(infos) + MOST_GONE:
-            self._stuck = {key: uids for key, uids in self._stuck.items() if key in infos}
+        self._told, self._stuck = pruned(self._told, infos), pruned(self._stuck, infos)
 
     def _look_at_stuck(self, info: GangInfo, now: int) -> int | None:
         """Name the pods that are stuck, those once that were not before."""

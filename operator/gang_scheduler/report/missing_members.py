@@ -15,11 +15,11 @@ from gang_scheduler.report.texts import near_names
 from gang_scheduler.report.texts.near_names import NearNames
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.pruning import pruned
 
 REASON: Final = "MembersMissing"
 PATIENCE_SECONDS: Final = 30
 """How long members are waited for in silence."""
-MOST_GONE: Final = 1000
 NAMED_BY_NO_POD: Final = (
     "no pod names this PodGroup in spec.schedulingGroup.podGroupName. Its pods may not be created "
     "yet; or the API server drops that field, as it does without the feature gate GenericWorkload"
@@ -71,9 +71,7 @@ class MissingMembers:
 
     def forget_the_gone(self) -> None:
         """Drop what was told of gangs that are gone, once they are more than the others."""
-        infos = self._cache.gang_queue.infos
-        if len(self._told) > 2 * len(infos) + MOST_GONE:
-            self._told = {key: told for key, told in self._told.items() if key in infos}
+        self._told = pruned(self._told, self._cache.gang_queue.infos)
 
     def _guess(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:
         living = info.observed.living

@@ -44,6 +44,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry import metrics
 
 STATUSES = {
@@ -58,7 +59,6 @@ PLACE_SECONDS = 2
 """How long the status of a gang waits for its place in its queue, so that both are one write."""
 REWORD_SECONDS = 30
 """The counts in a message change with every pod that starts or ends elsewhere."""
-MOST_GONE = 1000
 
 log = structlog.get_logger()
 Write = Callable[[], Awaitable[None]]
@@ -169,12 +169,8 @@ class StatusWriter:
 
     def _forget_the_gone(self) -> None:
         """Drop the records of gangs and pods that are gone, once they are more than the others."""
-        infos = self._cache.gang_queue.infos
-        if len(self._told) > 2 * len(infos) + MOST_GONE:
-            self._told = {key: told for key, told in self._told.items() if key in infos}
-        if len(self._reworded) > 2 * len(self._cache.pod_store.uids()) + MOST_GONE:
-            known = self._cache.pod_store.uids()
-            self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
+        self._told = pruned(self._told, self._cache.gang_queue.infos)
+        self._reworded = pruned(self._reworded, self._cache.pod_store.uids())
         self._missing_members.forget_the_gone()
         self._degraded.forget_the_gone()
 

@@ -32,5 +32,6 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | degraded_gangs  | gangs that run and have lost members with failed nodes           |
 | topologies      | the topology trees in force                                      |
 | pod_classes     | pod classes, completed by what is known only in this cluster     |
+| pruning         | drops records of what is gone, once they are many                |
 | foreign_members | gangs with members of another scheduler                          |
 """

@@ -12,8 +12,8 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NAMED_BY_NO_POD, PATIENCE_SECONDS, MissingMembers
+from gang_scheduler.state import pruning
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders, cache_feeding, parts
@@ -199,7 +199,7 @@ async def test_pods_that_misspell_the_name_later_make_the_pod_group_told() -> No
 
 
 async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missing_members, "MOST_GONE", 0)
+    monkeypatch.setattr(pruning, "MOST_GONE", 0)
     desk = Desk(foreign("a-0"))
     writer = parts.status_writer(desk.api, desk.cache, clock=lambda: LATE)
     writer._missing_members = desk.missing_members

@@ -19,6 +19,7 @@ from gang_scheduler.report.measures.seen import job_type_of, queue_of
 from gang_scheduler.report.texts import elastic_texts
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.metrics import BY_PRIORITY, DRAINED, NO_QUEUE
 
@@ -44,7 +45,6 @@ RESULTS: Final = {
 """The decisions that there are. Of a gang that lacks members, or others, there is none."""
 LATE, ON_TIME = "true", "false"
 """Whether a decision comes after the schedule timeout of the gang."""
-MOST_GONE: Final = 1000
 UP, DOWN = "up", "down"
 MODE: Final = "Bind"
 """How the scheduler changes the size of gangs: it binds more members, or evicts some."""
@@ -182,10 +182,7 @@ class Decisions:
 
     def _forget_the_gone(self) -> None:
         infos = self._cache.gang_queue.infos
-        if len(self._last) > 2 * len(infos) + MOST_GONE:
-            self._last = {key: last for key, last in self._last.items() if key in infos}
-        if len(self._started) > 2 * len(infos) + MOST_GONE:
-            self._started = {key: at for key, at in self._started.items() if key in infos}
+        self._last, self._started = pruned(self._last, infos), pruned(self._started, infos)
 
 
 def _count_domains(tree: Topology, places: IntArray) -> None:

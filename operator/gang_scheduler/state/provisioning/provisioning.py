@@ -17,11 +17,11 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.provisioning.holds import Holds
 from gang_scheduler.state.provisioning.requests import Requests
+from gang_scheduler.state.pruning import pruned
 from gang_scheduler.state.queues.usage import QueueUsageStore
 
 UNWANTED_SECONDS: Final = 10
 """How long a request stands that no cycle wants any more: a member may only be created again."""
-MOST_GONE: Final = 1000
 
 
 class ProvisioningSettings(NamedTuple):
@@ -111,11 +111,8 @@ class ProvisioningState:
     def _forget_the_gone(self) -> None:
         """Drop what was noted of gangs that are gone, once they are more than the others."""
         infos = self._gang_queue.infos
-        if len(self._wanted) > 2 * len(infos) + MOST_GONE:
-            self._wanted = {key: each for key, each in self._wanted.items() if key in infos}
-        if len(self._unwanted_since) > 2 * len(infos) + MOST_GONE:
-            since = self._unwanted_since
-            self._unwanted_since = {key: each for key, each in since.items() if key in infos}
+        self._wanted = pruned(self._wanted, infos)
+        self._unwanted_since = pruned(self._unwanted_since, infos)
 
     def _outstanding(self) -> Iterator[QueueRef]:
         """Yield the queue of each request that stands, of gangs that have not started with it."""

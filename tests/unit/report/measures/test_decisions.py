@@ -9,6 +9,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.measures import decisions
 from gang_scheduler.report.measures.decisions import RESULTS, Decisions
 from gang_scheduler.report.texts import elastic_texts
+from gang_scheduler.state import pruning
 from gang_scheduler.telemetry import metrics
 from support import builders
 from support.evicted_gangs import Cluster
@@ -180,7 +181,7 @@ def test_a_gang_that_is_evicted_is_counted_by_the_queues_of_both() -> None:
 def test_what_is_remembered_of_gangs_that_are_gone_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(decisions, "MOST_GONE", 0)
+    monkeypatch.setattr(pruning, "MOST_GONE", 0)
     found = Measured()
     for number in range(5):
         pods = found.gang(f"g{number}")
