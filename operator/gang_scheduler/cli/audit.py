@@ -1,12 +1,15 @@
 """`audit`: a witness of what the scheduler does."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from gang_scheduler.cli.exits import Exit
 from gang_scheduler.cli.helping import Grouped, HelpfulCommand, OfCluster, statuses
 from gang_scheduler.cli.reading.asking import server_options
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class OfJudging(Grouped):
@@ -19,6 +22,17 @@ def _with_server_options(command: Any) -> Any:  # noqa: ANN401 - a decorator of 
     for option in reversed(server_options()):
         command = option(command)
     return command
+
+
+def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
+    return click.option(
+        name,
+        cls=OfJudging,
+        type=click.FloatRange(min=0),
+        default=default,
+        show_default=True,
+        help=help_text,
+    )
 
 
 @click.command(
@@ -75,37 +89,19 @@ def _with_server_options(command: Any) -> Any:  # noqa: ANN401 - a decorator of 
     metavar="RULE",
     help="Leave a rule out. Repeatable.",
 )
-@click.option(
+@_seconds(
     "--skew-seconds",
-    cls=OfJudging,
-    type=click.FloatRange(min=0),
-    default=5.0,
-    show_default=True,
-    help="How far watches of two kinds, and what two schedulers know, may be apart.",
+    5.0,
+    "How far watches of two kinds, and what two schedulers know, may be apart.",
 )
-@click.option(
-    "--partial-seconds",
-    cls=OfJudging,
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    help="How long a gang may be bound in part.",
-)
-@click.option(
+@_seconds("--partial-seconds", 60.0, "How long a gang may be bound in part.")
+@_seconds(
     "--leftover-seconds",
-    cls=OfJudging,
-    type=click.FloatRange(min=0),
-    default=120.0,
-    show_default=True,
-    help="How long a nomination or a mark may stay that nothing follows from.",
+    120.0,
+    "How long a nomination or a mark may stay that nothing follows from.",
 )
-@click.option(
-    "--queue-grace-seconds",
-    cls=OfJudging,
-    type=click.FloatRange(min=0),
-    default=10.0,
-    show_default=True,
-    help="How long the scheduler counts a Queue after it was deleted.",
+@_seconds(
+    "--queue-grace-seconds", 10.0, "How long the scheduler counts a Queue after it was deleted."
 )
 @click.option(
     "--simulate",

@@ -144,6 +144,11 @@ def just_went(world: "World", limits: "Limits", known_by: float) -> bool:
     return world.objects(QUEUE).gone_at >= known_by - limits.queue_grace
 
 
+def just_turned(world: "World", limits: "Limits", known_by: float) -> bool:
+    """Return whether a Queue came or went so late that a decision may not have known."""
+    return world.objects(QUEUE).turned_at >= known_by or just_went(world, limits, known_by)
+
+
 def quota_of(spec: Object, key: tuple[str, str]) -> dict[str, int]:
     """Return `soft`, `hard` and `guaranteed` of a queue for a flavor and resource."""
     flavor, resource = key

@@ -53,8 +53,8 @@ class Evictions:
             known_by = self._limits.decided(change.since)
             was_deleted = pod.is_deleted and world.over_at.get(pod.uid, change.at) < known_by
             fault = "while it was being deleted" if was_deleted else _protected(before or pod)
-            if not fault and not queues.just_went(world, self._limits, known_by):
-                fault = _of_preemptor(pod, mark, world, known_by)
+            is_settled = not queues.just_turned(world, self._limits, known_by)
+            fault = fault or _of_preemptor(pod, mark, world, known_by, by_queues=is_settled)
             if fault:
                 details = {"preemptor": mark.gang, "node": pod.node}
                 message = f"evicted for {mark.gang}, {fault}"
@@ -76,10 +76,13 @@ def _protected(pod: Pod) -> str:
     return next((words for words, holds in states.items() if holds), "")
 
 
-def _of_preemptor(victim: Pod, mark: victims.Mark, world: World, known_by: float) -> str:
+def _of_preemptor(
+    victim: Pod, mark: victims.Mark, world: World, known_by: float, *, by_queues: bool
+) -> str:
     """Return why a gang may not evict a pod, "" if it may or cannot be judged.
 
-    `known_by` is the earliest time of the state that this rests on.
+    `known_by` is the earliest time of the state that this rests on; `by_queues`: the Queues of that
+    time are known.
     """
     preemptor, gang = victims.preemptor_of(mark, world), victims.gang_or_pod(victim)
     if preemptor is None or _has_overrun(victim, world):
@@ -90,9 +93,7 @@ def _of_preemptor(victim: Pod, mark: victims.Mark, world: World, known_by: float
     mine, other = victims.priority_of(preemptor, world), victims.priority_of(gang, world)
     if mine is None or other is None:
         return ""
-    if world.objects(queues.QUEUE).turned_at >= known_by:
-        return ""
-    if any(_was_missing(each, world, known_by) for each in (preemptor, gang)):
+    if not by_queues or any(_was_missing(each, world, known_by) for each in (preemptor, gang)):
         return ""
     names = (_queue_of(preemptor, world), _queue_of(gang, world))
     return "" if UNKNOWN in names else _by_queues(names, victim, mine, other, world)

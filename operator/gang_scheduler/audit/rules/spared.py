@@ -94,12 +94,8 @@ class Spared:
 
     def _judge(self, plan: _Plan, world: World) -> Iterator[Finding]:
         preemptor = victims.preemptor_of(plan.mark, world)
-        declared = world.objects(queues.QUEUE)
-        known_by = self._limits.decided(plan.at)
-        had_queues = declared.turned_at >= known_by or queues.just_went(
-            world, self._limits, known_by
-        )
-        if preemptor is None or had_queues or any(True for _ in declared):
+        had_queues = queues.just_turned(world, self._limits, self._limits.decided(plan.at))
+        if preemptor is None or had_queues or any(True for _ in world.objects(queues.QUEUE)):
             return
         members = victims.members_of(preemptor, world)
         placed = [each for each in members if each.node or each.nominated]
