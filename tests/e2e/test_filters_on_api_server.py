@@ -6,7 +6,7 @@ import pytest
 
 from e2e.support.manifests import gang, pod
 from e2e.support.namespaces import Namespace
-from e2e.support.waiting import eventually, until
+from e2e.support.waiting import eventually, eventually_says
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -20,7 +20,7 @@ def test_a_taint_keeps_out_pods_that_do_not_tolerate_it(namespace: Namespace) ->
     namespace.create(pod("stranger", on=namespace.here))
 
     eventually(node, lambda: namespace.node_of("welcome"))
-    assert "untolerated taint {example.com/reserved: team-a}" in refusal(namespace, "stranger")
+    must_be_refused(namespace, "stranger", "untolerated taint {example.com/reserved: team-a}")
     namespace.change_node(node, lambda found: found["spec"].pop("taints"))
     eventually(node, lambda: namespace.node_of("stranger"))
 
@@ -29,7 +29,7 @@ def test_a_node_selector_waits_for_a_node_with_the_labels(namespace: Namespace) 
     (node,) = namespace.own_nodes(1)
     wanted = {**namespace.here, "example.com/disk": "fast"}
     namespace.create(*gang("a", 2, on=wanted))
-    assert "didn't match Pod's node affinity/selector" in refusal(namespace, "a-0")
+    must_be_refused(namespace, "a-0", "didn't match Pod's node affinity/selector")
 
     namespace.change_node(node, lambda found: found["metadata"]["labels"].update(wanted))
 
@@ -56,7 +56,7 @@ def test_a_host_port_is_given_once_a_node(namespace: Namespace) -> None:
     eventually(set(nodes), lambda: set(namespace.bound("a").values()))
 
     namespace.create(pod("third", host_port=8080, on=namespace.here))
-    assert "didn't have free ports for the requested pod ports" in refusal(namespace, "third")
+    must_be_refused(namespace, "third", "didn't have free ports for the requested pod ports")
     freed = namespace.node_of("a-0")
     namespace.delete("pods", "a-0")
     eventually(freed, lambda: namespace.node_of("third"))
@@ -66,7 +66,7 @@ def test_a_cordoned_node_takes_no_pod_until_it_is_uncordoned(namespace: Namespac
     (node,) = namespace.own_nodes(1)
     namespace.cluster.kubectl("cordon", node)
     namespace.create(*gang("a", 2, on=namespace.here))
-    assert "node(s) were unschedulable" in refusal(namespace, "a-0")
+    must_be_refused(namespace, "a-0", "node(s) were unschedulable")
 
     namespace.cluster.kubectl("uncordon", node)
 
@@ -78,7 +78,7 @@ def test_a_node_that_is_not_ready_takes_no_pod_until_it_is(namespace: Namespace)
     (node,) = namespace.own_nodes(1, kubelets=False)
     namespace.change_node(node, set_ready("False"), "status")
     namespace.create(*gang("a", 2, on=namespace.here))
-    assert "node(s) were not ready" in refusal(namespace, "a-0")
+    must_be_refused(namespace, "a-0", "node(s) were not ready")
 
     namespace.change_node(node, set_ready("True"), "status")
 
@@ -88,7 +88,7 @@ def test_a_node_that_is_not_ready_takes_no_pod_until_it_is(namespace: Namespace)
 def test_a_node_that_grows_takes_the_gang_that_waited_for_it(namespace: Namespace) -> None:
     (node,) = namespace.own_nodes(1, cpu=1, kubelets=False)
     namespace.create(*gang("a", 2, on=namespace.here))
-    assert "1 Insufficient cpu" in refusal(namespace, "a-0")
+    must_be_refused(namespace, "a-0", "1 Insufficient cpu")
 
     namespace.change_node(
         node, lambda found: found["status"]["allocatable"].update(cpu="2"), "status"
@@ -99,7 +99,7 @@ def test_a_node_that_grows_takes_the_gang_that_waited_for_it(namespace: Namespac
 
 def test_a_new_node_takes_the_gang_that_waited_for_it(namespace: Namespace) -> None:
     namespace.create(*gang("a", 2, on=namespace.here))
-    assert "didn't match Pod's node affinity/selector" in refusal(namespace, "a-0")
+    must_be_refused(namespace, "a-0", "didn't match Pod's node affinity/selector")
 
     (node,) = namespace.own_nodes(1)
 
@@ -113,17 +113,17 @@ def test_a_deleted_node_takes_no_pod(namespace: Namespace) -> None:
 
     eventually({"a-0": there, "a-1": there}, lambda: namespace.bound("a"))
     namespace.create(pod("more", on=namespace.here))
-    assert "1 Insufficient cpu" in refusal(namespace, "more")
+    must_be_refused(namespace, "more", "1 Insufficient cpu")
 
 
-def refusal(namespace: Namespace, name: str) -> str:
-    """Return why a pod is unschedulable, once it is."""
+def must_be_refused(namespace: Namespace, name: str, words: str) -> None:
+    """Wait until a pod is unschedulable for what these words say."""
 
     def message() -> str:
         condition = namespace.condition_of_pod(name)
         return str(condition["message"]) if condition.get("reason") == "Unschedulable" else ""
 
-    return until(message)
+    eventually_says(words, message)
 
 
 def set_label(key: str, value: str) -> Any:

@@ -7,7 +7,7 @@ import pytest
 
 from e2e.support.manifests import Manifest, gang, pod
 from e2e.support.namespaces import Namespace
-from e2e.support.waiting import eventually, until
+from e2e.support.waiting import eventually, eventually_says, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -29,7 +29,7 @@ def test_one_more_member_than_nodes_keeps_all_of_them_waiting(namespace: Namespa
 
     namespace.create(*apps(gang("a", 3, on=namespace.here, affinity=apart("a"))))
 
-    assert "2 node(s) didn't match pod anti-affinity rules" in refusal(namespace, "a")
+    must_be_refused(namespace, "a", "2 node(s) didn't match pod anti-affinity rules")
     assert {} == namespace.bound("a")
     namespace.own_nodes(1)
     eventually(3, lambda: len(set(namespace.bound("a").values())))
@@ -55,7 +55,7 @@ def test_a_gang_waits_for_pods_that_it_wants_to_be_near(namespace: Namespace) ->
     _, second = zoned(namespace, "ab")
     near = {"podAffinity": {REQUIRED: [term("b", ZONE)]}}
     namespace.create(*apps(gang("a", 2, on=namespace.here, affinity=near)))
-    assert "2 node(s) didn't match pod affinity rules" in refusal(namespace, "a")
+    must_be_refused(namespace, "a", "2 node(s) didn't match pod affinity rules")
 
     namespace.create(*apps(gang("b", 2, on={**namespace.here, ZONE: zone(namespace, "b")})))
 
@@ -122,11 +122,11 @@ def zoned(namespace: Namespace, names: str) -> list[str]:
     return [node for each in labels for node in namespace.own_nodes(1, labels=each)]
 
 
-def refusal(namespace: Namespace, name: str) -> str:
-    """Return why a gang is unschedulable, once it is."""
+def must_be_refused(namespace: Namespace, name: str, words: str) -> None:
+    """Wait until a gang is unschedulable for what these words say."""
 
     def message() -> str:
         condition = namespace.condition_of_gang(name, "Scheduled")
         return str(condition["message"]) if condition.get("reason") == "Unschedulable" else ""
 
-    return until(message)
+    eventually_says(words, message)

@@ -11,7 +11,7 @@ from e2e.support.manifests import Manifest, gang, pod, pod_group
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
 from e2e.support.storage import Provisioner
-from e2e.support.waiting import eventually, until
+from e2e.support.waiting import eventually, eventually_says, until
 from tools import controlplane
 
 pytestmark = pytest.mark.e2e
@@ -101,8 +101,8 @@ def test_two_disks_are_not_enough_for_three(lasting: Start, namespace: Namespace
         namespace.create(*with_claims("a", SIZE, name, namespace))
 
         eventually("Unschedulable", lambda: namespace.condition_of_pod("a-0").get("reason"))
-        said = namespace.condition_of_gang("a", "Scheduled")["message"]
-        assert "node(s) didn't find available persistent volumes to bind" in said
+        words = "node(s) didn't find available persistent volumes to bind"
+        eventually_says(words, lambda: namespace.condition_of_gang("a", "Scheduled")["message"])
         assert {} == namespace.bound()
         assert set() == storage.bound_claims(namespace)
 

@@ -94,14 +94,12 @@ class KindHandler(Generic[T]):
     def missing(self, uid: str) -> None:
         """Forget an object that a list has no more, and let no older state of it in."""
         self._seen.missing(uid)
-        self._broken.discard(uid)
-        self._sink.delete(uid)
+        self._drop(uid)
 
     def forget(self, uid: str) -> None:
         """Forget an object that cannot be seen, and may come back as it was."""
         self._seen.forget(uid)
-        self._broken.discard(uid)
-        self._sink.delete(uid)
+        self._drop(uid)
 
     def take(self, event: Object) -> None:
         """Take in an event."""
@@ -158,6 +156,10 @@ class KindHandler(Generic[T]):
         if found.uid:
             self._seen.gone(found.uid, found.version)
             self._sink.delete(found.uid)
+
+    def _drop(self, uid: str) -> None:
+        self._broken.discard(uid)
+        self._sink.delete(uid)
 
     def _leave_out(self, obj: Object, found: Identity, why: InvalidField) -> None:
         metrics.OBJECTS_BROKEN.labels(self.name).inc()

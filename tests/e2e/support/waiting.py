@@ -31,3 +31,17 @@ def until(read: Callable[[], T], timeout_seconds: float = TIMEOUT_SECONDS) -> T:
         found = read()
     assert found, "did not happen in time"
     return found
+
+
+def eventually_says(words: str, read: Callable[[], str]) -> None:
+    """Return once what is read has these words; fail with the last text otherwise.
+
+    A first answer may lack them: objects of each kind come by a watch of their own, so a pod can
+    be tried before the claim or the node that was created before it is seen.
+    """
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    found = read()
+    while words not in found and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+        found = read()
+    assert words in found
