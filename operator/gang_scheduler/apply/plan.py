@@ -126,7 +126,7 @@ def take_in(
 
     Bindings come first, then preemptions, then the verdicts on gangs that wait.
     """
-    lost = tuple(lost_nominations.note(plan))
+    lost = tuple(lost_nominations.note(plan, now_seconds))
     failed = [
         each
         for gangs in _together(each for each in plan.placed if each.gang.suspended is None)

@@ -1,12 +1,12 @@
 """Room that was made for gangs and then lost: a node is gone, or another pod took the room."""
 
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.model.causes.preemption import (
     NodeFault,
+    NominationExpired,
     NominationLost,
     NominationTaken,
     NominationUnused,
@@ -19,13 +19,13 @@ from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.decisions import LACKING_MEMBERS
+from gang_scheduler.state.gangs.records.preemption import HOLD_SECONDS
 
-HOLDING = frozenset(
-    {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS}
-)
+HOLDING = LACKING_MEMBERS | {Reason.WAITING_FOR_VICTIMS}
 """With these reasons a gang keeps its nominated room: victims leave, or a member is recreated.
 
-Not a gang whose members were all evicted: it must find room anew, if they come again at all.
+The latter for HOLD_SECONDS: members that were evicted or deleted may never come again.
 """
 
 MOST_REFUSALS: Final = 3
@@ -59,16 +59,15 @@ class LostNominations:
 
     def refused(self, gang: Gang, times: int) -> None:
         """Note that the API server has refused so many times in a row to bind a gang."""
-        pods = tuple(pod for pod in one_of_each(gang.pending) if pod.nominated)
+        pods = _nominated(gang)
         if pods and times >= MOST_REFUSALS:
             cause = NominationUnused(pods[0].nominated, times)
             self._unused[gang.key] = LostNomination(gang.key, cause, pods)
 
-    def note(self, plan: Plan) -> list[Pod]:
+    def note(self, plan: Plan, now: int) -> list[Pod]:
         """Note the room that a plan shows to be lost; return the pods whose nominations end."""
         nodes = self._cache.node_usage.table()
-        found = [*_taken(plan, self._naming), *_lost(plan, nodes)]
-        found += self._evicted(plan, nodes, {each.gang for each in found} | _served(plan))
+        found = [*_taken(plan, self._naming), *_lost(plan, nodes), *self._expired(plan, now)]
         decided = {each.gang.key for each in plan.placed} | {each.gang for each in found}
         found += [each for key, each in self._unused.items() if key not in decided]
         self._unused.clear()
@@ -80,20 +79,17 @@ class LostNominations:
             self._causes = {key: why for key, why in self._causes.items() if key in known}
         return [pod for each in found for pod in each.pods]
 
-    def _evicted(
-        self, plan: Plan, nodes: NodeTable, known: AbstractSet[GangKey]
-    ) -> Iterator[LostNomination]:
-        """Yield other gangs of which all that runs is evicted for others, and some is nominated."""
-        for made in plan.preemptions:
-            victims = {each.pod.uid for each in made.victims}
-            gangs = {each.gang for each in made.victims if not made.to_start_anew}
-            for key in sorted(gangs - known):
-                info = self._cache.gang_queue.infos.get(key)
-                living = info.observed.living if info is not None else ()
-                waiting = tuple(each for each in living if each.nominated and not each.node)
-                if waiting and all(each.uid in victims for each in living if each.node):
-                    name = waiting[0].nominated
-                    yield LostNomination(key, NominationLost(name, _fault_of(name, nodes)), waiting)
+    def _expired(self, plan: Plan, now: int) -> Iterator[LostNomination]:
+        """Yield the gangs that have lacked members for so long that others may have their room."""
+        for refused in plan.refused:
+            info = self._cache.gang_queue.infos.get(refused.gang.key)
+            held_until = info.preemptor.held_until if info is not None else None
+            if refused.reason not in LACKING_MEMBERS or held_until is None or now < held_until:
+                continue
+            pods = _nominated(refused.gang)
+            if pods:
+                cause = NominationExpired(pods[0].nominated, HOLD_SECONDS)
+                yield LostNomination(refused.gang.key, cause, pods)
 
 
 def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
@@ -111,9 +107,7 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
     settled = {bind.pod.uid for placed in plan.placed for bind in placed.binds}
     settled.update(pod.uid for made in plan.preemptions for pod in made.displaced)
     for gang in _judged(plan):
-        nominated = (
-            pod for pod in one_of_each(gang.pending) if pod.nominated and pod.uid not in settled
-        )
+        nominated = (pod for pod in _nominated(gang) if pod.uid not in settled)
         lost = [pod for pod in nominated if moves.get(pod.uid) != pod.nominated]
         if lost:
             name = lost[0].nominated
@@ -123,10 +117,8 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
             )
 
 
-def _served(plan: Plan) -> set[GangKey]:
-    """Return the gangs that a plan places or makes room for."""
-    made = {gang.key for each in plan.preemptions if each.nominations for gang in each.gangs}
-    return made | {each.gang.key for each in plan.placed}
+def _nominated(gang: Gang) -> tuple[Pod, ...]:
+    return tuple(pod for pod in one_of_each(gang.pending) if pod.nominated)
 
 
 def _judged(plan: Plan) -> Iterator[Gang]:

@@ -63,6 +63,14 @@ class NominationUnused(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class NominationExpired(Cause):
+    """The gang lacked members, or its group gangs, for so many seconds beside room on a node."""
+
+    node: str
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class NominationTaken(Cause):
     """The room that was made on a node goes to `taker`, which has a higher priority."""
 

@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.deadlines import Deadlines
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -27,6 +28,9 @@ from gang_scheduler.state.queues.reservations import Reservations
 
 WITH_BACKOFF = MAKING_ROOM | {Reason.UNSCHEDULABLE, Reason.INTERNAL_ERROR}
 """What only time may change, too: then a gang is tried again after a backoff."""
+
+LACKING_MEMBERS = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
+"""Why a gang cannot be tried until it, or its group, is complete."""
 
 
 class Decisions:
@@ -112,18 +116,22 @@ class Decisions:
         if refusal.reason not in MAKING_ROOM:
             info.preemptor.end()
             info.passes = None
-        self._try_again(refusal, deadline, now, soon=soon)
+        lacks = refusal.reason in LACKING_MEMBERS
+        info.preemptor.hold(now, holds=lacks and _is_nominated(refusal.gang))
+        self._try_again(info, refusal, deadline, now, soon=soon)
 
-    def _try_again(self, refusal: Refused, deadline: int | None, now: int, *, soon: bool) -> None:
+    def _try_again(
+        self, info: GangInfo, refusal: Refused, deadline: int | None, now: int, *, soon: bool
+    ) -> None:
         """Note when a gang is to be tried again if nothing happens before."""
-        key, cause = refusal.gang.key, refusal.cause
+        key, cause = info.key, refusal.cause
         overrun = self._reservations.first_overrun(key, now)
         if soon or refusal.reason in WITH_BACKOFF or isinstance(cause, DelaysReserved):
             first = min((each for each in (deadline, overrun) if each and now < each), default=None)
             self._retries.later(key, now, first)
             return
         moments = (
-            *(deadline, overrun),
+            *(deadline, overrun, info.preemptor.held_until),
             self._reservations.first_wait_ends(refusal, now),
             cause.until if isinstance(cause, (CoolingDown, AskedAgain)) else None,
             # Time alone ends what protects gangs: how long they must have run, or may run.
@@ -282,3 +290,7 @@ class Decisions:
             mates = self._grouping.bound_members(info.key)
             waiting = (key for key in mates if not self._infos[key].attempt.was_whole)
             self._to_try.update(waiting)
+
+
+def _is_nominated(gang: Gang) -> bool:
+    return any(pod.nominated for pod in one_of_each(gang.pending))

@@ -6,7 +6,6 @@ import pytest
 
 from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.apply.eviction.lost_nominations import MOST_REFUSALS, LostNominations
-from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -14,7 +13,11 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.texts.cause_texts import text_if_any
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.gangs.decisions import LACKING_MEMBERS
+from gang_scheduler.state.gangs.records.preemption import HOLD_SECONDS
 from support import builders
+
+NOW = 1_000
 
 
 def nominated(name: str, node: str) -> Pod:
@@ -54,7 +57,7 @@ def test_a_nominated_gang_that_does_not_fit_any_more_has_lost_its_room(
 ) -> None:
     books, waits = losses(), gang(node, "")
 
-    ended = books.note(refused(waits))
+    ended = books.note(refused(waits), NOW)
 
     assert [waits.pending[0]] == ended
     assert cause == text_if_any(books.cause(waits.key))
@@ -68,46 +71,51 @@ def test_the_room_stays_its_own_while_victims_leave_or_a_member_is_made_again(
 ) -> None:
     books, waits = losses(), gang("n1")
 
-    assert [] == books.note(refused(waits, reason))
+    assert [] == books.note(refused(waits, reason), NOW)
     assert books.cause(waits.key) is None
 
 
-def evicting(*victims: str, to_start_anew: bool = False) -> Plan:
-    """Return a plan that evicts members of the gang for another one."""
-    pods = (builders.pod(name, gang="a", node="n1") for name in victims)
-    bound = tuple(BoundPod(pod, builders.gang_key("a")) for pod in pods)
-    made = Preemption((builders.gang("high"),), (), victims=bound, to_start_anew=to_start_anew)
-    return Plan(preemptions=(made,))
+@pytest.mark.parametrize("reason", sorted(LACKING_MEMBERS))
+def test_room_is_given_up_that_members_do_not_come_to(reason: Reason) -> None:
+    books, waits = losses(), gang("n1", "n2", "")
+    plan = refused(waits, reason)
+    first, second, _ = waits.pending
+    for now in (NOW, NOW + HOLD_SECONDS - 1):
+        assert [] == books.note(plan, now)
+        books._cache.gang_queue.decisions.refused(plan.refused[0], now)
+
+    assert [first, second] == books.note(plan, NOW + HOLD_SECONDS)
+    words = "what it waits for did not come in 60 s, with room on n1"
+    assert words == text_if_any(books.cause(waits.key))
 
 
-def half_bound() -> LostNominations:
-    """Return the books of a gang of which two members are bound, and one is nominated."""
-    books = losses()
-    books._cache.upsert_pod(builders.pod("a-0", gang="a", node="n1"))
-    books._cache.upsert_pod(builders.pod("a-1", gang="a", node="n1"))
-    books._cache.upsert_pod(nominated("a-2", "n1"))
-    return books
+def test_the_time_begins_anew_when_the_gang_has_been_complete() -> None:
+    books, waits = losses(), gang("n1", "n2")
+    plan, complete = refused(waits, Reason.WAITING_FOR_MEMBERS), refused(waits)
+    for now, each in enumerate((plan, complete, plan), NOW):
+        books._cache.gang_queue.decisions.refused(each.refused[0], now)
+
+    assert [] == books.note(plan, NOW + HOLD_SECONDS)
+    assert [*waits.pending] == books.note(plan, NOW + HOLD_SECONDS + 2)
 
 
-def test_a_gang_that_is_evicted_gives_up_the_room_of_members_that_wait() -> None:
-    books = half_bound()
+def test_a_new_preemption_begins_the_time_anew() -> None:
+    books, waits = losses(), gang("n1")
+    plan = refused(waits, Reason.WAITING_FOR_MEMBERS)
+    decisions = books._cache.gang_queue.decisions
+    decisions.refused(plan.refused[0], NOW)
 
-    assert ["a-2"] == [pod.name for pod in books.note(evicting("a-0", "a-1"))]
-    cause = text_if_any(books.cause(builders.gang_key("a")))
-    assert "the room on n1 was taken" == cause
+    decisions.preempting([waits.key], NOW + 1)
 
-
-def test_a_gang_that_is_evicted_in_part_or_to_start_anew_keeps_it() -> None:
-    assert [] == half_bound().note(evicting("a-0"))
-    assert [] == half_bound().note(evicting("a-0", "a-1", to_start_anew=True))
+    assert [] == books.note(plan, NOW + HOLD_SECONDS)
 
 
 def test_a_gang_that_gets_its_room_has_lost_nothing() -> None:
     books, waits = losses(), gang("n1", "n1")
     binds = tuple(Bind(pod, "n1") for pod in waits.pending)
 
-    assert [] == books.note(Plan(placed=(Placed(waits, binds),)))
-    assert [] == books.note(Plan(preemptions=(Preemption((waits,), binds),)))
+    assert [] == books.note(Plan(placed=(Placed(waits, binds),)), NOW)
+    assert [] == books.note(Plan(preemptions=(Preemption((waits,), binds),)), NOW)
     assert books.cause(waits.key) is None
 
 
@@ -115,7 +123,7 @@ def test_of_a_gang_that_is_nominated_elsewhere_only_the_others_end() -> None:
     books, waits = losses(), gang("n4", "n4")
     first, second = waits.pending
 
-    ended = books.note(Plan(preemptions=(Preemption((waits,), (Bind(first, "n1"),)),)))
+    ended = books.note(Plan(preemptions=(Preemption((waits,), (Bind(first, "n1"),)),)), NOW)
 
     assert [second] == ended
     assert "node n4 is gone" == text_if_any(books.cause(waits.key))
@@ -129,7 +137,7 @@ def test_a_gang_that_loses_room_to_a_higher_gang_is_told_to_which(
     higher = replace(builders.gang("b"), key=builders.gang_key("b", "other"))
 
     ended = books.note(
-        Plan(preemptions=(Preemption((higher,), (), displaced=tuple(waits.pending)),))
+        Plan(preemptions=(Preemption((higher,), (), displaced=tuple(waits.pending)),)), NOW
     )
 
     assert [] == ended
@@ -139,7 +147,7 @@ def test_a_gang_that_loses_room_to_a_higher_gang_is_told_to_which(
 
 def test_a_loss_is_over_when_there_is_a_place() -> None:
     books, waits = losses(), gang("n1")
-    books.note(refused(waits))
+    books.note(refused(waits), NOW)
 
     books.over(waits.key)
 
@@ -150,13 +158,13 @@ def test_room_that_the_api_server_refuses_to_have_used_is_given_up_in_the_end() 
     books, waits = losses(), gang("n1", "n1")
 
     books.refused(waits, MOST_REFUSALS - 1)
-    assert [] == books.note(Plan())
+    assert [] == books.note(Plan(), NOW)
 
     books.refused(waits, MOST_REFUSALS)
-    assert [*waits.pending] == books.note(Plan())
+    assert [*waits.pending] == books.note(Plan(), NOW)
     words = "the API server refused 3 times to bind to the room on n1"
     assert words == text_if_any(books.cause(waits.key))
-    assert [] == books.note(Plan())
+    assert [] == books.note(Plan(), NOW)
 
 
 def test_a_gang_that_is_bound_after_refusals_keeps_its_room() -> None:
@@ -165,4 +173,4 @@ def test_a_gang_that_is_bound_after_refusals_keeps_its_room() -> None:
 
     books.refused(waits, MOST_REFUSALS)
 
-    assert [] == books.note(Plan(placed=(placed,)))
+    assert [] == books.note(Plan(placed=(placed,)), NOW)

@@ -61,6 +61,7 @@ from gang_scheduler.model.causes.members import (
 from gang_scheduler.model.causes.preemption import (
     MemberGone,
     NodeFault,
+    NominationExpired,
     NominationLost,
     NominationTaken,
     NominationUnused,
@@ -374,6 +375,10 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         NominationUnused("n1", 3),
         "the API server refused 3 times to bind to the room on n1",
+    ),
+    (
+        NominationExpired("n1", 60),
+        "what it waits for did not come in 60 s, with room on n1",
     ),
     (
         NominationTaken("n1", "other/b"),

@@ -7,6 +7,7 @@ from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.model.causes.preemption import (
     MemberGone,
     NodeFault,
+    NominationExpired,
     NominationLost,
     NominationTaken,
     NominationUnused,
@@ -38,6 +39,10 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         entry(
             NominationUnused,
             lambda it: f"the API server refused {it.times} times to bind to the room on {it.node}",
+        ),
+        entry(
+            NominationExpired,
+            lambda it: f"what it waits for did not come in {it.seconds} s, with room on {it.node}",
         ),
         entry(
             NominationTaken,

@@ -14,6 +14,9 @@ MOST_ROUNDS: Final = 3
 """How many preemptions of a gang are remembered, and may be in ROUNDS_SECONDS."""
 
 
+HOLD_SECONDS: Final = 60
+"""How long a gang keeps its nominated room while it lacks members: they may be created anew."""
+
 MAKING_ROOM: Final = frozenset({Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_CHECKPOINT})
 """Why a gang waits while room is made for it."""
 
@@ -31,15 +34,18 @@ class Preemptor:
     """The preemptions for a gang: the one `under_way`, and when the last `rounds` of them began.
 
     One is under way until the gang is bound or the preemption is given up. `saves_awaited`: before
-    that, gangs save their work that are to be evicted. Times are in seconds since the epoch.
+    that, gangs save their work that are to be evicted. `held_until`: when nominated room is given
+    up that the gang lacks members for; None while it lacks none. Times are in seconds since the
+    epoch.
     """
 
-    __slots__ = ("_refusal", "_version", "rounds", "saves_awaited", "under_way")
+    __slots__ = ("_refusal", "_version", "held_until", "rounds", "saves_awaited", "under_way")
 
     def __init__(self, version: Version) -> None:
         self.under_way: Preempting | None = None
         self.rounds: tuple[int, ...] = ()
         self.saves_awaited: SavesAwaited | None = None
+        self.held_until: int | None = None
         self._refusal: Refused | None = None
         self._version = version
 
@@ -47,6 +53,7 @@ class Preemptor:
         """Note that victims, by their uids, are being evicted for the gang."""
         self.under_way = Preempting(now, tuple(victims), domain)
         self.rounds = (*self.rounds, now)[-MOST_ROUNDS:]
+        self.held_until = None
         self._version.changed()
 
     def end(self) -> bool:
@@ -57,6 +64,13 @@ class Preemptor:
             self.under_way = None
             self._version.changed()
         return was_under_way
+
+    def hold(self, now: int, *, holds: bool) -> None:
+        """Note whether nominated room waits for members; from the first time on it is limited."""
+        if not holds:
+            self.held_until = None
+        elif self.held_until is None:
+            self.held_until = now + HOLD_SECONDS
 
     def await_saves(self, awaited: SavesAwaited | None) -> None:
         """Note that gangs save their work before they are evicted; None: no longer."""
