@@ -5,13 +5,15 @@ each gang of its victims is put back on paper: if all nodes still have room for 
 bound or nominated, it need not have gone.
 
 Not flagged: victims where there are queues, or were within the skew, since quota may have been
-lacking; where the preemptor or the victim has ports, claims, affinity or spread; room that was
-freed within the skew, and what other gangs were nominated to. So a finding is certain, and what is
-not found may still be wrong: `--simulate` compares with a plan.
+lacking; where the preemptor or the victim has ports, claims, affinity or spread; where the
+preemptor is on a node that has come or changed since; room that was freed within the skew, and what
+other gangs were nominated to. So a finding is certain, and what is not found may still be wrong:
+`--simulate` compares with a plan.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Final
 
 from gang_scheduler.audit import victims
@@ -101,6 +103,8 @@ class Spared:
         placed = [each for each in members if each.node or each.nominated]
         if not placed or any(_is_special(each) for each in members):
             return
+        if any(self._has_turned(each.node or each.nominated, plan, world) for each in placed):
+            return
         for gang, pods in _by_gang(plan.marked.values()).items():
             if any(_is_special(each) for each in pods) or self._is_shared(gang, plan):
                 continue
@@ -114,6 +118,11 @@ class Spared:
         """Return whether other members of a gang were evicted for another preemptor."""
         others = (each for each in self._plans.values() if each is not plan)
         return any(victims.gang_or_pod(e) == gang for each in others for e in each.marked.values())
+
+    def _has_turned(self, node: str, plan: _Plan, world: World) -> bool:
+        """Return whether a node has come or changed since a plan was made."""
+        versions = world.nodes.between(node, plan.at - self._limits.skew, inf)
+        return len(versions) != 1 or None in versions
 
     def _fits(self, pods: Sequence[Pod], plan: _Plan, world: World) -> bool:
         """Return whether the nodes have room for pods beside all that is there or to come."""

@@ -94,3 +94,26 @@ def test_where_there_were_queues_a_moment_ago_quota_may_have_been_the_cause(stre
     stream.gone(queue("a"))
 
     assert [] == evict_now(stream, big, "n1", low)
+
+
+@pytest.mark.parametrize("change", ["comes", "grows"])
+def test_room_of_a_node_that_came_later_could_not_be_known(stream: Stream, change: str) -> None:
+    low, big = bound(pod("low", cpu=4), "n1"), pod("big", cpu=4)
+    stream.see(low, big, *([node("n3", cpu=1)] if change == "grows" else []))
+    stream.wait(60)
+    stream.see(nominated(big, "n1"), marked(low, "big", "big"), deleted(marked(low, "big", "big")))
+    stream.see(node("n3", cpu=4))
+    stream.see(bound(big, "n3"))
+
+    assert [] == stream.end()
+
+
+def test_a_preemptor_that_goes_elsewhere_is_found_where_the_node_was_there(stream: Stream) -> None:
+    low, big = bound(pod("low", cpu=4), "n1"), pod("big", cpu=4)
+    stream.see(low, big)
+    stream.wait(60)
+    stream.see(nominated(big, "n1"), marked(low, "big", "big"), deleted(marked(low, "big", "big")))
+    stream.see(bound(big, "n2"))
+    stream.end()
+
+    assert ["Gang lab/low"] == [each.about for each in stream.found]
