@@ -86,10 +86,10 @@ class DegradedGang:
             made = replace(made, unscheduled=told, unscheduled_at=told_at)
         self.cache.upsert_pod(made)
 
-    def marks(self, number: int) -> None:
-        """Mark a member as one of a gang that starts anew."""
+    def marks(self, number: int, *, starting_anew: bool = True) -> None:
+        """Mark a member as one of a gang that starts anew, or as a victim of another gang."""
         made = self._replacement(number, f"n{number}")
-        self.cache.upsert_pod(replace(made, marked=True, starting_anew=True))
+        self.cache.upsert_pod(replace(made, marked=True, starting_anew=starting_anew))
 
     def joins(self, number: int, where: str) -> None:
         """Let a member run on a node."""

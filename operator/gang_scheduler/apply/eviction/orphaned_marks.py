@@ -1,6 +1,6 @@
 """Marks and requests that an earlier process left, and that no preemption may need now."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
@@ -15,7 +15,7 @@ class OrphanedMarks:
     After a restart pods may carry a DisruptionTarget of a preemption that is not planned again, or
     a request. Victims get these only after all members of the preemptor are nominated. So once
     every gang with nominated members has been decided, each such pod that no plan names as a victim
-    is orphaned; those of drained queues and of degraded gangs once these are so no longer.
+    is orphaned; those of drained queues, and of gangs that start anew, once these are so no longer.
     """
 
     def __init__(self, cache: Cache) -> None:
@@ -40,15 +40,17 @@ class OrphanedMarks:
         if self._unjudged:
             return []
         found = [pod for uid in sorted(self._marked) if (pod := self._cache.pod(uid)) is not None]
-        going = self._gangs_that_go(found, now)
-        self._marked = {pod.uid for pod in found if pod.gang in going and self._is_told(pod)}
+        going = self._that_go(found, now)
+        self._marked = {pod.uid for pod in going if self._is_told(pod)}
         return [pod for pod in found if pod.uid not in self._marked]
 
-    def _gangs_that_go(self, pods: Iterable[Pod], now: int) -> set[GangKey]:
-        """Return the gangs that may be evicted for no preemptor: it is looked for these later."""
-        going = {pod.gang for pod in pods if pod.starting_anew}
-        going |= {info.key for info, _ in self._cache.degraded.all(now)}
-        return going | {each.gang for each in draining.all_in_drained(self._cache, now)}
+    def _that_go(self, pods: Sequence[Pod], now: int) -> list[Pod]:
+        """Return the pods that may be evicted for no preemptor: it is looked for these later."""
+        gangs = {pod.gang for pod in pods if pod.starting_anew}
+        gangs |= {each.gang for each in draining.all_in_drained(self._cache, now)}
+        # Before they start anew, degraded gangs are asked to save; then their marks say so.
+        asked = {info.key for info, _ in self._cache.degraded.all(now)}
+        return [pod for pod in pods if pod.gang in (gangs if pod.marked else gangs | asked)]
 
     def _is_told(self, pod: Pod) -> bool:
         """Return whether a running pod says that it is to be evicted."""
