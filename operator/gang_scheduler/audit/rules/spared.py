@@ -6,9 +6,9 @@ bound or nominated, it need not have gone.
 
 Not flagged: victims where there are queues, or were within the skew, since quota may have been
 lacking; where the preemptor or the victim has ports, claims, affinity or spread; where the
-preemptor is on a node that has come or changed since; room that was freed within the skew, and what
-other gangs were nominated to. So a finding is certain, and what is not found may still be wrong:
-`--simulate` compares with a plan.
+preemptor has members that have come since, or is on a node that has come or changed since; room
+that was freed within the skew, and what other gangs were nominated to. So a finding is certain, and
+what is not found may still be wrong: `--simulate` compares with a plan.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,11 +34,15 @@ LONGEST: Final = 10
 
 @dataclass
 class _Plan:
-    """The victims of a preemptor, and what left meanwhile: the plan may not have known that."""
+    """The victims of a preemptor, and what left meanwhile: the plan may not have known that.
+
+    `members`: the uids of its members when the first victim was marked.
+    """
 
     preemptor: str
     at: float
     mark: victims.Mark
+    members: frozenset[str]
     marked: dict[str, Pod] = field(default_factory=dict)
     left: dict[str, Pod] = field(default_factory=dict)
 
@@ -56,7 +60,7 @@ class Spared:
         self._active_at = 0.0
         """When a pod was last marked or nominated: plans are written one after the other."""
 
-    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
         """Note victims that are marked, and room that is freed."""
         for change in changes:
             self._note_leaving(change)
@@ -68,9 +72,14 @@ class Spared:
             mark = victims.mark_of(pod)
             if mark is not None and (before is None or not victims.is_marked(before)):
                 self._active_at = change.at
-                new = _Plan(mark.gang, change.at, mark, left=dict(self._leaving))
-                self._plans.setdefault(mark.gang, new).marked[pod.uid] = pod
+                if mark.gang not in self._plans:
+                    self._plans[mark.gang] = self._new_plan(mark, change.at, world)
+                self._plans[mark.gang].marked[pod.uid] = pod
         yield from ()
+
+    def _new_plan(self, mark: victims.Mark, at: float, world: World) -> _Plan:
+        members = frozenset(each.uid for each in _members(mark, world))
+        return _Plan(mark.gang, at, mark, members, left=dict(self._leaving))
 
     def _note_leaving(self, change: Change) -> None:
         """Keep pods that leave for as long as a plan may not have known it."""
@@ -95,15 +104,16 @@ class Spared:
                 del self._plans[plan.preemptor]
 
     def _judge(self, plan: _Plan, world: World) -> Iterator[Finding]:
-        preemptor = victims.preemptor_of(plan.mark, world)
         had_queues = queues.just_turned(world, self._limits, self._limits.decided(plan.at))
-        if preemptor is None or had_queues or any(True for _ in world.objects(queues.QUEUE)):
+        if had_queues or any(True for _ in world.objects(queues.QUEUE)):
             return
-        members = victims.members_of(preemptor, world)
+        members = _members(plan.mark, world)
         placed = [each for each in members if each.node or each.nominated]
         if not placed or any(_is_special(each) for each in members):
             return
-        if any(self._has_turned(each.node or each.nominated, plan, world) for each in placed):
+        # Their room, or that of members that came later, could not be known.
+        came_later = any(each.uid not in plan.members for each in placed)
+        if came_later or any(self._has_turned(e.node or e.nominated, plan, world) for e in placed):
             return
         for gang, pods in _by_gang(plan.marked.values()).items():
             if any(_is_special(each) for each in pods) or self._is_shared(gang, plan):
@@ -143,6 +153,12 @@ class Spared:
             if any(_is_over(key, used, offered) for key in asked):
                 return False
         return True
+
+
+def _members(mark: victims.Mark, world: World) -> Sequence[Pod]:
+    """Return the members of a preemptor; none if it is not known."""
+    preemptor = victims.preemptor_of(mark, world)
+    return () if preemptor is None else victims.members_of(preemptor, world)
 
 
 def _is_over(resource: str, used: Mapping[str, int], offered: Sequence[Amounts]) -> bool:

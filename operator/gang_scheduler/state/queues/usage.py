@@ -41,6 +41,9 @@ class ChargeRules:
 
 DEFAULT_RULES: Final = ChargeRules()
 
+MOST_KNOWN: Final = 10_000
+"""How many distinct requests in flavors are remembered, of 1 KB each: then they begin anew."""
+
 
 class Counted(NamedTuple):
     """A pod with the node whose room it uses, and its gang; None for another scheduler's.
@@ -289,6 +292,8 @@ class QueueUsageStore:
         if known is None:
             charged = self._flavors.queue_set.charged(requests) if self._flavors else {}
             by_resource = dict(flavors)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
             known = self._known[flavors, requests] = tuple(
                 (FlavorResource(by_resource[resource], resource), amount)
                 for resource, amount in sorted(charged.items())

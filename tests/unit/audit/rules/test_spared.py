@@ -117,3 +117,13 @@ def test_a_preemptor_that_goes_elsewhere_is_found_where_the_node_was_there(strea
     stream.end()
 
     assert ["Gang lab/low"] == [each.about for each in stream.found]
+
+
+def test_a_quorum_of_members_that_came_later_could_not_be_known(stream: Stream) -> None:
+    low, first = bound(pod("low", cpu=4), "n1"), pod("big-0", cpu=4, gang="big")
+    stream.see(low, first)
+    stream.wait(60)
+    stream.see(marked(low, "big", "big-0"), deleted(marked(low, "big", "big-0")))
+    stream.see(bound(pod("big-1", cpu=1, gang="big"), "n2"))
+
+    assert [] == stream.end()

@@ -13,6 +13,7 @@ from gang_scheduler.model.queues import (
     LocalQueueKey,
     ResourceGroup,
 )
+from gang_scheduler.state.queues import usage
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.stores import ByNameStore
 from gang_scheduler.state.queues.usage import ChargeRules
@@ -328,3 +329,13 @@ def test_a_gang_that_changes_its_queue_after_usage_was_first_asked_for_is_charge
     found.put("p", "b", node="n-spot")
 
     assert [{SPOT: 2 * ONE}, {SPOT: ONE}] == [*seen, found.charged()]
+
+
+def test_amounts_of_few_distinct_requests_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "MOST_KNOWN", 3)
+    found = cluster()
+    for cpu in range(1, 8):
+        found.put("p", "a", node="n-spot", cpu=cpu)
+        assert {SPOT: cpu * ONE} == found.charged()
+
+    assert len(found.cache.queue_usage._known) <= 3
