@@ -30,6 +30,7 @@ One way of data, and the folders are its steps:
 | policy          | what decisions depend on, made of the settings for `app` and `simulation`   |
 | probes          | /healthz, /readyz and /metrics                                              |
 | beside          | a second thread with an event loop: probes and the Lease must answer always |
+| event_loop      | that of uvloop, in which each file descriptor has one owner                  |
 | gc_tuning       | when garbage is collected                                                   |
 | simulation      | the same core with no cluster: manifests in, decisions out                  |
 | inspection      | what is asked of a cluster as it is now: only reads                         |
@@ -42,7 +43,7 @@ Layers (import-linter enforces them; a module imports only from further right):
     cli > audit, inspection > app, simulation > parts
         > beside, largest_gangs, loop, probes, queue_reports, volcano_jobs
         > outcome_handler, policy, queue_figures > report > apply, watch > state
-        > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
+        > decode, client > internal_errors > event_loop, gc_tuning, telemetry > settings > wire
         > scheduler, api > checkpoint, model
 """
 

@@ -23,6 +23,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
+from gang_scheduler.event_loop import Loop
 from gang_scheduler.parts import building
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.leader_events import LeaderEvents
@@ -50,7 +51,7 @@ def run(settings: Settings) -> None:
     metrics.most_queues(settings.metrics_queues)
     metrics.BUILD_INFO.labels(__version__, settings.source.value).set(1)
     gc_tuning.collect_rarely()
-    uvloop.run(main(settings))
+    uvloop.run(main(settings), loop_factory=Loop)
 
 
 async def main(settings: Settings) -> None:

@@ -10,7 +10,6 @@ from gang_scheduler.settings.run import Settings
 
 KINDS_NOT_SERVED = "Unresolved resources cannot be served"
 HANDSHAKE_FAILED = "Fatal error on SSL protocol"
-SOCKET_IN_USE = "is used by transport"
 WATCH_CLOSED = "an error occurred during closing of asynchronous generator"
 
 _own = logging.getLogger("gang_scheduler")
@@ -69,7 +68,6 @@ def _route_standard_logging(
     handler.addFilter(_is_no_repetition)
     handler.addFilter(_is_no_abandoned_handshake)
     handler.addFilter(_is_no_watch_cut_short)
-    handler.addFilter(_is_no_mistaken_socket)
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
     # Kopf logs every handled event at INFO, and every watch that ends and is opened again.
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
@@ -89,15 +87,6 @@ def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if record.exc_info else None
     is_closed = isinstance(error, RuntimeError) and "the handler is closed" in str(error)
     return not (is_closed and str(record.msg).startswith(HANDSHAKE_FAILED))
-
-
-def _is_no_mistaken_socket(record: logging.LogRecord) -> bool:
-    """Drop what Kopf says of a watch whose new socket uvloop takes for an old one of that number.
-
-    It happens where many connections break at once. Kopf is started again, and a line says why.
-    """
-    error = record.exc_info[1] if record.exc_info else None
-    return not (isinstance(error, RuntimeError) and SOCKET_IN_USE in str(error))
 
 
 def _is_no_watch_cut_short(record: logging.LogRecord) -> bool:

@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 import pytest
-import uvloop
 
 from gang_scheduler.client import aiohttp_client
 from gang_scheduler.client.address import Address
 from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.http import HttpClient
 from gang_scheduler.client.http1.client import Client
+from gang_scheduler.event_loop import Loop
 from gang_scheduler.settings.choices import HttpClientName
 from integration.support.raw_http_server import RawServer
 
@@ -24,7 +24,7 @@ SERVER_NAME = "api.internal"
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
-    return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
+    return {"asyncio": asyncio.new_event_loop, "ours": Loop}
 
 
 @pytest.fixture(scope="session")
