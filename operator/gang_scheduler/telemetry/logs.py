@@ -10,6 +10,7 @@ from gang_scheduler.settings.run import Settings
 
 KINDS_NOT_SERVED = "Unresolved resources cannot be served"
 HANDSHAKE_FAILED = "Fatal error on SSL protocol"
+NOT_RETRIEVED = "Future exception was never retrieved"
 WATCH_CLOSED = "an error occurred during closing of asynchronous generator"
 
 _own = logging.getLogger("gang_scheduler")
@@ -79,14 +80,19 @@ def _is_no_repetition(record: logging.LogRecord) -> bool:
 
 
 def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
-    """Drop what uvloop says of a connection that was given up while TLS began.
+    """Drop what uvloop says of a connection that broke or was given up while TLS began.
 
-    It goes on with the handshake and finds its own transport closed. The attempt has ended with an
-    error of its own, which is told.
+    It goes on with the handshake and finds its own transport closed, or it notes the end twice and
+    tells it once. The attempt has ended with an error of its own, which is told.
     """
     error = record.exc_info[1] if record.exc_info else None
     is_closed = isinstance(error, RuntimeError) and "the handler is closed" in str(error)
-    return not (is_closed and str(record.msg).startswith(HANDSHAKE_FAILED))
+    is_broken = isinstance(error, ConnectionError)
+    words = str(record.msg)
+    return not (
+        (is_closed and words.startswith(HANDSHAKE_FAILED))
+        or (is_broken and words.startswith(NOT_RETRIEVED))
+    )
 
 
 def _is_no_watch_cut_short(record: logging.LogRecord) -> bool:

@@ -25,16 +25,17 @@ except ValueError:
     logging.getLogger("kopf").exception("a task has failed")
 """
 FAIL_IN_THE_LOOP = """
-import asyncio, sys, uvloop
+import asyncio, builtins, sys, uvloop
 from gang_scheduler.telemetry import logs
 from gang_scheduler.settings.run import Settings
 logs.configure(Settings())
 async def main():
-    told = {"message": sys.argv[1], "exception": RuntimeError(sys.argv[2])}
+    told = {"message": sys.argv[1], "exception": getattr(builtins, sys.argv[3])(sys.argv[2])}
     asyncio.get_running_loop().call_exception_handler(told)
 uvloop.run(main())
 """
 HANDSHAKE = "Fatal error on SSL protocol"
+NOT_RETRIEVED = "Future exception was never retrieved"
 CUT_SHORT = "an error occurred during closing of asynchronous generator <infinite_watch>"
 WENT_ON = "generator didn't stop after athrow()"
 CLOSED = "unable to perform operation on <TCPTransport closed=True>; the handler is closed"
@@ -68,16 +69,24 @@ def test_an_error_of_kopf_is_a_line_with_its_traceback_as_text() -> None:
     assert found["exception"].endswith("ValueError: why")
 
 
-@pytest.mark.parametrize(("message", "error"), [(HANDSHAKE, CLOSED), (CUT_SHORT, WENT_ON)])
+@pytest.mark.parametrize(
+    ("message", "error", "kind"),
+    [
+        (HANDSHAKE, CLOSED, "RuntimeError"),
+        (CUT_SHORT, WENT_ON, "RuntimeError"),
+        (NOT_RETRIEVED, "Connection reset by peer", "ConnectionResetError"),
+    ],
+)
 def test_what_is_said_of_connections_that_were_given_up_is_no_line(
-    message: str, error: str
+    message: str, error: str, kind: str
 ) -> None:
-    assert "" == written_of(FAIL_IN_THE_LOOP, message, error)
+    assert "" == written_of(FAIL_IN_THE_LOOP, message, error, kind)
 
 
 @pytest.mark.parametrize(
-    ("message", "error"), [(HANDSHAKE, "why"), ("why", CLOSED), (CUT_SHORT, "why")]
+    ("message", "error"),
+    [(HANDSHAKE, "why"), ("why", CLOSED), (CUT_SHORT, "why"), (NOT_RETRIEVED, "why")],
 )
 def test_other_errors_of_the_event_loop_are_lines(message: str, error: str) -> None:
-    (line,) = written_of(FAIL_IN_THE_LOOP, message, error).splitlines()
+    (line,) = written_of(FAIL_IN_THE_LOOP, message, error, "RuntimeError").splitlines()
     assert message == json.loads(line)["event"]
