@@ -1,7 +1,7 @@
 """The stages of a preemption, each as the steps that are left of it at this moment."""
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from gang_scheduler.apply.checkpoints.grace import GracePeriods
@@ -141,19 +141,26 @@ class Stages:
             claimant.marked.add(uid)
             if pod is None or not pod.living or claimant is not current:
                 continue
-            if self._is_of_broken_gang(pod, without=current.evicted):
+            if self._is_of_broken_gang(pod, current):
                 yield self._eviction(pod, optional=True)
             else:
                 self._unmarked.add(uid)
                 yield Step("unmark", pod, unmark, optional=True)
 
-    def _is_of_broken_gang(self, pod: Pod, without: Collection[str]) -> bool:
-        """Return whether a pod's gang has lost so many members that it is below its minMember."""
+    def _is_of_broken_gang(self, pod: Pod, current: PreemptionRun) -> bool:
+        """Return whether evictions have left a pod's gang below its minMember.
+
+        Those of an earlier process are not known: there it is any cause but failed nodes.
+        """
         info = self._cache.gang_queue.infos.get(pod.gang)
         if info is None or pod.uid not in info.observed.members:
             return False
+        degraded = self._cache.degraded.of(pod.gang, int(self._clock()))
+        victims = (each for each in current.preemption.victims if each.gang == pod.gang)
+        if degraded and degraded.nodes and not any(e.pod.uid in current.evicted for e in victims):
+            return False
         ended = (each for each in info.attempt.ended() if each.phase is PodPhase.SUCCEEDED)
-        left = [each for each in info.observed.bound() if each.uid not in without]
+        left = [each for each in info.observed.bound() if each.uid not in current.evicted]
         return not info.observed.has_quorum([*left, *ended])
 
     def victims(self, current: PreemptionRun) -> Iterator[Pod]:
