@@ -5,10 +5,10 @@ each gang of its victims is put back on paper: if all nodes still have room for 
 bound or nominated, it need not have gone.
 
 Not flagged: victims where there are queues, or were within the skew, since quota may have been
-lacking; where the preemptor or the victim has ports, claims, affinity or spread; where the
-preemptor has members that have come since, or is on a node that has come or changed since; room
-that was freed within the skew, and what other gangs were nominated to. So a finding is certain, and
-what is not found may still be wrong: `--simulate` compares with a plan.
+lacking; where the preemptor or the victim has ports, claims, affinity or spread; where members of
+the preemptor have come or gone since, or went to room that has come since; room that was freed
+within the skew, and what other gangs were nominated to. So a finding is certain, and what is not
+found may still be wrong: `--simulate` compares with a plan.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,13 +36,14 @@ LONGEST: Final = 10
 class _Plan:
     """The victims of a preemptor, and what left meanwhile: the plan may not have known that.
 
-    `members`: the uids of its members when the first victim was marked.
+    `members`: the nodes of its members, by their uids, when the first victim was marked; "" where a
+    member had none, and was nominated to none.
     """
 
     preemptor: str
     at: float
     mark: victims.Mark
-    members: frozenset[str]
+    members: Mapping[str, str]
     marked: dict[str, Pod] = field(default_factory=dict)
     left: dict[str, Pod] = field(default_factory=dict)
 
@@ -78,7 +79,7 @@ class Spared:
         yield from ()
 
     def _new_plan(self, mark: victims.Mark, at: float, world: World) -> _Plan:
-        members = frozenset(each.uid for each in _members(mark, world))
+        members = {each.uid: _place(each) for each in _members(mark, world)}
         return _Plan(mark.gang, at, mark, members, left=dict(self._leaving))
 
     def _note_leaving(self, change: Change) -> None:
@@ -108,12 +109,10 @@ class Spared:
         if had_queues or any(True for _ in world.objects(queues.QUEUE)):
             return
         members = _members(plan.mark, world)
-        placed = [each for each in members if each.node or each.nominated]
+        placed = {each.uid: _place(each) for each in members if _place(each)}
         if not placed or any(_is_special(each) for each in members):
             return
-        # Their room, or that of members that came later, could not be known.
-        came_later = any(each.uid not in plan.members for each in placed)
-        if came_later or any(self._has_turned(e.node or e.nominated, plan, world) for e in placed):
+        if not self._are_as_planned(placed, plan, world):
             return
         for gang, pods in _by_gang(plan.marked.values()).items():
             if any(_is_special(each) for each in pods) or self._is_shared(gang, plan):
@@ -129,10 +128,28 @@ class Spared:
         others = (each for each in self._plans.values() if each is not plan)
         return any(victims.gang_or_pod(e) == gang for each in others for e in each.marked.values())
 
-    def _has_turned(self, node: str, plan: _Plan, world: World) -> bool:
-        """Return whether a node has come or changed since a plan was made."""
-        versions = world.nodes.between(node, plan.at - self._limits.skew, inf)
-        return len(versions) != 1 or None in versions
+    def _are_as_planned(self, placed: Mapping[str, str], plan: _Plan, world: World) -> bool:
+        """Return whether a preemptor has no other members, and no room that a plan did not know.
+
+        `placed`: the nodes of its members, by their uids.
+        """
+        had_places = {uid for uid, node in plan.members.items() if node}
+        if not had_places <= placed.keys() <= plan.members.keys():
+            return False
+        elsewhere = {node for uid, node in placed.items() if plan.members[uid] != node}
+        freed = {each.node for each in (*plan.left.values(), *self._marked_later(plan))}
+        since = plan.at - self._limits.skew
+        for node in placed.values():
+            versions = world.nodes.between(node, since, inf)
+            if len(versions) != 1 or None in versions:
+                return False
+        return not elsewhere & freed
+
+    def _marked_later(self, plan: _Plan) -> Iterator[Pod]:
+        """Yield the victims of plans that were made after another one."""
+        for each in self._plans.values():
+            if each is not plan and each.at >= plan.at:
+                yield from each.marked.values()
 
     def _fits(self, pods: Sequence[Pod], plan: _Plan, world: World) -> bool:
         """Return whether the nodes have room for pods beside all that is there or to come."""
@@ -143,6 +160,7 @@ class Spared:
             if not offered or None in versions:
                 return False
             staying = {e.uid: e for e in plan.left.values() if e.node == name}
+            staying |= {e.uid: e for e in self._marked_later(plan) if e.node == name}
             staying |= {e.uid: e for e in world.on_node(name) if not e.is_deleted}
             coming = {e.uid: e for e in world.pods.values() if e.nominated == name and not e.node}
             back = {each.uid: each for each in pods if each.node == name}
@@ -159,6 +177,11 @@ def _members(mark: victims.Mark, world: World) -> Sequence[Pod]:
     """Return the members of a preemptor; none if it is not known."""
     preemptor = victims.preemptor_of(mark, world)
     return () if preemptor is None else victims.members_of(preemptor, world)
+
+
+def _place(pod: Pod) -> str:
+    """Return the node of a pod, or that it is nominated to; "" without."""
+    return pod.node or pod.nominated
 
 
 def _is_over(resource: str, used: Mapping[str, int], offered: Sequence[Amounts]) -> bool:

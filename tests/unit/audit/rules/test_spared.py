@@ -127,3 +127,43 @@ def test_a_quorum_of_members_that_came_later_could_not_be_known(stream: Stream) 
     stream.see(bound(pod("big-1", cpu=1, gang="big"), "n2"))
 
     assert [] == stream.end()
+
+
+def test_room_of_a_member_that_is_gone_was_needed(stream: Stream) -> None:
+    low = bound(pod("low", cpu=4), "n1")
+    ring = [pod(f"big-{number}", cpu=2, gang="big") for number in range(2)]
+    stream.see(low, *ring)
+    stream.wait(60)
+    stream.see(*(nominated(each, "n1") for each in ring))
+    stream.see(marked(low, "big", "big-0"), deleted(marked(low, "big", "big-0")))
+    stream.gone(low, ring[1])
+    stream.see(bound(ring[0], "n2"))
+
+    assert [] == stream.end()
+
+
+def test_room_elsewhere_that_was_freed_later_could_not_be_known(stream: Stream) -> None:
+    low, far = bound(pod("low", cpu=4), "n1"), bound(pod("far", cpu=4), "n2")
+    big = pod("big", cpu=4)
+    stream.see(low, far, big)
+    stream.wait(60)
+    stream.see(nominated(big, "n1"), marked(low, "big", "big"), deleted(marked(low, "big", "big")))
+    stream.gone(far, low)
+    stream.see(bound(big, "n2"))
+
+    assert [] == stream.end()
+
+
+def test_room_that_a_later_preemption_left_over_could_not_be_known(stream: Stream) -> None:
+    first, second = bound(pod("first", cpu=1), "n1"), bound(pod("second", cpu=3), "n1")
+    one, two = pod("one", cpu=1), pod("two", cpu=2)
+    stream.see(first, second, one, two)
+    stream.wait(60)
+    for preemptor, victim in ((one, first), (two, second)):
+        name = preemptor["metadata"]["name"]
+        stream.see(nominated(preemptor, "n1"), marked(victim, name, name))
+        stream.see(deleted(marked(victim, name, name)))
+    stream.gone(first, second)
+    stream.see(bound(one, "n1"), bound(two, "n1"))
+
+    assert [] == stream.end()
