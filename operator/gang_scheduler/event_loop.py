@@ -10,10 +10,10 @@ class Loop(uvloop.Loop):
     """uvloop's, without its mistake with connections that break while they are made.
 
     If the first write of a TLS handshake fails, uvloop closes the descriptor of the socket that it
-    was given and leaves the socket object as it is (MagicStack/uvloop#738 in part). That closes the
-    number once more when it is collected, and by then another connection may have it: this one is
-    dead without notice, each new socket of that number is refused (`File descriptor 19 is used by
-    transport`), and in the end libuv aborts the process.
+    was given and leaves the socket object as it is (MagicStack/uvloop#738 in part). The object
+    closes that number once more when it is collected. By then another connection may have it, which
+    is then dead without notice; each new socket of that number is refused (`File descriptor 19 is
+    used by transport`), and in the end libuv aborts the process.
     """
 
     async def create_connection(
