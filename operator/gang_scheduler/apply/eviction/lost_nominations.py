@@ -1,4 +1,4 @@
-"""Room that was made for gangs and then lost: a node is gone, or another pod took the room."""
+"""Room that was made for gangs and then lost, or that their members did not come to in time."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -19,13 +19,16 @@ from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.decisions import LACKING_MEMBERS
+from gang_scheduler.state.gangs.decisions import INCOMPLETE
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.records.preemption import HOLD_SECONDS
+from gang_scheduler.state.pruning import pruned
 
-HOLDING = LACKING_MEMBERS | {Reason.WAITING_FOR_VICTIMS}
+HOLDING = INCOMPLETE | {Reason.WAITING_FOR_VICTIMS}
 """With these reasons a gang keeps its nominated room: victims leave, or a member is recreated.
 
-The latter for HOLD_SECONDS: members that were evicted or deleted may never come again.
+While members are missing, for HOLD_SECONDS at most: those that were evicted or deleted may never
+come again.
 """
 
 MOST_REFUSALS: Final = 3
@@ -46,12 +49,14 @@ class LostNominations:
     def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
         self._naming = naming
-        self._causes: dict[GangKey, Cause] = {}
+        # With the info, so that another gang of the same name has lost nothing.
+        self._causes: dict[GangKey, tuple[GangInfo, Cause]] = {}
         self._unused: dict[GangKey, LostNomination] = {}
 
     def cause(self, key: GangKey) -> Cause | None:
         """Return how a gang lost its room; None for a gang that did not."""
-        return self._causes.get(key)
+        info, cause = self._causes.get(key, (None, None))
+        return cause if info is self._cache.gang_queue.infos.get(key) else None
 
     def over(self, key: GangKey) -> None:
         """Note that a gang has a place."""
@@ -71,22 +76,24 @@ class LostNominations:
         decided = {each.gang.key for each in plan.placed} | {each.gang for each in found}
         found += [each for key, each in self._unused.items() if key not in decided]
         self._unused.clear()
+        infos = self._cache.gang_queue.infos
         for each in found:
-            self._causes[each.gang] = each.cause
-            self._cache.gang_queue.changed.add(each.gang)
-        known = self._cache.gang_queue.infos
-        if len(self._causes) > len(known):
-            self._causes = {key: why for key, why in self._causes.items() if key in known}
+            info = infos.get(each.gang)
+            if info is not None:
+                self._causes[each.gang] = (info, each.cause)
+                self._cache.gang_queue.changed.add(each.gang)
+        self._causes = pruned(self._causes, infos)
         return [pod for each in found for pod in each.pods]
 
     def _expired(self, plan: Plan, now: int) -> Iterator[LostNomination]:
         """Yield the gangs that have lacked members for so long that others may have their room."""
+        displaced = {pod.uid for made in plan.preemptions for pod in made.displaced}
         for refused in plan.refused:
             info = self._cache.gang_queue.infos.get(refused.gang.key)
             held_until = info.preemptor.held_until if info is not None else None
-            if refused.reason not in LACKING_MEMBERS or held_until is None or now < held_until:
+            if refused.reason not in INCOMPLETE or held_until is None or now < held_until:
                 continue
-            pods = _nominated(refused.gang)
+            pods = tuple(each for each in _nominated(refused.gang) if each.uid not in displaced)
             if pods:
                 cause = NominationExpired(pods[0].nominated, HOLD_SECONDS)
                 yield LostNomination(refused.gang.key, cause, pods)

@@ -29,8 +29,8 @@ from gang_scheduler.state.queues.reservations import Reservations
 WITH_BACKOFF = MAKING_ROOM | {Reason.UNSCHEDULABLE, Reason.INTERNAL_ERROR}
 """What only time may change, too: then a gang is tried again after a backoff."""
 
-LACKING_MEMBERS = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
-"""Why a gang cannot be tried until it, or its group, is complete."""
+INCOMPLETE = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
+"""Why a gang is not tried that lacks members, or whose group has a gang that cannot be tried."""
 
 
 class Decisions:
@@ -76,6 +76,7 @@ class Decisions:
         self._grouping.release([key])
         self._retries.placed(key)
         info.preemptor.end()
+        info.preemptor.await_none()
         info.attempt.placed()
         self._changed.add(key)
 
@@ -116,8 +117,10 @@ class Decisions:
         if refusal.reason not in MAKING_ROOM:
             info.preemptor.end()
             info.passes = None
-        lacks = refusal.reason in LACKING_MEMBERS
-        info.preemptor.hold(now, holds=lacks and _is_nominated(refusal.gang))
+        if refusal.reason in INCOMPLETE and _is_nominated(refusal.gang):
+            info.preemptor.await_members(now)
+        else:
+            info.preemptor.await_none()
         self._try_again(info, refusal, deadline, now, soon=soon)
 
     def _try_again(

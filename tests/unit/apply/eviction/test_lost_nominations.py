@@ -13,7 +13,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.texts.cause_texts import text_if_any
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.gangs.decisions import LACKING_MEMBERS
+from gang_scheduler.state.gangs.decisions import INCOMPLETE
 from gang_scheduler.state.gangs.records.preemption import HOLD_SECONDS
 from support import builders
 
@@ -75,7 +75,7 @@ def test_the_room_stays_its_own_while_victims_leave_or_a_member_is_made_again(
     assert books.cause(waits.key) is None
 
 
-@pytest.mark.parametrize("reason", sorted(LACKING_MEMBERS))
+@pytest.mark.parametrize("reason", sorted(INCOMPLETE))
 def test_room_is_given_up_that_members_do_not_come_to(reason: Reason) -> None:
     books, waits = losses(), gang("n1", "n2", "")
     plan = refused(waits, reason)
@@ -97,6 +97,39 @@ def test_the_time_begins_anew_when_the_gang_has_been_complete() -> None:
 
     assert [] == books.note(plan, NOW + HOLD_SECONDS)
     assert [*waits.pending] == books.note(plan, NOW + HOLD_SECONDS + 2)
+
+
+def test_a_place_begins_the_time_anew() -> None:
+    books, waits = losses(), gang("n1")
+    plan = refused(waits, Reason.WAITING_FOR_MEMBERS)
+    decisions = books._cache.gang_queue.decisions
+    decisions.refused(plan.refused[0], NOW)
+
+    decisions.placed(waits.key)
+
+    assert [] == books.note(plan, NOW + HOLD_SECONDS)
+
+
+def test_room_that_a_higher_gang_takes_is_not_given_up_as_well() -> None:
+    books, waits = losses(), gang("n1")
+    lacking = refused(waits, Reason.WAITING_FOR_MEMBERS)
+    books._cache.gang_queue.decisions.refused(lacking.refused[0], NOW)
+    higher = replace(builders.gang("b"), key=builders.gang_key("b"))
+    taken = Preemption((higher,), (), displaced=tuple(waits.pending))
+
+    assert [] == books.note(replace(lacking, preemptions=(taken,)), NOW + HOLD_SECONDS)
+    assert "priority" in text_if_any(books.cause(waits.key))
+
+
+def test_a_new_gang_of_the_same_name_has_lost_nothing() -> None:
+    books, waits = losses(), gang("n1")
+    books.note(refused(waits), NOW)
+    assert books.cause(waits.key) is not None
+
+    books._cache.delete_pod("uid-a-0")
+    books._cache.upsert_pod(builders.pod("a-0", gang="a", uid="another"))
+
+    assert books.cause(waits.key) is None
 
 
 def test_a_new_preemption_begins_the_time_anew() -> None:

@@ -41,10 +41,13 @@ TYPES: Final[Mapping[str, Entry]] = {
         "As `Preempted`.",
     ),
     "RoomLost": Entry(
-        "Room that was made for the gang was lost before it was bound: the node is gone, or "
-        "another scheduler took it. It is planned again.",
-        (Turn.PLATFORM,),
-        "Keep other schedulers off these nodes.",
+        "Room that was made for the gang was lost before it was bound. The message says how: the "
+        "node is gone or takes no pods, another pod or a gang of higher priority took the room, "
+        "the API server refused the bindings, or missing members did not come within a minute. It "
+        "is planned again.",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+        "If members are missing, see why they are not created; else keep other schedulers off "
+        "these nodes.",
     ),
     "DegradedDomain": Entry(
         "The gang runs with fewer members than it needs, since nodes have failed or its domain has "

@@ -35,8 +35,7 @@ class Preemptor:
 
     One is under way until the gang is bound or the preemption is given up. `saves_awaited`: before
     that, gangs save their work that are to be evicted. `held_until`: when nominated room is given
-    up that the gang lacks members for; None while it lacks none. Times are in seconds since the
-    epoch.
+    up if the gang, or its group, is still incomplete by then. Times are in seconds since the epoch.
     """
 
     __slots__ = ("_refusal", "_version", "held_until", "rounds", "saves_awaited", "under_way")
@@ -65,12 +64,14 @@ class Preemptor:
             self._version.changed()
         return was_under_way
 
-    def hold(self, now: int, *, holds: bool) -> None:
-        """Note whether nominated room waits for members; from the first time on it is limited."""
-        if not holds:
-            self.held_until = None
-        elif self.held_until is None:
+    def await_members(self, now: int) -> None:
+        """Note that nominated room waits for members. The first time begins HOLD_SECONDS."""
+        if self.held_until is None:
             self.held_until = now + HOLD_SECONDS
+
+    def await_none(self) -> None:
+        """Note that no nominated room waits for members."""
+        self.held_until = None
 
     def await_saves(self, awaited: SavesAwaited | None) -> None:
         """Note that gangs save their work before they are evicted; None: no longer."""
