@@ -11,6 +11,7 @@ within the skew, and what other gangs were nominated to. So a finding is certain
 found may still be wrong: `--simulate` compares with a plan.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -114,10 +115,11 @@ class Spared:
             return
         if not self._are_as_planned(placed, plan, world):
             return
+        coming = _coming(world)
         for gang, pods in _by_gang(plan.marked.values()).items():
             if any(_is_special(each) for each in pods) or self._is_shared(gang, plan):
                 continue
-            if self._fits(pods, plan, world):
+            if self._fits(pods, plan, world, coming):
                 names = ", ".join(sorted(each.key for each in pods))
                 details = {"preemptor": plan.preemptor, "pods": sorted(e.key for e in pods)}
                 message = f"evicted for {plan.preemptor}, though there was room beside it: {names}"
@@ -151,7 +153,9 @@ class Spared:
             if each is not plan and each.at >= plan.at:
                 yield from each.marked.values()
 
-    def _fits(self, pods: Sequence[Pod], plan: _Plan, world: World) -> bool:
+    def _fits(
+        self, pods: Sequence[Pod], plan: _Plan, world: World, coming: Mapping[str, Sequence[Pod]]
+    ) -> bool:
         """Return whether the nodes have room for pods beside all that is there or to come."""
         nodes = {each.node for each in pods}
         for name in nodes:
@@ -162,9 +166,8 @@ class Spared:
             staying = {e.uid: e for e in plan.left.values() if e.node == name}
             staying |= {e.uid: e for e in self._marked_later(plan) if e.node == name}
             staying |= {e.uid: e for e in world.on_node(name) if not e.is_deleted}
-            coming = {e.uid: e for e in world.pods.values() if e.nominated == name and not e.node}
             back = {each.uid: each for each in pods if each.node == name}
-            beside = {**staying, **coming}
+            beside = {**staying, **{each.uid: each for each in coming.get(name, ())}}
             others = [e for uid, e in beside.items() if uid not in plan.marked]
             used = quantities.total(e.requests for e in (*others, *back.values()))
             asked = {key for each in back.values() for key, n in each.requests.items() if n}
@@ -177,6 +180,15 @@ def _members(mark: victims.Mark, world: World) -> Sequence[Pod]:
     """Return the members of a preemptor; none if it is not known."""
     preemptor = victims.preemptor_of(mark, world)
     return () if preemptor is None else victims.members_of(preemptor, world)
+
+
+def _coming(world: World) -> Mapping[str, Sequence[Pod]]:
+    """Return the pods that wait, by the nodes that they are nominated to."""
+    found: dict[str, list[Pod]] = defaultdict(list)
+    for pod in world.pods.values():
+        if pod.nominated and not pod.node:
+            found[pod.nominated].append(pod)
+    return found
 
 
 def _place(pod: Pod) -> str:
