@@ -169,10 +169,11 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         unsearched = unsearched.difference(_tried(snapshot)) | plan.unsearched
         changed = bool(passed or plan.placed or taken.lost)
         idle = 0 if changed else idle + 1
-        if not changed and (not unsearched or idle > MOST_IDLE):
+        held_until = _held_until(cache)
+        if not changed and ((not unsearched and held_until is None) or idle > MOST_IDLE):
             settled = True
             break
-        now = _next(cache, now, options, changed=changed)
+        now = max(_next(cache, now, options, changed=changed), held_until or 0)
     return Outcome(
         placed=tuple(placed),
         preemptions=tuple(preemptions),
@@ -198,6 +199,15 @@ def _next(cache: Cache, now: int, options: Options, *, changed: bool) -> int:
     if not changed and (retry := cache.gang_queue.next_retry()) is not None:
         return max(retry, now + 1)
     return now + (ROUNDS_SECONDS if options.recreate_victims else LAST_RETRY_SECONDS)
+
+
+def _held_until(cache: Cache) -> int | None:
+    """Return when the first gang gives up nominated room that its missing members do not come to.
+
+    They do not come here, so others get the room in the end. None if no room waits so.
+    """
+    moments = (info.preemptor.held_until for info in cache.gang_queue.infos.values())
+    return min((each for each in moments if each is not None), default=None)
 
 
 def _tried(snapshot: Snapshot) -> set[GangKey]:
