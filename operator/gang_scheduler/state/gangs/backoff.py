@@ -64,6 +64,12 @@ class Retries:
         """Let a gang be due at a moment, and not at the one that was set before."""
         self._set(key, self._gangs.get(key) or self._new(key), moment)
 
+    def no_later(self, key: GangKey, moment: int, now: int) -> None:
+        """Let a gang be due at a moment, if it is not due between `now` and then."""
+        retry = self._gangs.get(key) or self._new(key)
+        if retry.at is None or not now < retry.at < moment:
+            self._set(key, retry, moment)
+
     def _set(self, key: GangKey, retry: _Retry, moment: int) -> None:
         retry.at = moment
         # One entry a gang: an earlier one is moved on when its time comes.

@@ -134,7 +134,7 @@ class Decisions:
             self._retries.later(key, now, first)
             return
         moments = (
-            *(deadline, overrun, info.preemptor.held_until),
+            *(deadline, overrun),
             self._reservations.first_wait_ends(refusal, now),
             cause.until if isinstance(cause, (CoolingDown, AskedAgain)) else None,
             # Time alone ends what protects gangs: how long they must have run, or may run.
@@ -147,6 +147,9 @@ class Decisions:
                 next_one = each
         if next_one is not None:
             self._retries.at(key, next_one)
+        held_until = info.preemptor.held_until
+        if held_until is not None and now < held_until:
+            self._retries.no_later(key, held_until, now)
 
     def nominated(self, preemption: Preemption) -> None:
         """Note which gang another one is let pass that waits for room to be made."""
