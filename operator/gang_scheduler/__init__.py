@@ -30,7 +30,7 @@ One way of data, and the folders are its steps:
 | policy          | what decisions depend on, made of the settings for `app` and `simulation`   |
 | probes          | /healthz, /readyz and /metrics                                              |
 | beside          | a second thread with an event loop: probes and the Lease must answer always |
-| event_loop      | that of uvloop, in which each file descriptor has one owner                  |
+| event_loop      | that of uvloop, in which each file descriptor has one owner                 |
 | gc_tuning       | when garbage is collected                                                   |
 | simulation      | the same core with no cluster: manifests in, decisions out                  |
 | inspection      | what is asked of a cluster as it is now: only reads                         |

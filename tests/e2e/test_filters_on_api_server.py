@@ -6,7 +6,7 @@ import pytest
 
 from e2e.support.manifests import gang, pod
 from e2e.support.namespaces import Namespace
-from e2e.support.waiting import eventually, eventually_says
+from e2e.support.waiting import eventually, eventually_unschedulable
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -117,13 +117,7 @@ def test_a_deleted_node_takes_no_pod(namespace: Namespace) -> None:
 
 
 def must_be_refused(namespace: Namespace, name: str, words: str) -> None:
-    """Wait until a pod is unschedulable for what these words say."""
-
-    def message() -> str:
-        condition = namespace.condition_of_pod(name)
-        return str(condition["message"]) if condition.get("reason") == "Unschedulable" else ""
-
-    eventually_says(words, message)
+    eventually_unschedulable(words, lambda: namespace.condition_of_pod(name))
 
 
 def set_label(key: str, value: str) -> Any:

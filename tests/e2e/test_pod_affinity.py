@@ -7,7 +7,7 @@ import pytest
 
 from e2e.support.manifests import Manifest, gang, pod
 from e2e.support.namespaces import Namespace
-from e2e.support.waiting import eventually, eventually_says, until
+from e2e.support.waiting import eventually, eventually_unschedulable, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -123,10 +123,4 @@ def zoned(namespace: Namespace, names: str) -> list[str]:
 
 
 def must_be_refused(namespace: Namespace, name: str, words: str) -> None:
-    """Wait until a gang is unschedulable for what these words say."""
-
-    def message() -> str:
-        condition = namespace.condition_of_gang(name, "Scheduled")
-        return str(condition["message"]) if condition.get("reason") == "Unschedulable" else ""
-
-    eventually_says(words, message)
+    eventually_unschedulable(words, lambda: namespace.condition_of_gang(name, "Scheduled"))

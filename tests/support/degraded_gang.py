@@ -86,6 +86,13 @@ class DegradedGang:
             made = replace(made, unscheduled=told, unscheduled_at=told_at)
         self.cache.upsert_pod(made)
 
+    def lacks_room(self, number: int, now: int, told_at: int = 0) -> None:
+        """Let a member be lost with its node and created anew; decide then. As `waits`."""
+        self.fails(number)
+        self.gone(number)
+        self.waits(number, told_at)
+        self.decide(now)
+
     def marks(self, number: int, *, starting_anew: bool = True) -> None:
         """Mark a member as one of a gang that starts anew, or as a victim of another gang."""
         made = self._replacement(number, f"n{number}")

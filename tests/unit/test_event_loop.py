@@ -4,15 +4,12 @@ import asyncio
 import os
 import socket
 import ssl
-import struct
 from collections.abc import Iterator
 
 import pytest
 
 from gang_scheduler.event_loop import Loop
-
-AT_ONCE = struct.pack("ii", 1, 0)
-"""Closing resets the connection."""
+from support import sockets
 
 
 @pytest.fixture
@@ -66,8 +63,7 @@ def _connected(listener: socket.socket, *, reset: bool = False) -> socket.socket
     found = socket.create_connection(listener.getsockname())
     other, _ = listener.accept()
     if reset:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
-        other.close()
+        sockets.reset(other)
     else:
         # Kept open for as long as the process of the test runs.
         other.detach()

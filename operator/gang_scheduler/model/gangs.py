@@ -247,6 +247,10 @@ class Gang:
             return self.pending
         return tuple(self._first(self.pending, room))
 
+    def nominated_members(self) -> Iterator[Pod]:
+        """Yield the waiting members that room is reserved for; of virtual pods, one a class."""
+        return (pod for pod in one_of_each(self.pending) if pod.nominated)
+
     def full_role(self) -> Role | None:
         """Return the role of the first pending member that is one too many; None without any."""
         startable = {pod.uid for pod in self.startable}
@@ -342,7 +346,7 @@ class GangGroup:
     @functools.cached_property
     def nominated(self) -> bool:
         """Room is reserved for a member."""
-        return any(pod.nominated for gang in self.waiting for pod in one_of_each(gang.pending))
+        return any(True for gang in self.waiting for _ in gang.nominated_members())
 
     @functools.cached_property
     def queue_priority(self) -> int:

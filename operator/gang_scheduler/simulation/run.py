@@ -169,11 +169,10 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         unsearched = unsearched.difference(_tried(snapshot)) | plan.unsearched
         changed = bool(passed or plan.placed or taken.lost)
         idle = 0 if changed else idle + 1
-        held_until = _held_until(cache)
-        if not changed and ((not unsearched and held_until is None) or idle > MOST_IDLE):
+        if not changed and (idle > MOST_IDLE or not (unsearched or _held_until(cache))):
             settled = True
             break
-        now = max(_next(cache, now, options, changed=changed), held_until or 0)
+        now = _next(cache, now, options, changed=changed)
     return Outcome(
         placed=tuple(placed),
         preemptions=tuple(preemptions),
@@ -194,10 +193,10 @@ def _next(cache: Cache, now: int, options: Options, *, changed: bool) -> int:
 
     Every backoff has ended by then, so every waiting gang is tried. Where victims come back, a gang
     may preempt in every cycle, too. If nothing has changed, only gangs are tried again for which
-    victims were not looked for to the end.
+    victims were not looked for to the end, and once room is given up that is held.
     """
     if not changed and (retry := cache.gang_queue.next_retry()) is not None:
-        return max(retry, now + 1)
+        return max(retry, now + 1, _held_until(cache) or 0)
     return now + (ROUNDS_SECONDS if options.recreate_victims else LAST_RETRY_SECONDS)
 
 

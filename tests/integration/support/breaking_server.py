@@ -4,13 +4,11 @@ import asyncio
 import contextlib
 import socket
 import ssl
-import struct
 import threading
 from random import Random
 from typing import Self
 
-AT_ONCE = struct.pack("ii", 1, 0)
-"""Closing resets the connection."""
+from support import sockets
 
 
 class BreakingServer:
@@ -68,8 +66,7 @@ class BreakingServer:
         if fate < 0.3:
             # A client may write its first bytes before the reset comes, or after it.
             await asyncio.sleep(self._dice.choice((0, 0, 0.001, 0.01)))
-            accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
-            accepted.close()
+            sockets.reset(accepted)
         elif fate < 0.4:
             accepted.close()
         else:

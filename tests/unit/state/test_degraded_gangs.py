@@ -103,10 +103,7 @@ def test_a_domain_without_room_degrades_a_gang_whatever_it_lost_members_by() -> 
 
 def test_what_was_found_is_forgotten_once_the_gang_is_whole() -> None:
     made = DegradedGang(free=0)
-    made.fails(1)
-    made.gone(1)
-    made.waits(1)
-    made.decide(LATER)
+    made.lacks_room(1, LATER)
     made.joins(1, "n0")
 
     assert [] == list(made.cache.degraded.all(LATER))

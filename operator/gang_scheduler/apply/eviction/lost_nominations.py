@@ -1,6 +1,7 @@
 """Room that was made for gangs and then lost, or that their members did not come to in time."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from gang_scheduler.apply.eviction.disruption_target import Naming
@@ -17,7 +18,6 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -64,7 +64,7 @@ class LostNominations:
 
     def refused(self, gang: Gang, times: int) -> None:
         """Note that the API server has refused so many times in a row to bind a gang."""
-        pods = _nominated(gang)
+        pods = tuple(gang.nominated_members())
         if pods and times >= MOST_REFUSALS:
             cause = NominationUnused(pods[0].nominated, times)
             self._unused[gang.key] = LostNomination(gang.key, cause, pods)
@@ -72,7 +72,9 @@ class LostNominations:
     def note(self, plan: Plan, now: int) -> list[Pod]:
         """Note the room that a plan shows to be lost; return the pods whose nominations end."""
         nodes = self._cache.node_usage.table()
-        found = [*_taken(plan, self._naming), *_lost(plan, nodes), *self._expired(plan, now)]
+        displaced = {pod.uid for made in plan.preemptions for pod in made.displaced}
+        found = [*_taken(plan, self._naming), *_lost(plan, nodes, displaced)]
+        found += self._expired(plan, displaced, now)
         decided = {each.gang.key for each in plan.placed} | {each.gang for each in found}
         found += [each for key, each in self._unused.items() if key not in decided]
         self._unused.clear()
@@ -85,18 +87,19 @@ class LostNominations:
         self._causes = pruned(self._causes, infos)
         return [pod for each in found for pod in each.pods]
 
-    def _expired(self, plan: Plan, now: int) -> Iterator[LostNomination]:
+    def _expired(
+        self, plan: Plan, displaced: AbstractSet[str], now: int
+    ) -> Iterator[LostNomination]:
         """Yield the gangs that have lacked members for so long that others may have their room."""
-        displaced = {pod.uid for made in plan.preemptions for pod in made.displaced}
-        for refused in plan.refused:
-            info = self._cache.gang_queue.infos.get(refused.gang.key)
+        for gang in (each.gang for each in plan.refused if each.reason in INCOMPLETE):
+            info = self._cache.gang_queue.infos.get(gang.key)
             held_until = info.preemptor.held_until if info is not None else None
-            if refused.reason not in INCOMPLETE or held_until is None or now < held_until:
+            if held_until is None or now < held_until:
                 continue
-            pods = tuple(each for each in _nominated(refused.gang) if each.uid not in displaced)
+            pods = tuple(each for each in gang.nominated_members() if each.uid not in displaced)
             if pods:
                 cause = NominationExpired(pods[0].nominated, HOLD_SECONDS)
-                yield LostNomination(refused.gang.key, cause, pods)
+                yield LostNomination(gang.key, cause, pods)
 
 
 def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
@@ -108,13 +111,12 @@ def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
             yield LostNomination(pod.gang, cause)
 
 
-def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
+def _lost(plan: Plan, nodes: NodeTable, displaced: AbstractSet[str]) -> Iterator[LostNomination]:
     """Yield the gangs with nominated members that are neither placed nor nominated there again."""
     moves = {bind.pod.uid: bind.node for made in plan.preemptions for bind in made.nominations}
-    settled = {bind.pod.uid for placed in plan.placed for bind in placed.binds}
-    settled.update(pod.uid for made in plan.preemptions for pod in made.displaced)
+    settled = displaced | {bind.pod.uid for placed in plan.placed for bind in placed.binds}
     for gang in _judged(plan):
-        nominated = (pod for pod in _nominated(gang) if pod.uid not in settled)
+        nominated = (pod for pod in gang.nominated_members() if pod.uid not in settled)
         lost = [pod for pod in nominated if moves.get(pod.uid) != pod.nominated]
         if lost:
             name = lost[0].nominated
@@ -122,10 +124,6 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
             yield LostNomination(
                 gang.key, cause, tuple(pod for pod in lost if pod.uid not in moves)
             )
-
-
-def _nominated(gang: Gang) -> tuple[Pod, ...]:
-    return tuple(pod for pod in one_of_each(gang.pending) if pod.nominated)
 
 
 def _judged(plan: Plan) -> Iterator[Gang]:

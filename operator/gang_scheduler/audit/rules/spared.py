@@ -115,11 +115,11 @@ class Spared:
             return
         if not self._are_as_planned(placed, plan, world):
             return
-        coming = _coming(world)
+        beside = self._beside(plan, world)
         for gang, pods in _by_gang(plan.marked.values()).items():
             if any(_is_special(each) for each in pods) or self._is_shared(gang, plan):
                 continue
-            if self._fits(pods, plan, world, coming):
+            if self._fits(pods, plan, world, beside):
                 names = ", ".join(sorted(each.key for each in pods))
                 details = {"preemptor": plan.preemptor, "pods": sorted(e.key for e in pods)}
                 message = f"evicted for {plan.preemptor}, though there was room beside it: {names}"
@@ -153,8 +153,24 @@ class Spared:
             if each is not plan and each.at >= plan.at:
                 yield from each.marked.values()
 
+    def _beside(self, plan: _Plan, world: World) -> Mapping[str, Mapping[str, Pod]]:
+        """Return the pods, by node and uid, whose room a plan could not give away.
+
+        They left since, were marked for a later plan, or wait with a nomination.
+        """
+        found: dict[str, dict[str, Pod]] = defaultdict(dict)
+        waiting = (each for each in world.pods.values() if not each.node)
+        for pod in (*plan.left.values(), *self._marked_later(plan), *waiting):
+            if place := _place(pod):
+                found[place][pod.uid] = pod
+        return found
+
     def _fits(
-        self, pods: Sequence[Pod], plan: _Plan, world: World, coming: Mapping[str, Sequence[Pod]]
+        self,
+        pods: Sequence[Pod],
+        plan: _Plan,
+        world: World,
+        beside: Mapping[str, Mapping[str, Pod]],
     ) -> bool:
         """Return whether the nodes have room for pods beside all that is there or to come."""
         nodes = {each.node for each in pods}
@@ -163,12 +179,10 @@ class Spared:
             offered = [each.allocatable for each in versions if each]
             if not offered or None in versions:
                 return False
-            staying = {e.uid: e for e in plan.left.values() if e.node == name}
-            staying |= {e.uid: e for e in self._marked_later(plan) if e.node == name}
-            staying |= {e.uid: e for e in world.on_node(name) if not e.is_deleted}
+            staying = {e.uid: e for e in world.on_node(name) if not e.is_deleted}
             back = {each.uid: each for each in pods if each.node == name}
-            beside = {**staying, **{each.uid: each for each in coming.get(name, ())}}
-            others = [e for uid, e in beside.items() if uid not in plan.marked]
+            there = {**beside.get(name, {}), **staying}
+            others = [e for uid, e in there.items() if uid not in plan.marked]
             used = quantities.total(e.requests for e in (*others, *back.values()))
             asked = {key for each in back.values() for key, n in each.requests.items() if n}
             if any(_is_over(key, used, offered) for key in asked):
@@ -180,15 +194,6 @@ def _members(mark: victims.Mark, world: World) -> Sequence[Pod]:
     """Return the members of a preemptor; none if it is not known."""
     preemptor = victims.preemptor_of(mark, world)
     return () if preemptor is None else victims.members_of(preemptor, world)
-
-
-def _coming(world: World) -> Mapping[str, Sequence[Pod]]:
-    """Return the pods that wait, by the nodes that they are nominated to."""
-    found: dict[str, list[Pod]] = defaultdict(list)
-    for pod in world.pods.values():
-        if pod.nominated and not pod.node:
-            found[pod.nominated].append(pod)
-    return found
 
 
 def _place(pod: Pod) -> str:

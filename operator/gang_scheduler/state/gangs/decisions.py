@@ -16,7 +16,6 @@ from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.deadlines import Deadlines
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -117,7 +116,7 @@ class Decisions:
         if refusal.reason not in MAKING_ROOM:
             info.preemptor.end()
             info.passes = None
-        if refusal.reason in INCOMPLETE and _is_nominated(refusal.gang):
+        if refusal.reason in INCOMPLETE and any(True for _ in refusal.gang.nominated_members()):
             info.preemptor.await_members(now)
         else:
             info.preemptor.await_none()
@@ -296,7 +295,3 @@ class Decisions:
             mates = self._grouping.bound_members(info.key)
             waiting = (key for key in mates if not self._infos[key].attempt.was_whole)
             self._to_try.update(waiting)
-
-
-def _is_nominated(gang: Gang) -> bool:
-    return any(pod.nominated for pod in one_of_each(gang.pending))

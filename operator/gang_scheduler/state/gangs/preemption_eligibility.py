@@ -40,14 +40,14 @@ class PreemptionEligibility:
         """Return whether the answer may be another one later, although the gang is the same."""
         if info.preemptor.under_way is not None or info.preemptor.rounds:
             return True
-        return any(pod.nominated for pod in one_of_each(gang.pending))
+        return any(True for _ in gang.nominated_members())
 
     def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
         """Return whether pods leave that are evicted for the gang, or where it is nominated."""
         leaving, started = self._evictable_pods.leaving, info.preemptor.under_way
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
-        nodes = [pod.nominated for pod in one_of_each(gang.pending) if pod.nominated]
+        nodes = [pod.nominated for pod in gang.nominated_members()]
         if len(nodes) < max(1, gang.lacking) or leaving.is_interrupted_on(nodes):
             return False  # The plan is made again.
         return any(pod.priority < gang.priority for pod in leaving.on(nodes, now))

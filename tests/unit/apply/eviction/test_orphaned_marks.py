@@ -18,10 +18,7 @@ from support.parts import Parts
 def degraded() -> DegradedGang:
     """Return a gang that has lost a member for which there is no room."""
     gang = DegradedGang(free=0)
-    gang.fails(1)
-    gang.gone(1)
-    gang.waits(1)
-    gang.decide(LATER)
+    gang.lacks_room(1, LATER)
     return gang
 
 

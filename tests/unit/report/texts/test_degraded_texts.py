@@ -39,10 +39,7 @@ def test_domain_nodes_and_pods_are_named_with_what_is_short() -> None:
 
 def test_without_room_it_says_what_lacks() -> None:
     made = DegradedGang(free=0)
-    made.fails(1)
-    made.gone(1)
-    made.waits(1)
-    made.decide(LATER)
+    made.lacks_room(1, LATER)
 
     found = finding(made.found(LATER))
 
