@@ -1,5 +1,6 @@
-# All that a developer does. Needs Python 3.11 or newer, and Go 1.26 or newer for the first build of
-# the local control plane; everything else is installed into .venv and ~/.cache/py-gang-scheduler.
+# All that a developer does. The demo, the tests and lint need Python 3.11 or newer and nothing else;
+# Go 1.26 or newer is for the first build of the local control plane. Everything else is installed
+# into .venv and ~/.cache/py-gang-scheduler.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -10,8 +11,12 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3
 	2>/dev/null && echo $$python && break; done)
 VENV_PYTHON := .venv/bin/python
 WITH_TESTS := PYTHONPATH=tests $(VENV_PYTHON)
-# Replaced whenever the lock file is newer.
+# What the package needs, and beside it what its tests need: replaced when a lock file is newer.
+RUNNABLE := .venv/runnable
 INSTALLED := .venv/installed
+SETUP_LOG := build/setup.log
+# Where the demo takes place: embedded, real, existing or kind.
+CLUSTER ?= embedded
 # What the local control plane consists of, in the order in which a build is fastest.
 BINARIES := kube-apiserver kube-controller-manager kubectl etcd kwok
 # Controllers of jobs that are tested beside it, in the order in which a build is fastest.
@@ -20,6 +25,8 @@ CONTROLLERS := mpi-operator jobset lws training-operator kuberay
 BENCH ?= whole
 RESULTS ?= build/bench-$(BENCH).json
 IMAGES ?= docs/images
+# Unit tests that are skipped where there is no helm.
+CHART_TESTS := tests/unit/test_chart_rendered.py tests/unit/test_chart_monitoring.py
 CRD_DIRECTORIES := crds charts/py-gang-scheduler/files/crds
 COMPILE_LOCK := pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	--python-version 3.11 --custom-compile-command "make lock" pyproject.toml
@@ -29,22 +36,41 @@ export PYTHONDONTWRITEBYTECODE :=
 # Which minor version of Kubernetes the local control plane is of: KUBERNETES=1.36; else the newest.
 export CONTROLPLANE_KUBERNETES ?= $(KUBERNETES)
 
-# $(call watched,doing what,command): while a command runs that says little, say so now and then.
-# The watcher ends with the command, with Ctrl-C and, by kill -0, with a shell that was killed.
+# $(call watched,doing what,command): while a command runs that says little, say so now and then: on
+# a terminal in one line, which goes when the command ends. The watcher ends with the command, with
+# Ctrl-C and, by kill -0, with a shell that was killed.
 define watched
-@(seconds=0; while sleep 4 > /dev/null 2>&1 && kill -0 $$$$ 2> /dev/null; do \
-	seconds=$$((seconds + 4)); echo "    still $(1): $$seconds s"; done) & \
-	trap "kill $$! 2> /dev/null" EXIT; trap "exit 130" INT TERM; $(2)
+@(seconds=0; while sleep 2 > /dev/null 2>&1 && kill -0 $$$$ 2> /dev/null; do \
+	seconds=$$((seconds + 2)); if [ -t 1 ]; then printf '\r    $(1): %d s ' "$$seconds"; \
+	elif [ $$((seconds % 10)) = 0 ]; then echo "    still $(1): $$seconds s"; fi; done) & \
+	trap "kill $$! 2> /dev/null; if [ -t 1 ]; then printf '\r\033[K'; fi" EXIT; \
+	trap "exit 130" INT TERM; $(2)
+endef
+
+# $(call quietly,doing what,command): the same for a command that says much, which goes to a log.
+define quietly
+@mkdir -p build && printf '\n==> $(1)\n' >> $(SETUP_LOG)
+$(call watched,$(1),$(2) >> $(SETUP_LOG) 2>&1 || { tail -n 20 $(SETUP_LOG) >&2; \
+	echo "==> $(1) failed; all that was said is in $(SETUP_LOG)" >&2; exit 1; })
 endef
 
 .PHONY: help
 help: ## Say what there is (the default)
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' \
-		2>/dev/null || sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' \
+		2>/dev/null || sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: binaries ## Watch gangs being scheduled on a local control plane (~10 min the first time, then half a minute)
-	@$(WITH_TESTS) -m tools.demo run
+ifeq ($(filter embedded real existing kind,$(CLUSTER)),)
+$(error CLUSTER=$(CLUSTER): choose from embedded, real, existing and kind)
+endif
+ifeq ($(CLUSTER),embedded)
+demo: $(RUNNABLE) ## Watch gangs being scheduled, in half a minute; CLUSTER=real, existing, kind: on a real API server
+	@.venv/bin/py-gang-scheduler demo
+else
+demo: BINARIES := $(if $(filter real,$(CLUSTER)),$(BINARIES),kwok)
+demo: binaries
+	@$(WITH_TESTS) -m tools.demo run --cluster $(CLUSTER)
+endif
 
 .PHONY: up
 up: binaries ## Start the demo's cluster and leave it running; NODES=racks: other nodes, WITH=jobset: more
@@ -55,21 +81,31 @@ down: setup ## End what `make up` started
 	@$(WITH_TESTS) -m tools.demo down
 
 .PHONY: test
-test: BINARIES += helm kube-scheduler jobset crane
-test: binaries ## Run all tests: unit, property, cases, conformance, integration, differential, end to end
-	@echo "==> all that needs no whole control plane, two at once: about five minutes"
+test: setup ## Run the tests that need Python alone: unit, property, cases, conformance, integration, fuzz
+	@echo "==> two at once, the longest first: about a quarter of an hour"
 	@$(WITH_TESTS) -m tools.side_by_side --at-once 2 \
-		"-m pytest --durations=5 tests/unit" \
-		"-m pytest --durations=5 tests/integration tests/differential" \
 		"-m pytest --durations=5 tests/property tests/cases tests/conformance" \
-		"-m pytest --durations=3 tests/fuzz" \
-		"-m search --cases 3000"
+		"-m pytest --durations=5 -m 'not e2e' tests/integration" \
+		"-m pytest --durations=5 tests/unit" \
+		"-m search --cases 3000" \
+		"-m pytest --durations=3 tests/fuzz"
+
+.PHONY: e2e
+e2e: BINARIES += helm kube-scheduler jobset crane actionlint
+e2e: binaries ## Run the tests that need a real control plane: end to end, contracts, differential, the chart
+	@echo "==> contracts on a real API server, filters beside kube-scheduler's, the chart: two minutes"
+	@$(WITH_TESTS) -m tools.side_by_side --at-once 2 \
+		"-m pytest --durations=5 -m e2e tests/integration" \
+		"-m pytest --durations=5 tests/differential $(CHART_TESTS)"
 	@echo "==> end to end, in three parts, and beside the JobSet controller: a quarter of an hour"
 	@$(WITH_TESTS) -m tools.side_by_side --at-once 3 $(foreach part,0 1 2,\
 		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --part=$(part) tests/e2e") \
 		"-m pytest --durations=5 --verbose -m jobset tests/integrations"
 	@echo "==> end to end, what measures time or needs the whole machine: about eight minutes"
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose -m alone tests/e2e
+
+.PHONY: test-all
+test-all: test e2e ## Run all tests
 
 .PHONY: integrations
 integrations: BINARIES += $(CONTROLLERS)
@@ -99,8 +135,15 @@ lint: setup ## Check style, types, layers, prose, and that generated files are u
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds --check $(CRD_DIRECTORIES)
 	@echo "==> chart"
 	@$(WITH_TESTS) -m tools.chart --check
-	@echo "==> pages of metrics and reasons"
+	@echo "==> generated pages"
 	@$(WITH_TESTS) -m tools.pages --check
+	@echo "==> docs site"
+	@$(WITH_TESTS) -m tools.site
+
+.PHONY: docs
+docs: setup ## Build the docs site into build/site; no page of it loads from another host
+	@$(WITH_TESTS) -m tools.site
+	@echo "==> open build/site/index.html"
 
 .PHONY: format
 format: setup ## Put the code into shape
@@ -129,6 +172,12 @@ search: SEED ?= 0
 search: setup ## Hold CASES random worlds against all laws, from SEED on, and live through some of them
 	@$(WITH_TESTS) -m search --cases $(CASES) --seed $(SEED)
 	@$(WITH_TESTS) -m search --lives $$(($(CASES) / 50)) --seed $(SEED)
+
+.PHONY: slow
+slow: SECONDS ?= 600
+slow: SEED ?= 0
+slow: setup ## Look for worlds in which a cycle takes long, for SECONDS of CPU, from those on that were found before
+	@$(WITH_TESTS) -m search.slow --seconds $(SECONDS) --seed $(SEED)
 
 .PHONY: fuzz
 fuzz: SECONDS ?= 300
@@ -191,8 +240,16 @@ chart: setup ## Write the chart's schema, the tables of its README, and the dash
 	@$(WITH_TESTS) -m tools.chart
 
 .PHONY: pages
-pages: setup ## Write docs/metrics.md and docs/reasons.md again, from the tables in the package
+pages: setup ## Write the generated pages and pictures of docs/ again
 	@$(WITH_TESTS) -m tools.pages
+
+.PHONY: picture
+picture: binaries ## Run the story of the README's picture on a real API server, and draw it again
+	@$(WITH_TESTS) -m tools.picture docs/images/gangs.svg
+
+.PHONY: schemas
+schemas: setup binaries ## Write the schemas of Kubernetes' kinds again, from an API server that is started for it
+	@$(WITH_TESTS) -m tools.schemas
 
 .PHONY: lock
 lock: ## Write both lock files again: keeps versions where pyproject.toml allows them
@@ -210,9 +267,16 @@ lock: ## Write both lock files again: keeps versions where pyproject.toml allows
 .PHONY: image
 image: BINARIES = crane
 image: BASE ?= python:3.11-slim
-image: binaries ## Build IMAGE=registry.example.com/py-gang-scheduler:0.1.0 for amd64 and arm64, and push it; no engine needed
-	@test -n "$(IMAGE)" || { echo "make image IMAGE=registry.example.com/py-gang-scheduler:0.1.0" >&2; exit 1; }
+image: binaries ## Build IMAGE=registry.example.com/py-gang-scheduler:0.2.0 for amd64 and arm64, and push it; no engine needed
+	@test -n "$(IMAGE)" || { echo "make image IMAGE=registry.example.com/py-gang-scheduler:0.2.0" >&2; exit 1; }
 	@$(WITH_TESTS) -m tools.image $(IMAGE) --base $(BASE) $(addprefix --python=,$(IMAGE_PYTHON))
+
+.PHONY: release
+release: BINARIES = crane helm
+release: BASE ?= python:3.11-slim
+release: binaries ## Push image and chart to REGISTRY=ghcr.io/organization; wheel and checksums into dist/
+	@test -n "$(REGISTRY)" || { echo "make release REGISTRY=registry.example.com/team" >&2; exit 1; }
+	@$(WITH_TESTS) -m tools.release $(REGISTRY) --base $(BASE)
 
 .PHONY: sbom
 sbom: ## Write build/sbom.cdx.json: each package that an image has, with licence and dependencies
@@ -234,14 +298,19 @@ sbom: ## Write build/sbom.cdx.json: each package that an image has, with licence
 .PHONY: setup
 setup: $(INSTALLED) ## Install Python packages into .venv; once, and again when the lock changes
 
-$(INSTALLED): requirements-dev.lock
+$(RUNNABLE): requirements.lock
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer, with venv, is not on PATH" >&2; exit 1; }
-	@echo "==> Python packages into .venv: about a minute the first time"
-	$(call watched,making .venv,$(PYTHON) -m venv --clear .venv)
-	$(call watched,installing,$(VENV_PYTHON) -m pip install \
+	@echo "==> Python packages of the scheduler into .venv: half a minute the first time"
+	$(call quietly,making .venv,$(PYTHON) -m venv --clear .venv)
+	$(call quietly,installing,$(VENV_PYTHON) -m pip install \
+		--require-hashes --requirement requirements.lock)
+	$(call quietly,installing this package,$(VENV_PYTHON) -m pip install --no-deps --editable .)
+	@touch $@
+
+$(INSTALLED): requirements-dev.lock $(RUNNABLE)
+	@echo "==> Python packages of the tests into .venv: about a minute the first time"
+	$(call quietly,installing,$(VENV_PYTHON) -m pip install \
 		--require-hashes --requirement requirements-dev.lock)
-	@echo "==> this package into .venv, editable"
-	$(call watched,installing,$(VENV_PYTHON) -m pip install --no-deps --editable .)
 	@touch $@
 
 .PHONY: binaries

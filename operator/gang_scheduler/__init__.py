@@ -30,21 +30,26 @@ One way of data, and the folders are its steps:
 | policy          | what decisions depend on, made of the settings for `app` and `simulation`   |
 | probes          | /healthz, /readyz and /metrics                                              |
 | beside          | a second thread with an event loop: probes and the Lease must answer always |
+| never_ending    | parts that must not end: what ends them is an error, and not silence         |
+| watchdog        | tells what holds the event loop up, while it does, from another thread      |
+| at_work         | what the main thread works on, to be looked at from another thread          |
 | event_loop      | that of uvloop, in which each file descriptor has one owner                 |
 | gc_tuning       | when garbage is collected                                                   |
 | simulation      | the same core with no cluster: manifests in, decisions out                  |
 | inspection      | what is asked of a cluster as it is now: only reads                         |
 | audit           | a witness of what the scheduler does: shares no code with what it judges    |
+| embedded        | an API server with its objects in memory, for the demo and quick tests      |
+| demo            | a story told on a cluster: gangs start, wait, preempt and share             |
 | cli             | the command line                                                            |
 | checkpoint      | not of the scheduler: what training scripts import in containers of a job   |
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > audit, inspection > app, simulation > parts
-        > beside, largest_gangs, loop, probes, queue_reports, volcano_jobs
+    cli > demo > audit, embedded, inspection > app, simulation > parts
+        > beside, largest_gangs, loop, never_ending, probes, queue_reports, volcano_jobs, watchdog
         > outcome_handler, policy, queue_figures > report > apply, watch > state
-        > decode, client > internal_errors > event_loop, gc_tuning, telemetry > settings > wire
-        > scheduler, api > checkpoint, model
+        > decode, client > at_work, internal_errors > event_loop, gc_tuning, telemetry > settings
+        > wire > scheduler, api > checkpoint, model
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from secrets import token_hex
@@ -17,19 +17,24 @@ import structlog
 import uvloop
 
 from gang_scheduler import __version__, gc_tuning, internal_errors
+from gang_scheduler.api.annotations import SET_ASIDE
 from gang_scheduler.beside import Beside
 from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
-from gang_scheduler.client.leader_election import LeaderElector
+from gang_scheduler.client.leader_election import LeaderElector, LeadershipLost, annotations_of
 from gang_scheduler.event_loop import Loop
+from gang_scheduler.never_ending import never_ending
 from gang_scheduler.parts import building
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.leader_events import LeaderEvents
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
+from gang_scheduler.state.gangs import set_aside
 from gang_scheduler.telemetry import logs, metrics
+from gang_scheduler.watch.supervisor import WatchDeadError
+from gang_scheduler.watchdog import CUT_SIGNAL, Watchdog
 
 SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
@@ -46,12 +51,24 @@ log = structlog.get_logger()
 
 
 def run(settings: Settings) -> None:
-    """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work."""
+    """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work.
+
+    LeadershipLost, with a line in the log, when it leads no more.
+    """
     logs.configure(settings)
     metrics.most_queues(settings.metrics_queues)
     metrics.BUILD_INFO.labels(__version__, settings.source.value).set(1)
     gc_tuning.collect_rarely()
-    uvloop.run(main(settings), loop_factory=Loop)
+    try:
+        uvloop.run(main(settings), loop_factory=Loop)
+    except ExceptionGroup as errors:
+        lost, others = errors.split(LeadershipLost)
+        if lost is None or others is not None:
+            raise
+        why = _only(lost)
+        # Without the traceback: it is no error of the code, and all that there is to say.
+        log.error("leadership_lost", why=str(why))  # noqa: TRY400
+        raise why from None
 
 
 async def main(settings: Settings) -> None:
@@ -110,6 +127,8 @@ class App:
         self._stop = asyncio.Event()
         self._deciding = anyio.CancelScope()
         self._complete = False
+        self._has_taken_over = False
+        self._dead_watch: WatchDeadError | None = None
         self._elector = elector
         self._leader_events = leader_events
         self._parts = building.build(
@@ -118,9 +137,13 @@ class App:
             may_write=self._fence.allows,
             after_start=self._catch_signals,
         )
+        self._watchdog = Watchdog(self._parts.loop.decision_times, self._tell_successors)
 
     async def run(self) -> None:
-        """Run until a signal; end with an error when a part cannot go on."""
+        """Run until a signal; end with an error when a part cannot go on.
+
+        Raises WatchDeadError, after the same end as that by a signal.
+        """
         self._catch_signals()
         settings = self._settings
         probes = Probes(
@@ -128,26 +151,35 @@ class App:
         )
         async with _entered(probes, self._beside), self._told_of_the_end():
             await self._work()
+        if self._dead_watch is not None:
+            raise self._dead_watch
 
     async def _work(self) -> None:
         settings = self._settings
         async with anyio.create_task_group() as group:
             group.start_soon(self._stop_when_asked, group.cancel_scope)
-            group.start_soon(self._beat)
+
+            def begin(name: str, work: Callable[[], Awaitable[None]]) -> None:
+                group.start_soon(never_ending, name, work, name=name)
+
+            begin("beat", self._beat)
+            begin("watchdog", partial(self._beside.run, self._watchdog.run))
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
-            group.start_soon(self._parts.left_out_events.run)
-            group.start_soon(self._parts.source.run)
+            begin("left-out events", self._parts.left_out_events.run)
+            begin("source", self._parts.source.run)
+            group.start_soon(self._supervise_watches)
             await self._parts.source.complete()
             self._complete = True
             # Keep the cache out of the collector's sight, too.
             gc.freeze()
             if settings.leader_elect:
                 log.info("waiting_for_lease", lease=settings.lease_name)
-                group.start_soon(self._beside.run, self._elector.run)
+                begin("elector", partial(self._beside.run, self._elector.run))
                 await self._beside.run(self._elector.acquired.wait)
                 await self._beside.run(self._elector.late_writes)
                 # What a predecessor wrote last may not have been told of yet.
                 await self._parts.source.catch_up()
+                self._take_over()
             await self._parts.quota_controllers.look()
             # Before any gang is told that it lacks room: that would make an autoscaler buy.
             self._parts.provisioner.note_served()
@@ -156,9 +188,20 @@ class App:
             if settings.leader_elect:
                 group.start_soon(self._beside.run, self._tell_of_the_begin())
             for part in self._parts.writers:
-                group.start_soon(part.run)
+                begin(type(part).__name__, part.run)
             with self._deciding:
                 await self._parts.loop.run()
+
+    async def _supervise_watches(self) -> None:
+        """Ask this process to end once it sees of a kind no more: another one sees what it misses.
+
+        The Lease is given up in order, and the next life of this replica begins with lists.
+        """
+        try:
+            await self._parts.watch_supervisor.run()
+        except WatchDeadError as error:
+            self._dead_watch = error
+            self._stop.set()
 
     async def _stop_when_asked(self, everything: anyio.CancelScope) -> None:
         """Decide nothing more, finish the bindings and evictions that are begun, and end."""
@@ -182,6 +225,23 @@ class App:
                 await self._fence.quiet()
                 self._elector.releases = True
         everything.cancel()
+
+    def _take_over(self) -> None:
+        """Set those gangs aside that a leader before this one had set aside, or was stuck with."""
+        told = set_aside.read(annotations_of(self._elector.lease).get(SET_ASIDE, ""))
+        if told:
+            log.warning("begins_with_gangs_set_aside", gangs=[str(each.key) for each in told])
+        self._parts.cache.gang_queue.set_aside.take_over(told, int(time.time()))
+        self._has_taken_over = True
+
+    def _tell_successors(self, suspects: Sequence[set_aside.Costly]) -> None:
+        """Let the Lease name the gangs that are set aside, and those that take too long just now.
+
+        Called beside the main loop, where the Lease is renewed: whatever holds the main loop up.
+        """
+        if self._has_taken_over:
+            told = set_aside.with_suspects(self._parts.cache.gang_queue.set_aside.told, suspects)
+            self._elector.annotations = {SET_ASIDE: set_aside.written(told)}
 
     def _tell_of_the_begin(self) -> Callable[[], Coroutine[Any, Any, None]]:
         """Note how long it took to take over, and return what tells others."""
@@ -207,6 +267,8 @@ class App:
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, self._stop.set)
+        # Not by the event loop, which has no turn while a decision goes on.
+        signal.signal(CUT_SIGNAL, lambda _signal, _frame: self._parts.loop.decision_times.cut())
 
     async def _beat(self) -> None:
         """Note now and then that this loop goes round, and how late."""
@@ -221,8 +283,17 @@ class App:
         return f"nothing was done for {held_up:.0f} s" if held_up > STUCK_SECONDS else ""
 
     def _not_ready(self) -> str:
+        if not self._complete:
+            return "the first lists are not complete"
         # A replica that waits for the Lease is ready to take over: ready.
-        return internal_errors.problem() if self._complete else "the first lists are not complete"
+        return self._parts.watch_supervisor.problem() or internal_errors.problem()
+
+
+def _only(errors: Exception) -> Exception:
+    """Return the first error of a group of groups."""
+    while isinstance(errors, ExceptionGroup):
+        errors = errors.exceptions[0]
+    return errors
 
 
 def _elector(settings: Settings, for_lease: Connection) -> LeaderElector:

@@ -77,7 +77,10 @@ class Evicted(SystemExit):
 
 @dataclass(frozen=True)
 class Resume:
-    """Where a job goes on: `step` steps are done and saved at `path`. All empty for a new job."""
+    """Where a job goes on: `step` steps are done and saved at `path`. All empty for a new job.
+
+    A step without a path is none to go on from: the job begins anew.
+    """
 
     path: str = ""
     step: int = 0
@@ -129,7 +132,7 @@ class Checkpoints:
     def steps(
         self,
         total: int,
-        save: Callable[[int], str],
+        save: Callable[[int], str | os.PathLike[str] | None],
         *,
         every: int | None = None,
         look_every: int = 1,
@@ -137,8 +140,9 @@ class Checkpoints:
         """Yield the steps that are left of `total`; save after a step when that is due.
 
         `save` is called on all ranks with the number of steps that are done, and returns where it
-        has put the checkpoint. It is due when asked for, and after each `every` steps. All ranks
-        look whether it is asked for after each `look_every` steps.
+        has put the checkpoint, a str or a Path; None: nowhere that a later pod could go on from. It
+        is due when asked for, and after each `every` steps. All ranks look whether it is asked for
+        after each `look_every` steps.
 
         Raises Evicted after the checkpoint that SIGTERM asked for, if steps are left.
         """
@@ -164,15 +168,23 @@ class Checkpoints:
             own = Due.NOTHING
         return Due(self._agree(own))
 
-    def saved(self, step: int, path: str) -> None:
+    def saved(self, step: int, path: str | os.PathLike[str] | None) -> None:
         """Tell that `step` steps are done and saved at `path`; ranks but 0 tell nothing.
 
+        Without a path nothing is told, with a warning: the job goes on from the checkpoint before.
         Telling goes wrong without an exception, but with a warning: the checkpoint is there all
-        the same. Raises ValueError for a path that is too long to be told.
+        the same. Raises ValueError for a path that is too long to be told, and TypeError for what
+        is no path.
         """
         self._met = self._request
         if self.rank != 0:
             return
+        if path is None:
+            logger.warning("step %s is not told: there is no path to go on from", step)
+            return
+        path = os.fspath(path)
+        if not isinstance(path, str):
+            raise TypeError(f"the path of a checkpoint is no text: {path!r}")
         message = json.dumps({"checkpoint": {"step": int(step), "path": path}})
         if len(path) > PATH_CHARACTERS or len(message) > TERMINATION_MESSAGE_BYTES:
             raise ValueError(f"the path of a checkpoint has {len(path)} characters: too many")
@@ -256,7 +268,11 @@ class _OwnPod:
 
 def _resume(environ: Mapping[str, str]) -> Resume:
     step, count = (_number(environ, name) for name in ("RESUME_STEP", "RESUME_COUNT"))
-    return Resume(environ.get("RESUME_FROM", ""), step, count)
+    path = environ.get("RESUME_FROM", "")
+    if step and not path:
+        logger.warning("RESUME_STEP is %s and RESUME_FROM is empty: the job begins anew", step)
+        step = 0
+    return Resume(path, step, count)
 
 
 def _rank(environ: Mapping[str, str]) -> int:

@@ -15,6 +15,7 @@ from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
 from gang_scheduler.apply.workloads.admitter import Admitter
 from gang_scheduler.apply.workloads.suspender import Suspender
+from gang_scheduler.at_work import DecisionTimes
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler
@@ -24,6 +25,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS
 from gang_scheduler.telemetry import metrics
 
 RECOVERY_SECONDS = 1.0
@@ -39,7 +41,8 @@ async def always_fresh() -> None:
 class Loop:
     """Turns changes into plans, and plans into bindings and evictions, a batch at a time.
 
-    `starts` are what starts suspended workloads, and what suspends them again.
+    `starts` are what starts suspended workloads, and what suspends them again. `decision_times` are
+    for another thread to add to.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Loop:
         self._clock = clock
         self._fresh = fresh
         self._last_seconds = 0.0
+        self.decision_times = DecisionTimes()
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -94,23 +98,34 @@ class Loop:
         # 2. Take a snapshot, with the outcomes of earlier plans.
         self._outcomes.take_in()
         started = time.perf_counter()
-        snapshot = self._cache.snapshot(int(self._clock()))
+        snapshot = self._cache.snapshot(int(self._clock()), whole=False)
         now = snapshot.taken_at
         try:
             # 3. Decide.
-            plan = schedule(snapshot, self._profile)
+            plan = schedule(snapshot, self._profile, begun=self.decision_times.begin)
+            plan = self._with_those_set_aside(plan, now)
             # 4. Apply: assumed at once, written in the background.
             plan = self._apply(plan, now)
         except Exception:
+            self.decision_times.end()
             groups = (gang.key for group in snapshot.groups for gang in group.gangs)
             self._cache.gang_queue.undecided(groups)
             raise
         # 5. Report.
         self._report(plan, now, time.perf_counter() - started)
 
+    def _with_those_set_aside(self, plan: Plan, now: int) -> Plan:
+        """Set groups aside whose decisions take too long; return the plan that says so."""
+        took = self.decision_times.end()
+        for gangs, seconds in took.items():
+            if seconds >= SHARE_SECONDS:
+                metrics.COSTLY_DECISIONS.inc()
+                log.warning("costly_decision", gang=str(gangs[0]), cpu_seconds=round(seconds, 1))
+        return self._cache.gang_queue.set_aside.judge(plan, took, now)
+
     async def _changed(self) -> None:
         """Return some milliseconds after a change: changes that come together are one batch."""
-        moments = (self._cache.gang_queue.next_retry(), self._cache.suspended.next_deadline())
+        moments = (self._cache.next_retry(), self._cache.suspended.next_deadline())
         known = [each for each in moments if each is not None]
         wait = max(min(known) - self._clock(), 0) if known else None
         with anyio.move_on_after(wait) as waiting:
@@ -140,13 +155,16 @@ class Loop:
     def _report(self, plan: Plan, now: int, seconds: float) -> None:
         self._last_seconds = seconds
         self._changes.queues.set()
+        if self._cache.gang_queue.goes_on:
+            self._changes.cycle.set()
         self._gang_events.planned(plan, now)
         self._measures.planned(plan)
         metrics.CYCLES.observe(seconds)
         metrics.BINDINGS_WAITING.set(self._binder.waiting)
         for reason in Reason:
             metrics.GANGS_WAITING.labels(reason.value).set(self._cache.gang_queue.waiting[reason])
-        if plan.placed or plan.preemptions or plan.refused:
+        metrics.GANGS_UNTRIED.set(len(plan.untried))
+        if plan.placed or plan.preemptions or plan.refused or plan.untried:
             log.info(
                 "cycle_done",
                 cycle=self._writers.cycle,
@@ -155,5 +173,6 @@ class Loop:
                 preemptions=sum(bool(made.nominations) for made in plan.preemptions),
                 victims=sum(len(made.victims) for made in plan.preemptions),
                 refused=len(plan.refused),
+                untried=len(plan.untried),
                 seconds=round(seconds, 6),
             )

@@ -117,7 +117,7 @@ class OutcomeHandler:
             return
         if binding.refused:
             times = self._cache.gang_queue.decisions.failed_binds(binding.gang.key)
-            self._lost_nominations.refused(binding.gang, times)
+            self._lost_nominations.refused(binding.gang, times, now, in_part=binding.is_in_part)
         if self._partial_gangs is not None:
             self._partial_gangs.consider([binding.refusal()], now)
 

@@ -38,6 +38,7 @@ from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.reservations import ReservationSettings
 from gang_scheduler.state.queues.usage import ChargeRules
 from gang_scheduler.state.suspended.workloads import ManageRules
+from gang_scheduler.state.terminating import Ends
 
 
 def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHECKPOINTS) -> Cache:
@@ -151,4 +152,11 @@ def _rules(policy: Policy) -> Rules:
         unprotected_jobs=policy.preempt_unprotected_jobs,
         yield_memory_seconds=policy.yield_memory_seconds,
         lost_work_cap_seconds=policy.lost_work_cap_seconds,
+        ends=ends(policy),
+        within_budgets=policy.use_eviction_api,
     )
+
+
+def ends(policy: Policy) -> Ends:
+    """Return how long pods may take to end."""
+    return Ends(policy.max_termination_seconds, policy.max_grace_period_seconds)

@@ -159,13 +159,15 @@ class VolcanoJobs:
     # What comes of it.
 
     async def _let_go_on(self, spec: GangSpec) -> None:
+        if not self._may_write():
+            return
         self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS
         _, namespace, name = spec.key
         try:
             await self._api.patch_status(VOLCANO_POD_GROUPS, namespace, name, {"phase": IN_QUEUE})
         except ApiError as error:
             metrics.WRITES.labels("volcano_phase", error.kind.value).inc()
-            if error.kind is Kind.REFUSED:
+            if error.kind in (Kind.REFUSED, Kind.DENIED):
                 log.warning("status_refused", what="PodGroup", name=name, error=str(error))
         else:
             self._written.add(spec.uid)

@@ -18,6 +18,7 @@ from support import listed_clusters
 CASES: list[Case] = yaml.safe_load((Path(__file__).parent / "explain-cases.yaml").read_text())
 NOT_FROM_MANIFESTS = {
     Reason.INTERNAL_ERROR,
+    Reason.SET_ASIDE,
     Reason.WAITING_FOR_PROVISIONING,
     Reason.WAITING_FOR_CHECKPOINT,
 }
@@ -39,7 +40,7 @@ def test_the_first_sentence_names_the_cause(case: Case) -> None:
 def test_the_gang_starts_once_the_cause_is_undone(case: Case) -> None:
     found = explained(case["name"], [*undone(case)])
 
-    assert "Starts" == found["state"], found["summary"]
+    assert "Starts" == found["verdict"], found["summary"]
 
 
 def test_there_is_a_situation_for_each_reason() -> None:
@@ -62,7 +63,7 @@ def test_an_error_of_the_scheduler_is_said_to_be_a_bug(monkeypatch: pytest.Monke
 
     assert Reason.INTERNAL_ERROR.value == found["reason"]
     assert found["summary"].startswith("The scheduler failed on it, which is a bug: ")
-    assert "Starts" == explained("a", manifests)["state"]
+    assert "Starts" == explained("a", manifests)["verdict"]
 
 
 def test_a_gang_that_nodes_are_bought_for_names_the_request(tmp_path: Path) -> None:

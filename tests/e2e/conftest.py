@@ -33,6 +33,8 @@ SECONDS = {
     "test_suspended_jobs_crash.py": 80,
     "test_restart.py": 80,
     "test_groups.py": 80,
+    "test_stopped_watches.py": 75,
+    "test_tenants.py": 90,
     "test_many_preemptors.py": 75,
     "test_situations.py": 70,
     "test_broken_builds.py": 50,

@@ -129,6 +129,30 @@ def test_a_crd_of_the_release_is_upgraded_with_it(plane: controlplane.ControlPla
     assert "Left as it was" not in said
 
 
+def test_crds_that_were_there_are_upgraded_once_they_are_given_to_the_release(
+    plane: controlplane.ControlPlane,
+) -> None:
+    """What the notes say is enough, and two of the three marks are left alone."""
+    name = "podgroups.scheduling.sigs.k8s.io"
+    both = (f"meta.helm.sh/release-name={RELEASE}", f"meta.helm.sh/release-namespace={HOME}")
+    plane.kubectl("label", "crd", name, "app.kubernetes.io/managed-by-")
+    try:
+        plane.kubectl("annotate", "--overwrite", "crd", name, *both)
+        said = helm(plane, "upgrade", RELEASE, str(CHART), IMAGE, "--dry-run=server")
+        assert f"Left as it was, because this release did not install it: CRD {name}" in said
+        always = ("--set=crds.install=always", "--dry-run=server")
+        with pytest.raises(AssertionError, match=f"always: {name} were installed by"):
+            helm(plane, "upgrade", RELEASE, str(CHART), IMAGE, *always)
+        commands = [each for each in said.splitlines() if each.startswith("  kubectl ")]
+        marks = [each.split()[1:] for each in commands if each.split()[1] in {"label", "annotate"}]
+        assert 2 == len(marks)
+    finally:
+        plane.kubectl("label", "--overwrite", "crd", name, "app.kubernetes.io/managed-by=Helm")
+    for each in marks:
+        plane.kubectl(*each)
+    assert "Left as it was" not in helm(plane, "upgrade", RELEASE, str(CHART), IMAGE)
+
+
 def test_the_gang_of_its_notes_is_accepted(
     plane: controlplane.ControlPlane, namespace: Namespace
 ) -> None:

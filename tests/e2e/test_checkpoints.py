@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.support import manifests, operator_health, preemption
+from e2e.support import gang_manifests, manifests, operator_health, preemption
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from e2e.support.preemption import LOW, evicted, high, let_go, marked
@@ -198,6 +198,40 @@ def test_a_gang_that_is_told_by_sigterm_leaves_a_message_in_the_time_of_its_queu
     namespace.change_pod("train-0", end, "status")
 
     eventually((7, "s3://b/7"), lambda: tuple(map(checkpoint(namespace).get, ("step", "path"))))
+
+
+def test_a_job_that_is_created_again_begins_anew(namespace: Namespace) -> None:
+    namespace.own_nodes(1, cpu=4, kubelets=False)
+    namespace.create(manifests.pod_group("train", 2))
+    labels = {manifests.GANG_LABEL: "train"}
+    job = gang_manifests.job("train", 2, labels, on=namespace.here)
+    gang_manifests.create(namespace, job)
+    eventually(2, lambda: len(namespace.bound("train-")))
+    first = min(namespace.bound("train-"))
+    before = namespace.get("jobs", "train")["metadata"]["uid"]
+    job_writes(namespace, "pod", first, {"done-at": now(), "step": "60", "path": "s3://b/60"})
+    eventually(before, lambda: checkpoint(namespace).get("workloadUid"))
+
+    # A pod that is lost comes again, and goes on.
+    namespace.delete("pods", first)
+    until(lambda: first not in namespace.bound("train-"))
+    eventually(2, lambda: len(namespace.bound("train-")))
+    assert {None, "60"} == resumed_at(namespace)
+
+    path = gang_manifests.path(namespace, job, "train")
+    namespace.cluster.request("DELETE", path, {"propagationPolicy": "Background"})
+    until(lambda: not namespace.bound("train-"))
+    gang_manifests.create(namespace, job)
+    eventually(2, lambda: len(namespace.bound("train-")))
+
+    assert before != namespace.get("jobs", "train")["metadata"]["uid"]
+    assert {None} == resumed_at(namespace)
+
+
+def resumed_at(namespace: Namespace) -> set[str | None]:
+    """Return the steps that the pods go on from."""
+    found = (annotations(namespace, name) for name in namespace.bound("train-"))
+    return {each.get(f"{PREFIX}resume-step") for each in found}
 
 
 def runs(

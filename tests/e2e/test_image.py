@@ -1,25 +1,32 @@
-"""The image that crane builds: its settings, and the operator that it holds binds a gang."""
+"""A release: the image and its settings, its operator that binds a gang, chart and files."""
 
 import json
 import platform
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 
+import gang_scheduler
 from e2e.support import operator_health, registry
 from e2e.support.manifests import gang
 from e2e.support.namespaces import Namespace
 from e2e.support.registry import Registry
 from e2e.support.waiting import eventually
 from tools import controlplane
+from tools.controlplane import binaries
 from tools.image import build, layer
 from tools.image.build import crane
+from tools.release.publish import Release, publish
 
-pytestmark = pytest.mark.e2e
+# Packages are fetched from an index, and compressed: minutes where much else runs.
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
+VERSION = gang_scheduler.__version__
 PLATFORM = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}[platform.machine()]
 
 
@@ -60,13 +67,18 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
 
 
 @pytest.fixture(scope="module")
-def image(served: Registry, tmp_path_factory: pytest.TempPathFactory) -> Image:
-    """Build one for this machine, on a base image without files."""
-    directory = tmp_path_factory.mktemp("image")
+def release(served: Registry, tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """Make one for this machine, on a base image without files."""
+    directory = tmp_path_factory.mktemp("release")
     base = served.add_base("python:slim", [PLATFORM], directory / "base.tar")
-    name = build.build(f"{served.address}/pgs:0.1.0", base, [PLATFORM], print)
-    config = json.loads(crane("config", f"--platform={PLATFORM}", name))["config"]
-    return Image(name, config, served.export(name, directory))
+    return publish(served.address, base, [PLATFORM], directory / "dist", print)
+
+
+@pytest.fixture(scope="module")
+def image(served: Registry, release: Release, tmp_path_factory: pytest.TempPathFactory) -> Image:
+    config = json.loads(crane("config", f"--platform={PLATFORM}", release.image))["config"]
+    root = served.export(release.image, tmp_path_factory.mktemp("image"))
+    return Image(release.image, config, root)
 
 
 def test_it_starts_the_operator_as_the_dockerfile_says(image: Image, served: Registry) -> None:
@@ -74,7 +86,7 @@ def test_it_starts_the_operator_as_the_dockerfile_says(image: Image, served: Reg
     assert "Cmd" not in image.config
     assert build.USER == image.config["User"]
     assert {"8080/tcp": {}} == image.config["ExposedPorts"]
-    assert f"@{crane('digest', f'{served.address}/pgs:0.1.0')}" in image.name
+    assert f"@{crane('digest', f'{served.address}/py-gang-scheduler:{VERSION}')}" in image.name
 
 
 def test_its_operator_binds_a_gang(
@@ -91,6 +103,36 @@ def test_its_operator_binds_a_gang(
             assert [] == operator_health.take_tracebacks(operator)
 
 
+def test_its_chart_needs_no_value(release: Release) -> None:
+    chart = (release.chart, f"--version={VERSION}", "--plain-http")
+    rendered = subprocess.run(
+        [str(binaries.find("helm")), "template", "pgs", *chart],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    deployments = [
+        each for each in yaml.safe_load_all(rendered) if each and each["kind"] == "Deployment"
+    ]
+    (container,) = deployments[0]["spec"]["template"]["spec"]["containers"]
+
+    assert release.image == container["image"]
+
+
+def test_its_checksums_are_those_of_its_files(release: Release) -> None:
+    archive, wheel, checksums = release.files
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", checksums.name],
+        cwd=checksums.parent,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert [f"{archive.name}: OK", f"{wheel.name}: OK"] == done.stdout.splitlines()
+    assert f"py_gang_scheduler-{VERSION}-py3-none-any.whl" == wheel.name
+
+
 def test_a_name_without_a_tag_is_refused() -> None:
     with pytest.raises(build.ImageError, match=r"registry.example.com/pgs: needs a tag"):
         build.build("registry.example.com/pgs", "python:3.11-slim", [PLATFORM], print)
@@ -100,4 +142,4 @@ def test_a_base_that_does_not_say_its_python_is_refused(served: Registry, tmp_pa
     base = served.add_base("plain:1", [PLATFORM], tmp_path / "base.tar", python=None)
 
     with pytest.raises(build.ImageError, match=r"plain:1: .* no PYTHON_VERSION, name its Python"):
-        build.build(f"{served.address}/pgs:0.1.0", base, [PLATFORM], print)
+        build.build(f"{served.address}/pgs:0.2.0", base, [PLATFORM], print)

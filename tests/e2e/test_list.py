@@ -275,7 +275,8 @@ def check_plugin(program: Path, namespace: str) -> None:
         return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
 
     def shown() -> bool:
-        return f"{namespace}/named" in kubectl("gang", "list", "-n", namespace).stdout
+        wide = kubectl("gang", "list", "-n", namespace, "-o", "wide")
+        return f"{namespace}/named" in wide.stdout
 
     until(shown)
     until(lambda: "idle\n" in kubectl("__complete", "gang", "queues", "").stdout)

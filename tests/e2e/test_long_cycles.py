@@ -21,11 +21,11 @@ from gang_scheduler import cli, loop
 
 decide = loop.schedule
 
-def slowly(snapshot, profile):
+def slowly(snapshot, profile, **looking_on):
     until = time.monotonic() + {CYCLE_SECONDS} * bool(snapshot.groups)
     while time.monotonic() < until:
         pass
-    return decide(snapshot, profile)
+    return decide(snapshot, profile, **looking_on)
 
 loop.schedule = slowly
 cli.main()

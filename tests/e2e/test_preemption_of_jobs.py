@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import yaml
 
 from e2e.support import gang_manifests, manifests, preemption
 from e2e.support.gang_watcher import GangWatcher
@@ -19,6 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 PODS = 20
 JOB_SECONDS = 60.0
+(FIRST,) = examples.EXAMPLES.glob("01-*")
 (RACK_NEIGHBOURS,) = examples.EXAMPLES.glob("17-*")
 
 
@@ -83,6 +85,41 @@ def test_a_job_that_evictions_end_is_told_so_goes_last_and_ends_with_its_gang(
     assert "BackoffLimitExceeded" == why["Failed"]
 
 
+@pytest.mark.parametrize("ignored", [True, False], ids=["as-the-example", "without-its-rule"])
+def test_ranks_that_end_since_one_was_evicted_count_as_failed_without_the_rule_for_143(
+    namespace: Namespace, *, ignored: bool
+) -> None:
+    namespace.own_nodes(1, cpu=8, kubelets=False)
+    (document,) = (
+        each
+        for each in yaml.safe_load_all((FIRST / "gang.yaml").read_text())
+        if each["kind"] == "Job"
+    )
+    rules = document["spec"]["podFailurePolicy"]["rules"]
+    (of_exit_codes,) = (each for each in rules if "onExitCodes" in each)
+    made = gang_manifests.job("ranks", 4, **on(namespace), terminationGracePeriodSeconds=0)
+    made["spec"]["completionMode"] = "Indexed"
+    made["spec"]["backoffLimitPerIndex"] = document["spec"]["backoffLimitPerIndex"]
+    kept = [each for each in rules if ignored or each is not of_exit_codes]
+    made["spec"]["podFailurePolicy"] = {"rules": kept}
+    namespace.create(made)
+    eventually(4, lambda: len(bound(fresh(namespace, "ranks", set()))))
+    first = sorted(fresh(namespace, "ranks", set()), key=name_of)
+    for each in first:
+        namespace.set_phase(name_of(each), "Running")
+
+    lost, *others = map(name_of, first)
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": lost}}
+    namespace.cluster.request("POST", f"{namespace.path('pods')}/{lost}/eviction", eviction)
+    for name in (lost, *others):
+        namespace.change_pod(name, ends_with_143, "status")
+
+    eventually(4, lambda: len(bound(fresh(namespace, "ranks", uids(first)))), JOB_SECONDS)
+    counts = [each["metadata"]["annotations"] for each in fresh(namespace, "ranks", uids(first))]
+    failures = [int(each["batch.kubernetes.io/job-index-failure-count"]) for each in counts]
+    assert (0 if ignored else 3) == sum(failures)
+
+
 def test_the_example_of_two_gangs_in_a_rack_step_by_step(namespace: Namespace) -> None:
     rack = {"cloud.provider.com/topology-rack": "rack-1"}
     namespace.own_nodes(2, cpu=8, labels=rack)
@@ -109,6 +146,25 @@ def test_the_example_of_two_gangs_in_a_rack_step_by_step(namespace: Namespace) -
     finally:
         for each in (low, urgent):
             namespace.kubectl("delete", "--ignore-not-found", f"--filename={each}")
+
+
+def ends_with_143(pod: Manifest) -> None:
+    """Write what a kubelet writes of a process that SIGTERM has ended."""
+    ended = {"terminated": {"exitCode": 143, "reason": "Error"}}
+    name = pod["spec"]["containers"][0]["name"]
+    pod["status"] |= {
+        "phase": "Failed",
+        "containerStatuses": [
+            {
+                "name": name,
+                "image": "none",
+                "imageID": "",
+                "ready": False,
+                "restartCount": 0,
+                "state": ended,
+            }
+        ],
+    }
 
 
 def on(namespace: Namespace) -> dict[str, Any]:

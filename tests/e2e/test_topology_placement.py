@@ -63,7 +63,7 @@ def test_a_gang_that_prefers_to_gather_goes_where_the_worked_case_says(
     eventually(trees.expected_status(status), network.detail)
     eventually("Running", lambda: namespace.phase("gang-a"))
     assert "SpineLayer/s1" == namespace.status("gang-a")["domain"]
-    heading, row = namespace.kubectl("get", "podgroups").splitlines()
+    heading, row = namespace.kubectl("get", "podgroups", "--output=wide").splitlines()
     assert "SpineLayer/s1" == row[heading.index("DOMAIN") :].split()[0]
 
 

@@ -361,6 +361,55 @@ def annotations_of_256_kib() -> list[Body]:
 
 
 @attack
+def thousands_of_keys() -> list[Body]:
+    """Return objects with as many keys as may be, all nearly ones that are read."""
+    prefixes = ("py-gang-scheduler.io/min-runtim", "pod-group.scheduling.sigs.k8s.io/na", "q")
+    found = []
+    for place, prefix in enumerate(prefixes):
+        keys = {f"{prefix}{number}": "1" for number in range(8000)}
+        for owner in (group(f"g{place}"), pod(f"a{place}"), pod(f"b{place}", f"g{place}")):
+            found.append(owner)
+            owner["metadata"]["annotations"] = keys
+            owner["metadata"]["labels"] = {**owner["metadata"].get("labels", {}), **keys}
+        job = workload("Job", "batch/v1", job_spec(3))
+        job["metadata"] |= {"uid": f"j{place}", "name": f"j{place}", "annotations": keys}
+        job["metadata"]["labels"] = {**QUEUE, **keys}
+        job["spec"]["template"]["metadata"] = {"labels": keys, "annotations": keys}
+        found.append(job)
+    return found
+
+
+@attack
+def names_that_are_nearly_right() -> list[Body]:
+    """Return PodGroups without pods, and pods that misspell their names."""
+    name = "ab" * 29
+    return [
+        each
+        for i in range(990)
+        for each in (group(f"{name}-{i:03}x"), pod(f"a{i}", f"{name}-{i:03}y"))
+    ]
+
+
+@attack
+def annotations_that_are_nearly_durations() -> list[Body]:
+    """Return Jobs, PodGroups and pods with durations that are as long as may be."""
+    keys = ("EXPECTED_DURATION", "MIN_RUNTIME", "GANG_WAITING_TIME", "FORCE_DELETE_STUCK_PODS")
+    found = []
+    for number in range(10):
+        long = dict.fromkeys(keys, "111111111111." + "1" * (LONGEST // 4))
+        job = workload("Job", "batch/v1", {**job_spec(2), "suspend": False})
+        job["metadata"] |= {"uid": f"j{number}", "name": f"j{number}"}
+        of_pods = {"GANG_NAME": f"of-pods-{number}", "GANG_MIN_AVAILABLE": "1"}
+        found += [
+            annotated(job, **long),
+            annotated(group(f"g{number}"), **long),
+            annotated(pod(f"a{number}", f"g{number}"), **long),
+            annotated(pod(f"b{number}"), **long, **of_pods),
+        ]
+    return found
+
+
+@attack
 def names_with_control_characters() -> list[Body]:
     """Return gangs, roles and queues whose names move the cursor, or break lines."""
     keys = ("GANG_NAME", "ROLE", "KUEUE_QUEUE", "VOLCANO_QUEUE", "PROVISIONING_CLASS")

@@ -1,7 +1,7 @@
 """Law: whatever a tenant writes, gangs of others are decided as without it, at a bounded cost.
 
-The cost is counted in calls of Python functions. Where an attack is made of many objects, it is
-compared with as many harmless ones.
+The cost is counted in calls of Python functions, and measured as CPU: a slow loop in C is one call.
+Where an attack is made of many objects, it is compared with as many harmless ones.
 """
 
 import pytest
@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from support import cache_feeding
+from support import cache_feeding, cpu
 from support.call_counts import at_most, calls_of
 
 NOW = 1_704_067_300
@@ -27,6 +27,8 @@ FEW = 2_000_000
 """More calls than any attack of few objects costs: about a second."""
 EACH = 600
 """And than any object costs of an attack of many."""
+FEW_UNITS, EACH_UNITS = 2_000, 2
+"""The same of CPU: of what is measured, the least of some attempts."""
 A_CHANGE = 1_000
 """And than a change of an object costs that describes a few pods."""
 
@@ -81,6 +83,19 @@ def test_gangs_of_others_start_and_the_cost_and_the_words_are_bounded(name: str)
     for text in (*refused, *map(describe, plans[0].refused)):
         assert text.isprintable()
         assert len(text) <= parsing.LONGEST_MESSAGE + len("...")
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_cpu_of_taking_it_in_and_deciding_is_bounded(name: str) -> None:
+    bodies = ATTACKS[name]()
+
+    def attacked() -> None:
+        cluster = Cluster()
+        cluster.tell(bodies)
+        cluster.plan()
+
+    with structlog.testing.capture_logs():
+        cpu.at_most(FEW_UNITS + EACH_UNITS * len(bodies), attacked, name)
 
 
 @pytest.mark.parametrize("kind", ["PodGroup", "Pod that waits", "Pod that runs", "Job"])

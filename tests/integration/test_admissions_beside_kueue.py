@@ -61,7 +61,7 @@ async def test_where_kueue_does_not_run_it_has_no_say(*, runs: bool) -> None:
 
 async def test_what_may_not_be_asked_stays_suspended_and_is_told() -> None:
     async with admissions(kueue_runs=True, kueue=KUEUE_WORKLOADS) as server:
-        server.api.fail("names", Fault(FORBIDDEN))
+        server.api.scripts.append(lambda it: Fault(FORBIDDEN) if it.method == "names" else None)
 
         assert ApiAnswer(str(FORBIDDEN)) == await server.why_not(Admission(server.job()))
         assert server.is_suspended()

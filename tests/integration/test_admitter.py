@@ -22,6 +22,7 @@ pytestmark = pytest.mark.looptime
 
 LOST_ANSWER = ApiError(0, "the connection broke")
 INVALID = ApiError(422, "spec.template: field is immutable")
+FORBIDDEN = ApiError(403, "forbidden")
 
 
 async def test_a_job_is_started_by_one_request() -> None:
@@ -150,9 +151,19 @@ async def test_what_the_api_server_refuses_is_told_in_its_words() -> None:
         assert 1 == server.requests().count("patch")
 
 
+async def test_a_denial_that_passes_is_waited_out() -> None:
+    async with admissions() as server:
+        server.api.fail("patch", Fault(FORBIDDEN), Fault(FORBIDDEN))
+        admission = Admission(server.job())
+
+        assert [AdmissionWritten(admission)] == await server.admit(admission)
+
+
 async def test_missing_rights_are_told_and_other_kinds_go_on() -> None:
     async with admissions() as server:
-        server.api.fail("patch", Fault(ApiError(403, "forbidden")), name="mine")
+        server.api.scripts.append(
+            lambda it: Fault(FORBIDDEN) if (it.method, it.name) == ("patch", "mine") else None
+        )
         jobs = [server.job("mine"), server.job("other")]
 
         failed, written = sorted(await server.admit(*map(Admission, jobs)), key=str)

@@ -11,9 +11,9 @@ from gang_scheduler.apply.binding.gang_binding import Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Call, Fault
 from integration.support.binding_faults import (
-    FORBIDDEN,
     LOST_ANSWER,
     MEMBERS,
+    REFUSED,
     SERVER_ERROR,
     at,
     bindings_of,
@@ -153,7 +153,7 @@ async def test_a_gang_of_which_little_was_bound_is_not_taken_for_whole() -> None
         await harness.quiet()
         refused = ("a-1", "a-2", "a-3")
         harness.api.scripts = [
-            lambda call: Fault(FORBIDDEN, delay_seconds=1) if call.name in refused else None
+            lambda call: Fault(REFUSED, delay_seconds=1) if call.name in refused else None
         ]
         harness.cycle()
         await asyncio.sleep(0.5)
@@ -200,7 +200,7 @@ async def test_a_gang_that_is_always_refused_is_tried_ever_less_often() -> None:
     async with BinderHarness() as harness:
         harness.gang("a", 1)
         await harness.quiet()
-        harness.api.scripts = [lambda _: Fault(FORBIDDEN)]
+        harness.api.scripts = [lambda _: Fault(REFUSED)]
         started = now()
         await harness.cycles(lambda: now() > started + 600)
 

@@ -10,8 +10,9 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Call, Fault, Script
 from gang_scheduler.model.refs import PodRef
 from integration.support.binding_faults import (
-    FORBIDDEN,
+    DENIED,
     LOST_ANSWER,
+    REFUSED,
     SERVER_ERROR,
     UNREADABLE,
     bind_first,
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.looptime
 class Chaos:
     """Seeded misfortune for a share of all calls."""
 
-    ERRORS = (SERVER_ERROR, LOST_ANSWER, UNREADABLE, FORBIDDEN, ApiError(429, "later", 0.5))
+    ERRORS = (SERVER_ERROR, LOST_ANSWER, UNREADABLE, REFUSED, DENIED, ApiError(429, "later", 0.5))
 
     def __init__(self, harness: BinderHarness, seed: int, share: float) -> None:
         self.harness = harness

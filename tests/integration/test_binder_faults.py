@@ -9,11 +9,13 @@ from gang_scheduler.apply.binding.binder import GIVE_UP_SECONDS, LATE_SECONDS
 from gang_scheduler.apply.binding.gang_binding import Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.retry import DENIED_SECONDS
 from gang_scheduler.report.texts.cause_texts import text_if_any
 from integration.support.binding_faults import (
-    FORBIDDEN,
+    DENIED,
     LOST_ANSWER,
     MEMBERS,
+    REFUSED,
     SERVER_ERROR,
     UNREADABLE,
     at,
@@ -153,7 +155,7 @@ async def test_a_pod_that_another_scheduler_bound_uses_its_room_before_the_watch
 
 
 @victims
-@pytest.mark.parametrize("last", [FORBIDDEN, ApiError(409, "a conflict")])
+@pytest.mark.parametrize("last", [REFUSED, ApiError(409, "a conflict")])
 async def test_a_request_that_comes_through_after_a_refusal_of_the_next_is_found(
     victim: str, last: ApiError
 ) -> None:
@@ -197,17 +199,104 @@ async def test_a_pod_that_is_being_deleted_is_refused_and_not_planned_again(vict
 @victims
 async def test_a_refused_member_is_forgotten_and_planned_again(victim: str) -> None:
     async with BinderHarness() as harness:
-        outcomes = await bound_under(harness, at(victim, lambda _: Fault(FORBIDDEN)))
+        outcomes = await bound_under(harness, at(victim, lambda _: Fault(REFUSED)))
 
         assert {victim: Outcome.REFUSED} == {
             name: outcome for name, outcome in outcomes.items() if outcome is not Outcome.BOUND
         }
         assert "" == harness.nodes()[victim]
-        assert "403" in text_if_any(harness.finished[0].problem)
+        assert "422" in text_if_any(harness.finished[0].problem)
         harness.assert_the_cache_is_right()
         await harness.cycles(harness.all_bound)
         assert [1, 0] == [binding.failed for binding in harness.finished]
         harness.assert_the_cache_is_right()
+
+
+@victims
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_denial_that_passes_is_waited_out(victim: str, status: int) -> None:
+    """As of an API server that has just started, and does not know all rights yet."""
+    async with BinderHarness(concurrency=1) as harness:
+        healthy_at = now() + DENIED_SECONDS - 6
+
+        def denied(call: Call) -> Fault | None:
+            if call.method != "bind" or call.name != victim or now() >= healthy_at:
+                return None
+            return Fault(ApiError(status, "not yet"))
+
+        outcomes = await bound_under(harness, denied)
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert bindings_of(harness, victim) <= 12
+        harness.assert_the_cache_is_right()
+
+
+async def test_a_binding_that_is_denied_holds_no_other_up() -> None:
+    async with BinderHarness(nodes=3, concurrency=1) as harness:
+        harness.gang("a", MEMBERS)
+        harness.gang("b", MEMBERS)
+        await harness.quiet()
+        began = now()
+        harness.api.scripts = [lambda it: Fault(DENIED) if it.name.startswith("a") else None]
+        harness.cycle()
+        await asyncio.sleep(1)
+
+        assert MEMBERS == sum(name.startswith("b") for name, at in harness.nodes().items() if at)
+        await harness.quiet()
+        (_, denied) = harness.finished
+        assert {Outcome.REFUSED} == set(denied.outcomes.values())
+        assert DENIED_SECONDS <= now() - began <= DENIED_SECONDS + 8
+
+
+async def test_in_a_namespace_that_is_being_deleted_a_denial_is_final() -> None:
+    gone = ApiError(403, "it is being terminated", cause="NamespaceTerminating")
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(harness, at("a-0", lambda _: Fault(gone)))
+
+        assert Outcome.REFUSED is outcomes["a-0"]
+        assert 1 == bindings_of(harness, "a-0")
+
+
+async def in_part_beside_another(harness: BinderHarness, error: ApiError) -> None:
+    """Bind half of gang `a`, as no more is allowed, with gang `b` waiting for the same room."""
+    harness.gang("a", MEMBERS)
+    await harness.quiet()
+    refused = ("a-2", "a-3")
+    harness.api.scripts = [lambda call: Fault(error) if call.name in refused else None]
+    harness.cycle()
+    harness.gang("b", MEMBERS)
+    await harness.quiet()
+
+
+@pytest.mark.parametrize("error", [REFUSED, DENIED])
+async def test_the_rest_of_a_gang_in_part_keeps_its_room(error: ApiError) -> None:
+    async with BinderHarness(nodes=1) as harness:
+        await in_part_beside_another(harness, error)
+        for _ in range(40):
+            harness.cycle()
+            await asyncio.sleep(1)
+        assert {"a-0", "a-1"} == {name for name, node in harness.nodes().items() if node}
+
+        harness.api.scripts = []
+        await harness.cycles(lambda: MEMBERS == sum(map(bool, harness.nodes().values())))
+        assert all(node for name, node in harness.nodes().items() if name.startswith("a"))
+
+        assert set() == harness.crowded
+
+
+async def test_a_gang_of_which_nothing_is_bound_keeps_no_room() -> None:
+    async with BinderHarness(nodes=1) as harness:
+        harness.gang("a", MEMBERS)
+        await harness.quiet()
+        harness.api.scripts = [lambda it: Fault(REFUSED) if it.name.startswith("a") else None]
+        harness.cycle()
+        harness.gang("b", MEMBERS)
+        await harness.quiet()
+        harness.cycle()
+        await harness.quiet()
+
+        assert MEMBERS == sum(name.startswith("b") for name, at in harness.nodes().items() if at)
+        assert [] == [pod.name for pod in harness.cache.pods() if pod.nominated and not pod.node]
 
 
 @victims

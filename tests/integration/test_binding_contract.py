@@ -33,6 +33,16 @@ async def test_binding_clears_the_reason_why_the_pod_was_waiting(server: Server)
     assert "reason" not in of(await server.get(PODS, "w-0"), "PodScheduled")
 
 
+@pytest.mark.parametrize("node", ["n1", "n2"])
+async def test_binding_clears_the_nomination_to_whichever_node(server: Server, node: str) -> None:
+    ref = await pod(server)
+    await server.api.nominate(ref, "n1")
+
+    await server.api.bind(ref, node, MARKS)
+
+    assert not (await server.get(PODS, "w-0"))["status"].get("nominatedNodeName")
+
+
 @pytest.mark.parametrize("again", ["n1", "n2"])
 async def test_a_second_binding_conflicts_even_to_the_same_node(server: Server, again: str) -> None:
     ref = await pod(server)

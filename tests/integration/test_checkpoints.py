@@ -278,7 +278,7 @@ async def test_a_request_that_failed_for_now_is_sent_again(status: int, *, after
 async def test_a_gang_that_cannot_be_asked_is_evicted_at_once() -> None:
     made = workloads()
     async with process_of(made) as process:
-        process.api.fail("annotate_pod", *[Fault(ApiError(403, "forbidden"))] * VICTIMS)
+        process.api.fail("annotate_pod", *[Fault(ApiError(422, "invalid"))] * VICTIMS)
         await process.until(lambda: is_bound(made), TIMEOUT / 2)
 
         assert Outcome.FAILED is outcome(process)

@@ -60,3 +60,24 @@ async def test_without_a_uid_whatever_has_the_name_is_deleted(server: Server) ->
     with pytest.raises(ApiError) as gone:
         await server.api.get(POD_TEMPLATES, server.namespace, "t")
     assert Kind.GONE is gone.value.kind
+
+
+async def test_an_object_with_finalizers_is_gone_with_the_last_of_them(server: Server) -> None:
+    body = template()
+    body["metadata"]["finalizers"] = ["example.com/a", "example.com/b"]
+    await server.api.create(POD_TEMPLATES, server.namespace, body)
+    await server.api.delete(POD_TEMPLATES, server.namespace, "t")
+
+    await server.api.patch(POD_TEMPLATES, server.namespace, "t", finalizers("example.com/b"))
+    deleting = await server.get(POD_TEMPLATES, "t")
+    await server.api.patch(POD_TEMPLATES, server.namespace, "t", finalizers())
+    with pytest.raises(ApiError) as gone:
+        await server.api.get(POD_TEMPLATES, server.namespace, "t")
+
+    assert "deletionTimestamp" in deleting["metadata"]
+    assert Kind.GONE is gone.value.kind
+
+
+def finalizers(*names: str) -> dict[str, Any]:
+    """Return a patch that leaves these."""
+    return {"metadata": {"finalizers": list(names)}}

@@ -97,7 +97,7 @@ async def test_a_kill_at_the_write_comes_before_any_deletion(*, after: bool) -> 
 async def test_a_preemption_that_cannot_go_on_is_not_remembered() -> None:
     made = workloads()
     async with process_of(made) as process:
-        process.api.fail("delete_pod", *[Fault(ApiError(403, "no"))] * VICTIMS)
+        process.api.fail("delete_pod", *[Fault(ApiError(400, "no"))] * VICTIMS)
         await process.until(lambda: is_bound(made))
 
         assert process.api.calls[-1].method == "bind"

@@ -87,7 +87,7 @@ async def test_the_events_tell_both_sides() -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
         await process.until(lambda: is_bound(made))
-        told = [process.events._queue.get_nowait().event for _ in range(3)]
+        told = [process.events.take().event for _ in range(3)]
 
     notes = {(each["reason"], each["regarding"]["name"]): each["note"] for each in told}
     assert notes["Preempting", "high"].startswith(
@@ -176,7 +176,7 @@ async def test_a_pod_that_was_created_again_meanwhile_is_left_alone(method: str)
 async def test_before_all_is_marked_no_pod_goes(method: str) -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
-        refused = [Fault(ApiError(403, "forbidden"))] * 50
+        refused = [Fault(ApiError(400, "invalid"))] * 50
         process.api.fail(method, *refused, name="high-1" if method == "nominate" else "low-2")
         with pytest.raises(TimeoutError):
             await process.until(lambda: is_bound(made), 30)

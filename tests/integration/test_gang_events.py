@@ -61,8 +61,8 @@ class Desk:
         for plan in plans:
             self.gang_events.planned(plan, int(self.now))
             self.now += 1
-        while not self.events._queue.empty():
-            await self.events._send(self.events._queue.get_nowait())
+        while len(self.events._queue):
+            await self.events._send(self.events.take())
         return [
             (each["type"], each["reason"], each["regarding"]["name"], each["note"])
             for each in self.api.cluster.all(EVENTS)
@@ -489,3 +489,25 @@ async def test_pods_of_a_job_that_are_no_gang_are_not_told() -> None:
     alone = GangKey(gang_sources.SINGLE.name, builders.NAMESPACE, "x-0")
 
     assert [] == await desk.told(of_job("x", key=alone))
+
+
+async def test_an_event_of_another_namespace_does_not_wait_behind_those_of_one() -> None:
+    desk = Desk()
+    for number in range(QUEUE_LENGTH + 50):
+        desk.events.record(
+            About("v1", "Pod", "crowd", f"a-{number}", f"uid-{number}"), "R", "n", warning=True
+        )
+    desk.events.record(About("v1", "Pod", "calm", "b", "uid-b"), "R", "n", warning=True)
+
+    first = [desk.events.take().event["regarding"] for _ in range(2)]
+
+    assert ("calm", "b") in [(each["namespace"], each["name"]) for each in first]
+    # What one namespace has too many of costs no other one its Events.
+    for number in range(QUEUE_LENGTH):
+        about = About("v1", "Pod", "crowd", f"c-{number}", f"uid-c-{number}")
+        desk.events.record(about, "R", "n", warning=True)
+        if not number:
+            calm = About("v1", "Pod", "calm", "d", "uid-d")
+            desk.events.record(calm, "R", "n", warning=True)
+    assert "d" in [desk.events.take().event["regarding"]["name"] for _ in range(2)]
+    assert len(desk.events._queue) <= QUEUE_LENGTH

@@ -68,7 +68,7 @@ def concerns_bad(value: Any) -> bool:
         return any(map(concerns_bad, value))
     if isinstance(value, PreemptionRun):
         return concerns_bad(list(value.preemption.gangs))
-    about = [getattr(value, name, None) for name in ("key", "gang", "gangs")]
+    about = [getattr(value, name, None) for name in ("key", "gang", "gangs", "of")]
     return any(concerns_bad(each) for each in about if each)
 
 

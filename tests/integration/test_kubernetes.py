@@ -253,7 +253,7 @@ async def test_a_long_list_is_read_page_by_page(
 
 
 @pytest.mark.e2e
-async def test_a_wrong_token_is_refused(
+async def test_a_wrong_token_is_denied(
     plane: controlplane.ControlPlane, http_client: HttpClientName
 ) -> None:
     configuration = contract_servers.configuration(plane)
@@ -262,7 +262,7 @@ async def test_a_wrong_token_is_refused(
         with pytest.raises(ApiError) as raised:
             await KubernetesApi(opened).uids(PODS)
 
-    assert (Kind.REFUSED, 401) == (raised.value.kind, raised.value.status)
+    assert (Kind.DENIED, 401) == (raised.value.kind, raised.value.status)
 
 
 @pytest.mark.e2e

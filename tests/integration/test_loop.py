@@ -1,10 +1,12 @@
 """The loop itself, beside all that it drives."""
 
 import asyncio
+from unittest.mock import patch
 
 import pytest
 
 from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.scheduler import effort
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime
@@ -43,4 +45,16 @@ async def test_what_comes_of_the_last_cycle_is_still_taken_in() -> None:
         await asyncio.sleep(0)
 
         assert process.has_stopped_deciding
-        assert "Scheduled" == process.events._queue.get_nowait().event["reason"]
+        assert "Scheduled" == process.events.take().event["reason"]
+
+
+async def test_what_a_cycle_has_left_is_tried_in_the_next_though_nothing_has_changed() -> None:
+    made = FakeWorkloads("n1")
+    names = [f"g{number}" for number in range(4)]
+    for name in names:
+        made.gang(name, 1, priority=0)
+    with patch.object(effort, "MOST_OF_CYCLE", 1):
+        async with SchedulerProcess(made) as process:
+            await process.until(lambda: all(all(made.nodes(name)) for name in names))
+
+            assert process.cache.gang_queue.next_retry() is None

@@ -28,7 +28,9 @@ from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 ELSEWHERE = {
     "pgs_handover_seconds": "e2e/test_replicas.py",
+    "pgs_loop_held_total": "unit/test_watchdog.py",
     "pgs_watch_age_seconds": "unit/watch/test_watch_ages.py",
+    "pgs_watches_begun_anew_total": "unit/watch/test_supervisor.py",
     "pgs_relists_total": "integration/test_list_watch.py",
     "pgs_kind_forbidden": "integration/test_list_watch.py",
     "pgs_swept_total": "integration/test_sweep.py",

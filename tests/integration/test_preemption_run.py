@@ -118,10 +118,10 @@ async def test_a_round_that_is_given_up_says_why(monkeypatch: pytest.MonkeyPatch
     given_up: list[Cause] = []
     async with SchedulerProcess(made) as process:
         monkeypatch.setattr(process.gang_events, "withdrawn", lambda _, why: given_up.append(why))
-        process.api.fail("patch_pod_condition", Fault(ApiError(403, "forbidden")), name="low-2")
+        process.api.fail("patch_pod_condition", Fault(ApiError(400, "invalid")), name="low-2")
         await process.until(lambda: bool(given_up))
 
-    assert ["mark default/low-2: 403: forbidden"] == [text_of(each) for each in given_up]
+    assert ["mark default/low-2: 400: invalid"] == [text_of(each) for each in given_up]
 
 
 async def test_a_write_that_never_works_is_given_up_in_time() -> None:
@@ -175,7 +175,7 @@ async def test_a_preemption_that_takes_victims_over_takes_their_marks_back_if_it
     made = workloads()
     async with SchedulerProcess(made) as process:
         (first,) = await preemptions(process, "patch_pod_condition", "low-3")
-        process.api.fail("nominate", Fault(ApiError(403, "forbidden")), name="high-0")
+        process.api.fail("nominate", Fault(ApiError(400, "invalid")), name="high-0")
         moved = tuple(replace(bind, node="n2") for bind in first.nominations)
         process.cache.nominate(moved)
         process.evictor.submit(replace(first, nominations=moved))
@@ -209,7 +209,7 @@ async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leavi
     made = workloads()
     given_up: list[Cause] = []
     async with SchedulerProcess(made) as process:
-        refused = [Fault(ApiError(403, "forbidden"))] * 2
+        refused = [Fault(ApiError(400, "invalid"))] * 2
         process.api.fail("delete_pod", *refused, name="low-2")
         withdrawn = process.gang_events.withdrawn
 
@@ -221,7 +221,7 @@ async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leavi
         monkeypatch.setattr(process.gang_events, "withdrawn", note)
         await process.until(lambda: bool(given_up))
 
-        assert ["evict default/low-2: 403: forbidden"] == [text_of(each) for each in given_up]
+        assert ["evict default/low-2: 400: invalid"] == [text_of(each) for each in given_up]
         assert "uid-low-2" not in process.cache.evictable_pods.leaving
         assert ["n1"] == made.nodes("low")
 

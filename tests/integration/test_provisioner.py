@@ -244,7 +244,7 @@ def test_an_answer_that_is_lost_makes_no_second_request() -> None:
 def test_a_request_that_is_refused_counts_as_one_that_failed() -> None:
     nodes = BoughtNodes(retry=Retry(1, 60))
     nodes.gang("a", 2)
-    refusal = Fault(ApiError(403, "may not create"))
+    refusal = Fault(ApiError(422, "may not create"))
     nodes.api.fail("create", refusal, refusal)
 
     nodes.settle()

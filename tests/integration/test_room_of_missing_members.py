@@ -64,9 +64,7 @@ async def lose_a_member(process: SchedulerProcess) -> None:
     made.cluster.delete(PODS, NAMESPACE, "high-0")
     await asyncio.sleep(1)
     for number in range(4):
-        with made.cluster.changing(PODS, NAMESPACE, f"low-{number}") as found:
-            found["metadata"]["finalizers"] = []
-        made.cluster.delete(PODS, NAMESPACE, f"low-{number}")
+        made.cluster.remove(PODS, NAMESPACE, f"low-{number}")
     await process.until(lambda: [] == made.nodes("low"))
     await asyncio.sleep(HOLD_SECONDS - 10)
 

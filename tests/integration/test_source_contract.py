@@ -1,4 +1,4 @@
-"""What every source promises, on a real API server: the cache comes to be what the server has."""
+"""What every source promises: the cache comes to be what the API server has, whichever that is."""
 
 import asyncio
 import contextlib
@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 import yaml
+from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler.api.kinds import (
     CLUSTER_NETWORK_TOPOLOGIES,
@@ -20,28 +21,24 @@ from gang_scheduler.api.kinds import (
     PODS,
 )
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.demo import cluster
+from gang_scheduler.demo.cluster import DemoFailed, Embedded
 from gang_scheduler.settings.choices import PodSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import kopf_source, list_watch
-from gang_scheduler.watch.kopf_source import KopfSource
-from gang_scheduler.watch.reflector import Reflector
-from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.source import Source
-from gang_scheduler.watch.sweep import Sweep
 from integration.support import contract_servers
 from integration.support.breakable_link import BreakableLink
+from integration.support.running_sources import PATIENCE_SECONDS, running, source_of
 from support import cache_feeding
 from support.builders import SCHEDULER
 from tools import controlplane
 
-pytestmark = pytest.mark.e2e
-
 CRDS = Path(__file__).parents[2] / "crds"
+POD_GROUP_CRD = (CRDS / "podgroups.scheduling.sigs.k8s.io.yaml").read_text()
 CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SWEEP_SECONDS = 1.0
-PATIENCE_SECONDS = 60.0
 
 numbers = itertools.count()
 
@@ -52,10 +49,49 @@ def blocking_is_an_error() -> Iterator[None]:
     return iter(())
 
 
+class InPython:
+    """The embedded API server as these tests use a control plane."""
+
+    def __init__(self, found: Embedded) -> None:
+        self.url = found.url
+        self.request = found.request
+        self._server = found._server
+        self.request("POST", CRD_PATH, yaml.safe_load(POD_GROUP_CRD))
+
+    @property
+    def configuration(self) -> Configuration:
+        """The way to it."""
+        return Configuration(host=self.url)
+
+    def restart(self, name: str, *, graceful: bool) -> None:  # noqa: ARG002 - there is one program.
+        """Forget what has changed so far, as an API server does that is started again."""
+        self._server.changes.compact()
+
+    def kubectl(self, *words: str) -> None:
+        """Delete a CRD; those that are there are served at once."""
+        if words[0] == "delete":
+            with contextlib.suppress(DemoFailed):
+                self.request("DELETE", f"{CRD_PATH}/{words[2]}")
+
+
+class Real:
+    """A control plane."""
+
+    def __init__(self, plane: controlplane.ControlPlane) -> None:
+        self.url = plane.url
+        self.request = plane.request
+        self.restart = plane.restart
+        self.kubectl = plane.kubectl
+        self.configuration = contract_servers.configuration(plane)
+
+
+Site = InPython | Real
+
+
 class Watched:
     """A control plane that a source watches. What tests do to it goes past the link."""
 
-    def __init__(self, plane: controlplane.ControlPlane, link: BreakableLink, cache: Cache) -> None:
+    def __init__(self, plane: Site, link: BreakableLink, cache: Cache) -> None:
         self.plane = plane
         self.link = link
         self.cache = cache
@@ -101,46 +137,35 @@ class Watched:
         return await asyncio.to_thread(self.plane.request, method, path, body)
 
 
-def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
-    """Return a source as the operator makes it."""
-    event_handlers = cache_feeding.event_handlers(cache)
-    if kind is PodSource.REFLECTOR:
-        return Reflector(connection, event_handlers)
-    sweep = Sweep(KubernetesApi(connection), event_handlers, SWEEP_SECONDS)
-    return KopfSource(connection, event_handlers, sweep, Relist(connection, event_handlers))
-
-
-@contextlib.asynccontextmanager
-async def running(source: Source) -> AsyncIterator[None]:
-    """Let a source run, from complete lists on, and end it as the operator does."""
-    async with anyio.create_task_group() as group:
-        group.start_soon(source.run)
-        with anyio.fail_after(PATIENCE_SECONDS):
-            await source.complete()
-        yield
-        group.cancel_scope.cancel()
+@pytest.fixture(scope="module", params=["embedded", pytest.param("real", marks=pytest.mark.e2e)])
+def site(request: pytest.FixtureRequest) -> Iterator[Site]:
+    """Start each of the servers, outside of any event loop."""
+    if request.param == "real":
+        yield Real(request.getfixturevalue("plane"))
+        return
+    with cluster.embedded(controllers=False) as found:
+        yield InPython(found)
 
 
 @pytest.fixture(params=list(PodSource))
-def kind(request: pytest.FixtureRequest, plane: controlplane.ControlPlane) -> PodSource:  # noqa: ARG001 - the control plane starts outside of any event loop.
+def kind(request: pytest.FixtureRequest, site: Site) -> PodSource:  # noqa: ARG001 - the server starts outside of any event loop.
     found: PodSource = request.param
     return found
 
 
 @pytest.fixture
-async def watched(
-    plane: controlplane.ControlPlane, kind: PodSource
-) -> AsyncIterator[tuple[Watched, Source]]:
+async def watched(site: Site, kind: PodSource) -> AsyncIterator[tuple[Watched, Source]]:
     """Give a namespace of the test's own, with a pod `old` in it, and a source that can start."""
     cache = Cache([SCHEDULER], Changes())
-    async with BreakableLink(plane.url) as link:
-        configuration = contract_servers.configuration(plane)
+    async with BreakableLink(site.url) as link:
+        configuration = site.configuration
         configuration.host = link.url
-        found = Watched(plane, link, cache)
+        found = Watched(site, link, cache)
         await found.create(NAMESPACES, found.namespace)
         await found.pod("old")
         async with Connection(configuration) as connection:
-            yield found, source_of(kind, connection, cache)
+            event_handlers = cache_feeding.event_handlers(cache)
+            yield found, source_of(kind, connection, event_handlers, SWEEP_SECONDS)
 
 
 Given = tuple[Watched, Source]

@@ -1,5 +1,6 @@
 """What users read is current, and written no more often than it changes."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -211,10 +212,11 @@ async def test_without_a_status_subresource_a_status_is_not_written_for_ever() -
     assert ("Pending", True) == (harness.phase("a"), harness.writes("patch_status") <= 2)
 
 
-async def test_a_write_that_failed_is_sent_again() -> None:
+@pytest.mark.parametrize("status", [409, 503])
+async def test_a_write_that_failed_is_sent_again(status: int) -> None:
     harness = StatusHarness()
     harness.gang("a", 2, pods=1)
-    harness.api.fail("patch_status", Fault(ApiError(503, "not now")))
+    harness.api.fail("patch_status", Fault(ApiError(status, "not now")))
 
     await harness.look()
     before = harness.phase("a")
@@ -435,3 +437,58 @@ async def test_a_verdict_takes_the_place_of_what_was_said_without_one() -> None:
     after = await harness.flush_and_wait(status.REWORD_SECONDS)
 
     assert (["WaitingForGangs"], ["Unschedulable"]) == (before, after)
+
+
+@pytest.mark.looptime
+async def test_a_namespace_is_told_soon_though_another_one_has_a_thousand_gangs() -> None:
+    """The statuses of one namespace take several seconds; what comes then has its turn."""
+    harness, answer_seconds = StatusHarness(), 0.1
+    harness.api.scripts.append(lambda _: Fault(delay_seconds=answer_seconds))
+    for number in range(1000):
+        body = api_objects.pod_group_body(f"g-{number}", min_member=1)
+        body["metadata"]["namespace"] = "crowd"
+        body["metadata"]["uid"] = f"uid-crowd-{number}"
+        harness.cluster.put(POD_GROUPS, body)
+    running = asyncio.create_task(harness.writer.run())
+    try:
+        await asyncio.sleep(5)
+        before = len(harness.api.calls)
+        assert 0 < before < 900
+        harness.gang("a", 2, pods=1)
+        await asyncio.sleep(5)
+        after = [call.namespace for call in harness.api.calls[before:]]
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+    assert NAMESPACE in after[: 4 * status.SLICE]
+    assert "crowd" == after[-1]
+
+
+async def test_while_many_gangs_are_looked_at_other_tasks_have_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    harness = StatusHarness()
+    monkeypatch.setattr(status, "SLICE", 5)
+    for number in range(20):
+        harness.gang(f"g{number}", 2, 1)
+    looked: list[int] = []
+    others: list[int] = []
+    missing = harness.writer._missing_members
+    look = missing.look
+
+    def seen(*of: Any) -> Any:
+        looked.append(1)
+        return look(*of)
+
+    monkeypatch.setattr(missing, "look", seen)
+
+    async def other() -> None:
+        while len(looked) < 20:
+            others.append(len(looked))
+            await asyncio.sleep(0)
+
+    await asyncio.gather(harness.writer.flush(), other())
+
+    assert {5, 10, 15} <= {*others}
+    assert 20 == len(harness.cluster.all(POD_GROUPS))

@@ -26,7 +26,7 @@ PASSING = [
     Fault(ApiError(429, "too many requests", retry_after=7)),
     Fault(ApiError(409, "the object has been modified")),
 ]
-FINAL = [Fault(ApiError(403, "persistentvolumeclaims is forbidden")), Fault(ApiError(404, "gone"))]
+FINAL = [Fault(ApiError(422, "persistentvolumeclaims is invalid")), Fault(ApiError(404, "gone"))]
 
 
 def methods(harness: VolumeHarness) -> list[str]:
@@ -256,6 +256,16 @@ async def test_a_write_that_may_pass_is_tried_again(fault: Fault) -> None:
         assert SIZE + 2 == methods(harness).count("select_node")
         assert harness.selected() == harness.nodes()
         assert [0] == [binding.failed for binding in harness.finished]
+
+
+async def test_a_denial_that_passes_is_waited_out() -> None:
+    async with VolumeHarness() as harness:
+        denied = Fault(ApiError(403, "not yet"))
+        harness.api.fail("select_node", denied, denied, name="a-1")
+        await held(harness)
+
+        (binding,) = harness.finished
+        assert {Outcome.BOUND} == set(binding.outcomes.values())
 
 
 @pytest.mark.parametrize("fault", FINAL, ids=lambda fault: str(fault.error))

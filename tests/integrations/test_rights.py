@@ -29,6 +29,7 @@ GROUPS = (
     *("scheduling.sigs.k8s.io", "scheduling.x-k8s.io", "scheduling.koordinator.sh"),
     *("py-gang-scheduler.io", "kueue.x-k8s.io", "scheduling.volcano.sh", "kubeflow.org"),
     *("ray.io", "leaderworkerset.x-k8s.io", "sparkoperator.k8s.io", "autoscaling.x-k8s.io"),
+    *("resource.k8s.io", "workload.codeflare.dev"),
 )
 
 

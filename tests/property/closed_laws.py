@@ -89,7 +89,7 @@ def unsettled(life: Life) -> Iterator[str]:
 def _watched() -> Iterator[list[State | None]]:
     """Note after each cycle what runs, or will, and what is remembered; None without evictions."""
     cycles: list[State | None] = []
-    passed: Callable[..., bool] = run._pass
+    passed: Callable[..., bool] = run.let_pass
 
     def watched(cache: Any, plan: Any, *, recreate: bool) -> bool:
         changed = passed(cache, plan, recreate=recreate)
@@ -98,7 +98,7 @@ def _watched() -> Iterator[list[State | None]]:
         cycles.append((running, _links(cache)) if evicts else None)
         return changed
 
-    with patch.object(run, "_pass", watched):
+    with patch.object(run, "let_pass", watched):
         yield cycles
 
 

@@ -481,10 +481,25 @@ def _volcanos(objects: list[Case], whole: Mapping[str, int]) -> Tree:
     above = {name: None if name == "root" else specs[name].get("parent", "root") for name in specs}
     for name in _upwards(above):
         for key in keys:
-            _promise(tree, nodes[name], tables[name], key, whole)
+            _promise(tree, nodes[name], _with_floor(tables[name], key), key, whole)
         allowed = specs[name].get("reclaimable", True)
         tree.rules[f"volcano/{name}"] = Rules("LowerPriority", "Any", allowed=allowed)
         resources = tuple({key.partition("/")[2] for key in keys})
         tree.groups[f"volcano/{name}"] = [(resources, ("default",))]
+    for name in _upwards(above):
+        _keep_below(tree, nodes[name])
     tree.most = dict(whole)
     return tree
+
+
+def _with_floor(table: dict[str, dict[str, int]], key: str) -> dict[str, dict[str, int]]:
+    """Return what is deserved of a key: no less than what is guaranteed."""
+    most = max(table[kind].get(key, 0) for kind in ("soft", "guaranteed"))
+    return {**table, "soft": {**table["soft"], key: most}} if most else table
+
+
+def _keep_below(tree: Tree, node: Node) -> None:
+    """Let a guarantee include those of the queues below, which know theirs."""
+    below = [each.name for each in tree.nodes.values() if node.name in tree.way(each.name)[1:]]
+    for key, amount in list(node.guaranteed.items()):
+        node.guaranteed[key] = max(0, amount - sum(tree.g(name, key) for name in below))

@@ -244,13 +244,11 @@ class Judge:
     def cheapest(self) -> list[Plan]:
         """Return the lawful plans of the least cost.
 
-        Reading: of a plan with a victim that can be spared nothing is kept, though its victims may
-        go by a better right than those of the smaller plan.
+        Reading: a victim is needed, too, if without it another goes by a higher class.
         """
         every = list(self.plans())
-        plans = [plan for plan in every if not any(_is_less(other, plan) for other in every)]
-        least = min((plan.cost for plan in plans), default=None)
-        return [plan for plan in plans if plan.cost == least]
+        least = min((plan.cost for plan in every), default=None)
+        return [plan for plan in every if plan.cost == least]
 
     def _may_go(self, gang: Gang) -> bool:
         """Whether a gang uses what lacks, and has no veto, whatever else goes."""
@@ -554,12 +552,6 @@ class Judge:
             # Reading: the resources that lack are summed up.
             freed,
         )
-
-
-def _is_less(plan: Plan, other: Plan) -> bool:
-    """Whether a plan spares some of the members of another, and has no others."""
-    fewer = all(gone <= other.members.get(name, 0) for name, gone in plan.members.items())
-    return fewer and plan.members != other.members
 
 
 def _more(share: Share) -> Share:

@@ -156,7 +156,7 @@ class NaiveTree:
         return min(promised, d, cap), cap
 
     def fair_shares(self, r: str) -> dict[str, Fraction]:
-        """Return fair shares before any rounding, from the root down."""
+        """Return fair shares, from the root down."""
         shares = {self.root(): Fraction(self.c(self.root(), r))}
         waiting = [self.root()]
         while waiting:

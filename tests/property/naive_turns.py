@@ -29,7 +29,7 @@ from property.queue_worlds import NOW, Tree, World
 Asked = Mapping[str, int]
 Choice = Mapping[str, str]
 """The flavor of each resource."""
-Fair = Mapping[str, Mapping[str, int]]
+Fair = Mapping[str, Mapping[str, int | Fraction]]
 """The fair share of each queue, by what it is of."""
 BLOCKS: Final = {"Unschedulable", "JobLimitReached", "WaitingForQuota"}
 
@@ -49,7 +49,6 @@ class Judged:
     queue: Queue
     ways: list[Way]
     way: Way | None = None
-    compared: Asked = field(default_factory=dict)
     reason: str = ""
     left_over: dict[str, str] = field(default_factory=dict)
     """Why surplus waits, by the name of the gang."""
@@ -161,9 +160,21 @@ class NaiveCycle:
     def _after(self, judged: Judged) -> None:
         """Let the rest of a queue wait that keeps its order."""
         name = judged.queue.ref.name
-        if judged.queue.strategy is Strategy.STRICT_FIFO and judged.reason in BLOCKS:
+        blocks = judged.reason in BLOCKS and self._would_fit_empty(judged)
+        if judged.queue.strategy is Strategy.STRICT_FIFO and blocks:
             for each in self.lines.pop(name):
                 each.reason = "WaitingForTurn"
+
+    def _would_fit_empty(self, judged: Judged) -> bool:
+        """Return whether a group has room in some way once nothing else runs."""
+        free, self.free = (
+            self.free,
+            {each.name: dict(each.allocatable) for each in self.world.nodes},
+        )
+        quorum = quorum_of(judged.group)
+        found = any(self._has_room(way, quorum) for way in judged.ways)
+        self.free = free
+        return found
 
     def _try(self, judged: Judged) -> None:
         name, most = judged.queue.ref.name, judged.queue.limits.jobs
@@ -237,12 +248,12 @@ class NaiveCycle:
         return min(found, key=lambda each: each[0])[1] if found else None
 
     def _compared(self, head: Judged) -> Asked:
-        """Return what a head would be charged: by the first way with quota when it became head."""
-        if not head.compared:
-            name = head.queue.ref.name
-            fitting = (way.asked for way in head.ways if self.fits(name, way.asked))
-            head.compared = next(fitting, head.ways[0].asked)
-        return head.compared
+        """Return what a head would be charged: by the way that it would take now, as to quota."""
+        name = head.queue.ref.name
+        fitting = [way.asked for way in head.ways if self.fits(name, way.asked)]
+        if not head.queue.fungibility.stop_when_borrowing:
+            fitting.sort(key=lambda asked: self.borrows(name, asked))
+        return next(iter(fitting), head.ways[0].asked)
 
     def _winner(self, tree: Tree, heads: Mapping[str, Judged]) -> str:
         if tree.fairness is Fairness.PRIORITY:
@@ -365,7 +376,7 @@ def share_of(fairness: Fairness, after: NaiveTree, at: str, asked: Asked, fair: 
     return max(parts)
 
 
-def _part(amount: int, whole: int, weight: int) -> tuple[int, Fraction]:
+def _part(amount: int, whole: int | Fraction, weight: int) -> tuple[int, Fraction]:
     if amount <= 0:
         return (0, Fraction(0))
     if whole <= 0:

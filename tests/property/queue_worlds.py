@@ -293,6 +293,11 @@ def _promised_below(tree: Tree, node: Node, r: str) -> int:
     return sum(tree.amounts.c(child, r) for child in tree.amounts.children(node.name))
 
 
+def _all_below(tree: NaiveTree, name: str) -> list[str]:
+    children = tree.children(name)
+    return children + [each for child in children for each in _all_below(tree, child)]
+
+
 def _quota(dice: Random, tree: Tree, node: Node, r: str) -> Quota:
     unit, below = _unit(r), _promised_below(tree, node, r)
     is_leaf = not tree.amounts.children(node.name)
@@ -311,10 +316,15 @@ def _quota(dice: Random, tree: Tree, node: Node, r: str) -> Quota:
         node.borrowing[r] = dice.choice((0, dice.randint(0, 6))) * unit
     if tree.product is not Product.KUEUE and dice.random() < 0.3:
         node.limit[r] = said + dice.randint(0, 4) * unit
+    guaranteed = node.guaranteed.get(r)
+    if tree.product is Product.VOLCANO and guaranteed is not None:
+        # Of Volcano's it includes what the queues below are guaranteed.
+        kept = sum(tree.amounts.g(each, r) for each in _all_below(tree.amounts, node.name))
+        node.guaranteed[r] = max(0, guaranteed - kept)
     return Quota(
         said,
         total=tree.product is not Product.KUEUE,
-        guaranteed=node.guaranteed.get(r),
+        guaranteed=guaranteed,
         lending_limit=node.lending.get(r),
         borrowing_limit=node.borrowing.get(r),
         limit=node.limit.get(r),

@@ -82,6 +82,40 @@ def a_case(seed: int) -> Case:
     return scaled
 
 
+def a_case_of_a_cut_quota(seed: int) -> Case:
+    """Return a case of a seed: more is used than is promised, and a queue keeps to its promise.
+
+    Once some of its own gangs go, it is within the promise, and others go by a better right.
+    """
+    dice = Random(seed)  # noqa: S311 - for cases, not for secrets.
+    own = dice.randint(2, 6)
+    running: list[Body] = [
+        {"gang": f"r{number}", "via": "ours", "queue": queue, "pods": 1, "min": 1, "node": "n0"}
+        | {"requests": {"cpu": dice.choice((1, 1, 2, 3))}, "priority": dice.choice((-1, 0, 0, 1))}
+        | {"started": dice.choice(STARTED)}
+        for queue, number in ((dice.choice(("own", "own", "other")), n) for n in range(7))
+    ]
+    used = sum(each["requests"]["cpu"] for each in running)
+    cut = dice.randint(0, 2)
+    objects: list[Body] = [
+        {"kind": "Queue", "name": "root", "spec": {"fairness": dice.choice(FAIRNESS)}},
+        {"kind": "Queue", "name": "own", "spec": {"borrowing": {"enabled": True}}},
+        {"kind": "Queue", "name": "other", "spec": {"borrowing": {"enabled": True}}},
+    ]
+    for each, soft in zip(objects, (max(own, used - cut), own, dice.randint(0, 1)), strict=True):
+        each["spec"]["quota"] = {"soft": {"cpu": soft}}
+    waiting = {"gang": "p", "via": "ours", "queue": "own", "pods": 1, "min": 1, "priority": 2}
+    return {
+        "id": f"cut-{seed}",
+        "objects": objects,
+        "nodes": [{"name": "n0", "allocatable": {"cpu": 1000, "memory": 1000, "pods": 500}}],
+        "args": [],
+        "via": "ours",
+        "running": running,
+        "pending": [{**waiting, "requests": {"cpu": dice.randint(1, 2)}, "age": 100}],
+    }
+
+
 def _scaled(value: Any) -> Any:
     """Return a case with memory in MiB, so that rounding to bytes decides nothing."""
     if isinstance(value, list):
@@ -311,6 +345,8 @@ def _volcano(dice: Random, shape: _Shape, resources: tuple[str, ...]) -> Iterato
             if dice.random() < 0.2:
                 more = {key: value + dice.randint(1, 4) for key, value in spec["deserved"].items()}
                 spec["capability"] = more
+        if name not in shape.leaves and dice.random() < 0.5:
+            spec["guarantee"] = {"resource": _some(dice, resources, 6)}
         if dice.random() < 0.1:
             spec["reclaimable"] = False
         yield {"kind": "VolcanoQueue", "name": name, "spec": spec}

@@ -3,12 +3,13 @@
 from hypothesis import given
 
 from gang_scheduler.model.queues import DEFAULT_FLAVOR, FlavorResource
+from gang_scheduler.scheduler.quota.fair_shares import Exact
 from property.naive_queues import NaiveTree, ref_of
 from property.random_cases import SEEDS, dice_of
 from property.random_queues import a_tree, fill, forest_of
 
 
-def shares_of(tree: NaiveTree, r: str) -> dict[str, int]:
+def shares_of(tree: NaiveTree, r: str) -> dict[str, Exact]:
     """Return the fair shares that the scheduler finds."""
     found = forest_of(tree).fair_shares()
     return {
@@ -35,17 +36,12 @@ def test_all_is_given_that_can_be_taken(seed: int) -> None:
 
 
 @given(seed=SEEDS)
-def test_shares_are_those_of_the_definition_but_for_rounding(seed: int) -> None:
+def test_shares_are_those_of_the_definition(seed: int) -> None:
     dice = dice_of(seed)
     tree = fill(dice, a_tree(dice))
 
     for r in tree.resources:
-        exact = tree.fair_shares(r)
-        shares = shares_of(tree, r)
-        for name in tree.nodes:
-            depth = len(tree.way(name)) - 1
-            # Each level rounds by less than a unit, and passes on what the one above it rounded.
-            assert abs(exact[name] - shares[name]) <= depth
+        assert tree.fair_shares(r) == shares_of(tree, r)
 
 
 @given(seed=SEEDS)

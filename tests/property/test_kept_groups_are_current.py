@@ -128,7 +128,7 @@ def of_the_cluster(draw: st.DrawFn) -> Event:
     key, job = draw(some_keys), draw(st.sampled_from(JOBS[1:]))
     at_once = draw(st.integers(1, 3))
     left = draw(st.integers(0, at_once))
-    pods = None if draw(seldom) else JobPods(at_once=at_once, left=left)
+    pods = None if draw(seldom) else JobPods(at_once, left, completions=at_once)
 
     def known(queue: GangQueue) -> list[GangKey]:
         return [each for each in (key,) if each in queue.infos]
@@ -241,7 +241,7 @@ def waiting() -> GangQueue:
     evictable_pods.upsert(VICTIM, None)
     evictable_pods.decided([VICTIM.uid])
     queue = GangQueue([SCHEDULER], 600, evictable_pods, tuple)
-    queue.upsert_job("job-1", JobPods(at_once=3, left=2))
+    queue.upsert_job("job-1", JobPods(at_once=3, left=2, completions=3))
     for key in KEYS:
         names = tuple(each for each in NAMES[:2] if each != key.called and key in KEYS[:2])
         if key.source == "PodGroup":

@@ -62,6 +62,7 @@ SLICED = {
     "kueue.x-k8s.io/podset-slice-required-topology": "spine",
     "kueue.x-k8s.io/podset-slice-size": "2",
 }
+INDEX = manifests.KOORDINATOR + "network-topology-index"
 LEAVING = pod("old", "n1", deletionTimestamp=manifests.when(5_000))
 WRONG = {
     "lists": (world(pod("p")), Cycle()),
@@ -99,6 +100,15 @@ WRONG = {
     ),
     "gangs_go_whole": (
         world(GANG, pod("g-0", "n0"), pod("g-1", "n1"), pod("p", priority=9)),
+        Cycle(nominations={"default/p": "n0"}, victims={"default/g-0": "default/p"}),
+    ),
+    "highest_ranks_go_first": (
+        world(
+            manifests.pod_group("g", 1),
+            *(pod(f"g-{i}", f"n{i}", annotations={INDEX: str(i)}) for i in range(2)),
+            pod("p", priority=9),
+            cpu=1,
+        ),
         Cycle(nominations={"default/p": "n0"}, victims={"default/g-0": "default/p"}),
     ),
     "plans_are_complete": (

@@ -35,6 +35,7 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.quota.fair_shares import Exact
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_queues import NaiveTree, as_queues, ref_of
 from property.random_cases import SEEDS, dice_of
@@ -43,7 +44,7 @@ from support.builders import node, snapshot
 from support.queue_worlds import decide, in_queue, usage_of
 
 TRIED = {"WaitingForQuota", "Unschedulable"}
-Fair = Mapping[str, Mapping[str, int]]
+Fair = Mapping[str, Mapping[str, Exact]]
 
 
 @dataclass

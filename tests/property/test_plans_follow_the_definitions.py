@@ -8,6 +8,7 @@ the first reason that keeps it.
 from hypothesis import given
 
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.scheduler.quota.fair_shares import Exact
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_turns import Fair, Judged, NaiveCycle
 from property.queue_worlds import World, a_world
@@ -22,7 +23,7 @@ def fair_shares(world: World) -> dict[str, Fair]:
     found = Forest(snapshot.queues, snapshot.nodes).fair_shares()
     shares: dict[str, Fair] = {}
     for tree in world.trees:
-        of_tree: dict[str, dict[str, int]] = {r: {} for r in tree.amounts.resources}
+        of_tree: dict[str, dict[str, Exact]] = {r: {} for r in tree.amounts.resources}
         for name, queue in tree.queues.items():
             for (flavor, resource), amount in found[queue.ref].items():
                 if f"{flavor}/{resource}" in of_tree:

@@ -15,13 +15,13 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation.evictions import preemption_for
 from gang_scheduler.scheduler.explanation.explain import explain
-from gang_scheduler.scheduler.explanation.findings import Change, Surroundings
+from gang_scheduler.scheduler.explanation.findings import Change, Surroundings, Variant
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import filled
 from gang_scheduler.state.cache import Cache
 from property.random_cases import dice_of
-from support.proposed_changes import NOON, Body, changed, cluster, of_variant
+from support.proposed_changes import NOON, Body, changed, cluster, in_part, in_trees, of_variant
 
 CLUSTERS: Final = 200
 TOLD: Counter[Change] = Counter()
@@ -31,18 +31,36 @@ ELSEWHERE: Final = {Change.RUN_TIMES_OVER, Change.OTHER_FLAVOR}
 
 @pytest.mark.parametrize("seed", range(CLUSTERS))
 def test_in_random_clusters(seed: int) -> None:
-    bodies = [*expanded(cluster(dice_of(seed)))]
+    for variant in hold([*expanded(cluster(dice_of(seed)))]):
+        TOLD[variant.change] += 1
+
+
+@pytest.mark.parametrize("seed", range(CLUSTERS))
+def test_in_random_trees_of_queues(seed: int) -> None:
+    hold([*expanded(in_trees(dice_of(seed)))])
+
+
+@pytest.mark.parametrize("seed", range(CLUSTERS))
+def test_for_gangs_that_have_lost_members(seed: int) -> None:
+    for variant in hold([*expanded(in_part(dice_of(seed)))]):
+        assert "g" not in {each.gang.name for each in variant.victims}
+
+
+def hold(bodies: list[Body]) -> list[Variant]:
+    """Return all changes that are proposed, and raise for one that does not start its gang."""
     cache = cache_of(bodies)
     snapshot = cache.snapshot(NOON)
     surroundings = Surroundings(cache.running(NOON))
     profile = policy.profile(Policy())
     waiting = [gang.key for group in snapshot.groups for gang in group.waiting]
+    told: list[Variant] = []
 
     for key in waiting:
         for variant in explain(snapshot, profile, key, surroundings).variants or ():
-            TOLD[variant.change] += 1
+            told.append(variant)
             after = [*changed(bodies, key.name, of_variant(variant))]
             assert starts(key, after), (str(key), variant)
+    return told
 
 
 def test_every_change_was_among_them() -> None:

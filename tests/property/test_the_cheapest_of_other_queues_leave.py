@@ -6,12 +6,17 @@ from property import eviction_cases
 from property.eviction_cases import NONE, Case
 from property.eviction_differences import decided, differences
 from property.random_cases import SEEDS
-from property.random_evictions import a_case
+from property.random_evictions import a_case, a_case_of_a_cut_quota
 
 
 @given(seed=SEEDS)
 def test_decisions_are_those_of_every_set_tried(seed: int) -> None:
     assert [] == list(differences(a_case(seed)))
+
+
+@given(seed=SEEDS)
+def test_of_a_queue_that_keeps_to_its_promise_by_evictions_too(seed: int) -> None:
+    assert [] == list(differences(a_case_of_a_cut_quota(seed)))
 
 
 @settings(max_examples=40)

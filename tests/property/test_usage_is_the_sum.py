@@ -108,9 +108,11 @@ class Events(RuleBasedStateMachine):
     @rule()
     def usage_is_the_sum(self) -> None:
         anew = QueueUsageStore(Anew(self.cache.gang_queue), self.cache.node_usage.labels_of)
+        kept, _ = self.cache.queue_usage.settle(self.cache.pod_store, 0)
+        # What was decided, and where a pod was bound, is remembered: objects do not say it again.
         anew._decided = self.cache.queue_usage._decided
-        kept, _ = self.cache.queue_usage.settle(self.cache.pod_store)
-        made, _ = anew.settle(self.cache.pod_store)
+        anew._bound = dict(self.cache.queue_usage._bound)
+        made, _ = anew.settle(self.cache.pod_store, 0)
 
         assert shown(made) == shown(kept)
         assert 0 == self.cache.usage_differences()

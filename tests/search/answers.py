@@ -71,10 +71,10 @@ def _watched() -> Iterator[list[Cycle]]:
     """Note every cycle; end a simulation that does not end."""
     cycles: list[Cycle] = []
 
-    def watched(snapshot: Snapshot, profile: Profile) -> Plan:
+    def watched(snapshot: Snapshot, profile: Profile, *, to_the_end: bool) -> Plan:
         if len(cycles) == MOST_CYCLES:
             raise EndlessError(f"{MOST_CYCLES} cycles, and the last one evicts {last(cycles)}")
-        plan = schedule(snapshot, profile)
+        plan = schedule(snapshot, profile, to_the_end=to_the_end)
         cycles.append(_cycle(plan))
         return plan
 

@@ -33,10 +33,18 @@ def _bound_pod(drawing: Drawing, name: str, asked: dict[str, int], node: str) ->
     if drawing.sometimes("others", 0.3):
         body["spec"]["schedulerName"] = "default-scheduler"
     if drawing.sometimes("protected", 0.1):
-        owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d"}
-        body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        _give_to_a_daemon_set(body, node)
     leave(drawing, body)
     return body
+
+
+def _give_to_a_daemon_set(body: Manifest, node: str) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "d"}
+    body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    named = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    terms = {"nodeSelectorTerms": [{"matchFields": named}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    body["spec"]["affinity"] = {"nodeAffinity": required}
 
 
 def labels_of_one_that_runs(drawing: Drawing) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """Which pods must go so that others have room? Every set of victims is weighed.
 
 Beside the product, from the rules alone. A loss is a gang that goes whole, or one member of a gang
-that has members to spare.
+that has members to spare. Of members that are numbered, those with the highest numbers go first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,24 @@ def may_go(pod: Pod, gang: Gang, group: Group) -> bool:
         and gang not in group.gangs
         and gang not in group.bound_members
     )
+
+
+def are_numbered(gang: Gang, members: Sequence[Pod]) -> bool:
+    """Return whether each member has an index of its own, in every role that can lose some."""
+    for role in (role for role, spare in gang.spare.items() if spare):
+        indexes = [pod.index for pod in gang.of_role(role, members)]
+        if None in indexes or len({*indexes}) < len(indexes):
+            return False
+    return True
+
+
+def in_turn(gang: Gang, able: Sequence[Pod], spare: Mapping[str, int]) -> list[Pod]:
+    """Return the members that a gang of numbered ones can lose, in the order in which they go."""
+    going: list[Pod] = []
+    for role, number in spare.items():
+        those = sorted(gang.of_role(role, able), key=lambda pod: pod.rank, reverse=True)
+        going += those[:number]
+    return sorted(going, key=lambda pod: pod.rank, reverse=True)
 
 
 @dataclass(frozen=True)
@@ -88,6 +107,7 @@ class Losses:
         self.bits: list[tuple[str, tuple[Pod, ...]]] = []
         self._spare: dict[str, dict[str, int]] = {}
         self._sizes: dict[str, int] = {}
+        self._in_turn: dict[str, list[Pod]] = {}
         on_nodes: dict[str, list[Pod]] = {}
         for pod in case.running:
             if not pod.deleting and pod.key not in gone:
@@ -110,6 +130,8 @@ class Losses:
         self._spare[gang.name], self._sizes[gang.name] = spare, len(pods)
         if any(spare.values()):
             self.bits += [(gang.name, (pod,)) for pod in able]
+            if are_numbered(gang, [*pods, *lost]):
+                self._in_turn[gang.name] = in_turn(gang, able, spare)
         elif len(able) == len(pods):
             self.bits.append((gang.name, tuple(able)))
 
@@ -122,8 +144,22 @@ class Losses:
             own = [i for i, (gang, _) in enumerate(self.bits) if gang == name]
             if any(spare.values()) and own:
                 count = rows[:, own].sum(axis=1)
-                keep &= ~self._is_broken(name, rows) | (count == self._sizes[name])
+                part = ~self._is_broken(name, rows) & self._is_in_turn(name, rows)
+                keep &= part | (count == self._sizes[name])
         return rows[keep].astype(bool)
+
+    def _is_in_turn(self, name: str, sets: Masks) -> Masks:
+        """Return which sets have no member of a gang without all that go before it."""
+        going = self._in_turn.get(name)
+        kept = np.ones(len(sets), dtype=bool)
+        if going is None:
+            return kept
+        places = {pods[0].key: i for i, (gang, pods) in enumerate(self.bits) if gang == name}
+        columns = [places.pop(pod.key) for pod in going]
+        for first, second in pairwise(columns):
+            kept &= sets[:, first] >= sets[:, second]
+        kept &= sets[:, [*places.values()]].sum(axis=1) == 0
+        return kept
 
     def _is_broken(self, name: str, sets: Masks) -> Masks:
         """Return which sets have more members of a gang, of some role, than it can lose."""

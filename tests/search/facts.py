@@ -35,11 +35,16 @@ class Pod:
     node: str
     priority: int
 
+    @property
+    def index(self) -> int | None:
+        """Its number among the members, where it has one."""
+        index = self.annotations.get(KOORDINATOR + "network-topology-index")
+        return None if index is None else int(index)
+
     @cached_property
     def rank(self) -> tuple[Any, ...]:
         """What members are ordered by: the index where it has one, then the name."""
-        index = self.annotations.get(KOORDINATOR + "network-topology-index")
-        ranked = (0, int(index)) if index is not None else (1, 0)
+        ranked = (1, 0) if self.index is None else (0, self.index)
         return (*ranked, natural(self.body["metadata"]["name"]))
 
     @property
@@ -250,8 +255,8 @@ class Gang:
     @cached_property
     def priority(self) -> int:
         """What orders it, and what it may evict by."""
-        lowest = min((pod.priority for pod in self.members), default=0)
-        return lowest if self.own_priority is None else self.own_priority
+        own = [] if self.own_priority is None else [self.own_priority]
+        return min((*own, *(pod.priority for pod in self.members)), default=0)
 
     @cached_property
     def started(self) -> bool:

@@ -177,7 +177,7 @@ def _add_pod_group(drawing: Drawing, gang: Gang) -> None:
 def _add_native(drawing: Drawing, gang: Gang) -> None:
     spec: dict[str, Any] = {}
     if drawing.chance(0.5):
-        spec["priority"] = drawing.priority(runs=gang.state == "runs")
+        spec["priority"] = gang.priority
     if drawing.chance(0.5):
         spec["disruptionMode"] = {drawing.dice.choice(("all", "single")): {}}
     if gang.request.native:
@@ -200,7 +200,8 @@ def _member(drawing: Drawing, gang: Gang, index: int) -> None:
     spec = {**_spec(drawing, gang.priority), **gang.rule}
     if drawing.sometimes("pod affinity", 0.07):
         spec |= _pod_affinity(drawing, gang.name)
-    if drawing.sometimes("mixed priorities", 0.3):
+    # A native PodGroup has one priority with its members.
+    if gang.source != "native" and drawing.sometimes("mixed priorities", 0.3):
         spec["priority"] = drawing.priority(runs=gang.state == "runs")
     labels = {"member-of": gang.name, **({ROLE: gang.roles[index]} if gang.roles else {})}
     status: Manifest = {}

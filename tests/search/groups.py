@@ -50,10 +50,12 @@ class Group:
     def order(self) -> tuple[int, bool, str, str]:
         """What groups are decided by: of a priority, first what replaces members that were lost."""
         ages = [_age(gang) for gang in self.gangs]
+        # A group is no older than the last of its quorums.
+        complete = max(map(_complete_at, self.gangs))
         replaces = any(gang.started and any(gang.lacking.values()) for gang in self.waiting)
         return (
             *(-self.priority, not replaces),
-            *(min(age for age, _ in ages), min(uid for _, uid in ages)),
+            *(max(complete, min(age for age, _ in ages)), min(uid for _, uid in ages)),
         )
 
     @property
@@ -115,6 +117,15 @@ def _age(gang: Gang) -> tuple[str, str]:
         oldest = min(gang.members, key=lambda pod: (pod.created, pod.uid), default=None)
         metadata = oldest.body["metadata"] if oldest is not None else {}
     return str(metadata.get("creationTimestamp", "")), str(metadata.get("uid", ""))
+
+
+def _complete_at(gang: Gang) -> str:
+    if gang.source == "Pod" or not gang.is_quorum(gang.members):
+        return ""
+    times = {
+        role: sorted(pod.created for pod in gang.of_role(role, gang.members)) for role in gang.roles
+    }
+    return max((times[role][least - 1] for role, least in gang.roles.items() if least), default="")
 
 
 def _together(name: str, gangs: Mapping[str, Gang]) -> set[str]:

@@ -85,7 +85,9 @@ def _expanded(manifests: tuple[Body, ...], notes: list[str]) -> Iterator[Body]:
         body = defaults.with_identity(each.body, i, namespaced=True)
         from_cluster = each.is_from_cluster
         uid = body["metadata"]["uid"] if from_cluster else ""
-        yield from _made(Source(body, present, from_cluster=from_cluster, uid=uid, notes=notes))
+        yield from _made(
+            Source(body, present, from_cluster=from_cluster, uid=uid, notes=notes, unknown=notes)
+        )
 
 
 def _made(source: Source) -> Iterator[Body]:

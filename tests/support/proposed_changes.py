@@ -107,6 +107,72 @@ def cluster(dice: Random, now: int = NOON) -> Iterator[Body]:
         yield from _gang(dice, f"g{i}", now, queue="team" if limited else "")
 
 
+def in_trees(dice: Random, now: int = NOON) -> Iterator[Body]:
+    """Yield a large node, queues in trees of up to four levels, and pods that ask for quota."""
+    amount = ("0", "2", "4", "6", "8", "12")
+    names = ["top", "mid", "team", "mate"]
+    parents = {"mid": "top", "team": dice.choice(("top", "mid")), "mate": dice.choice(names[:2])}
+    yield {"kind": "Node", "name": "n", "allocatable": {"cpu": 100}}
+    for name in ["root", *names]:
+        quota: Body = {}
+        if name in ("team", "mate") or dice.random() < 0.6:
+            quota["soft"] = {"cpu": dice.choice(amount)}
+        if dice.random() < 0.3:
+            most = int(quota["soft"]["cpu"]) if "soft" in quota else 0
+            quota["hard"] = {"cpu": str(most + dice.choice((0, 2, 4)))}
+        yield {
+            "kind": "Queue",
+            "apiVersion": QUEUE["apiVersion"],
+            "name": name,
+            "spec": {
+                **({"parent": parents[name]} if name in parents else {}),
+                **({"quota": quota} if quota else {}),
+                "borrowing": {"enabled": dice.random() < 0.5},
+            },
+        }
+    for number in range(dice.randint(1, 5)):
+        yield {
+            "kind": "Pod",
+            "name": f"g{number}",
+            "priority": dice.choice((0, 2)),
+            "requests": {"cpu": dice.choice((2, 3, 6))},
+            "metadata": {
+                "labels": {"py-gang-scheduler.io/queue": dice.choice(("team", "mate"))},
+                "creationTimestamp": time_of(now - 60 + number),
+            },
+            "spec": {"nodeName": "n"} if dice.random() < 0.3 else {},
+        }
+
+
+def in_part(dice: Random, now: int = NOON) -> Iterator[Body]:
+    """Yield small nodes, and gangs that have lost members beside pods that run."""
+    nodes = dice.randint(2, 4)
+    for i in range(nodes):
+        yield {"kind": "Node", "name": f"n{i}", "allocatable": {"cpu": 4}}
+    members = dice.randint(2, 5)
+    yield {"kind": "PodGroup", "name": "g", "minMember": members, "started": True}
+    for i in range(members):
+        runs = i < members // 2 and i < nodes
+        yield {
+            "kind": "Pod",
+            "name": f"g-{i}",
+            "gang": "g",
+            "priority": dice.choice((0, 1)) if dice.random() < 0.3 else 0,
+            "requests": {"cpu": dice.choice((3, 4)) if runs else 1},
+            "metadata": {"creationTimestamp": time_of(now - 60)},
+            "spec": {"nodeName": f"n{i}"} if runs else {},
+        }
+    for i in range(members // 2, nodes):
+        yield {
+            "kind": "Pod",
+            "name": f"x{i}",
+            "nodeName": f"n{i}",
+            "priority": dice.choice((0, 5)),
+            "requests": {"cpu": 4},
+            "metadata": {"creationTimestamp": time_of(now - HOUR)},
+        }
+
+
 def _running(dice: Random, number: int, now: int) -> Body:
     spec = {"activeDeadlineSeconds": 2 * HOUR} if dice.random() < 0.5 else {}
     return {
@@ -159,7 +225,7 @@ def changed(bodies: Iterable[Body], name: str, proposal: Proposal) -> Iterator[B
         gang = metadata.get("labels", {}).get(LABEL)
         if body["kind"] == "PodGroup" and metadata["name"] == name:
             _change_group(body, proposal)
-        elif body["kind"] == "Pod" and gang == name:
+        elif body["kind"] == "Pod" and name in (gang, metadata["name"]):
             _change_member(body, proposal)
         elif body["kind"] == "Queue":
             _change_queue(body, proposal)
@@ -190,7 +256,7 @@ def _change_member(body: Body, proposal: Proposal) -> None:
         )
     elif proposal.change == CHANGES[Change.TAINTS_TOLERATED]:
         body["spec"]["tolerations"] = [*map(_toleration, proposal.taints)]
-    for resource, amount in proposal.requests:
+    for resource, amount in () if "nodeName" in body["spec"] else proposal.requests:
         for container in body["spec"]["containers"]:
             container["resources"]["requests"][resource] = amount
 
@@ -205,7 +271,8 @@ def _change_queue(body: Body, proposal: Proposal) -> None:
     for queue, resource, fields, amount in proposal.quotas:
         if queue == body["metadata"]["name"]:
             for field in fields:
-                body["spec"]["quota"][field.rpartition(".")[2]][resource] = amount
+                quota = body["spec"].setdefault("quota", {})
+                quota.setdefault(field.rpartition(".")[2], {})[resource] = amount
 
 
 def _age(body: Body) -> None:

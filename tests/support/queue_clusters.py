@@ -75,9 +75,9 @@ class QueueCluster:
         self.cache.upsert_pod(found)
         return found
 
-    def usage(self) -> QueueUsage:
-        """Return what is charged now."""
-        state = self.cache.snapshot(0).queues
+    def usage(self, now: int = 0) -> QueueUsage:
+        """Return what is charged at a time, in seconds."""
+        state = self.cache.snapshot(now).queues
         assert state is not None
         return state.usage
 

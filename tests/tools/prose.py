@@ -38,10 +38,11 @@ BANNED = re.compile(
 )
 PERSONS = re.compile(
     r"\b(?:people|persons?|users?|readers?|contributors?|maintainers?|newcomers?|engineers?"
-    r"|administrators?|attackers?|teams?|those of you) (?:who|whom)\b",
+    r"|administrators?|attackers?|teams?|those of you) (?:who|whom)\b"
+    r"|\bwho can fix it\b",
     re.IGNORECASE,
 )
-"""Where the subject is a person, the words are in their place."""
+"""Where persons are meant, the words are in their place."""
 MENTIONED = frozenset({"Who, whom, nobody and his are for persons;"})
 """Sentences about the words themselves."""
 

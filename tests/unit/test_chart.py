@@ -50,7 +50,19 @@ def test_the_chart_holds_no_other_crd() -> None:
 def test_the_version_of_the_application_is_ours() -> None:
     described = yaml.safe_load((CHART / "Chart.yaml").read_text())
 
-    assert gang_scheduler.__version__ == described["appVersion"]
+    assert gang_scheduler.__version__ == described["appVersion"] == described["version"]
+
+
+def test_what_a_catalogue_shows_of_crds_is_what_there_is() -> None:
+    described = yaml.safe_load((CHART / "Chart.yaml").read_text())["annotations"]
+    shown = yaml.safe_load(described["artifacthub.io/crds"])
+    there = [yaml.safe_load(text) for text in crds.files().values()]
+
+    assert sorted((each["name"], each["kind"], each["version"]) for each in shown) == sorted(
+        (crd["metadata"]["name"], crd["spec"]["names"]["kind"], version["name"])
+        for crd in there
+        for version in crd["spec"]["versions"]
+    )
 
 
 def test_what_is_generated_of_the_chart_is_fresh() -> None:

@@ -69,9 +69,20 @@ def test_values_change_an_alert_or_leave_it_out() -> None:
     assert "https://wiki.example.com/gangs#watchstale" == stale["annotations"]["runbook_url"]
 
 
+def test_a_runbook_url_is_a_url_or_is_not_there() -> None:
+    given = rules("alerts.runbooks=https://wiki.example.com/gangs")
+
+    for name, rule in rules().items():
+        assert "runbook_url" not in rule["annotations"]
+        assert f"docs/runbooks.md#{name.lower()}" == rule["annotations"]["runbook"]
+        url = given[name]["annotations"]["runbook_url"]
+        assert f"https://wiki.example.com/gangs#{name.lower()}" == url
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
+        ("alerts.runbooks=docs/runbooks.md", "/alerts/runbooks"),
         ("alerts.rules.WatchStall.for=1m", "'WatchStall' not allowed"),
         ("alerts.rules.TwoLeaders.threshold=2", "'threshold' not allowed"),
         ("alerts.rules.WatchStale.threshold=long", "/alerts/rules/WatchStale/threshold"),

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+import gang_scheduler
 from gang_scheduler.api import annotations
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
-from gang_scheduler.inspection import profiles
+from gang_scheduler.inspection import origins, profiles
 from gang_scheduler.settings.choices import Strategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
@@ -25,6 +26,7 @@ from tools.controlplane import binaries
 
 Manifest = dict[str, Any]
 
+VERSION = gang_scheduler.__version__
 IMAGE = "image.repository=registry.example.com/scheduler"
 DIGEST = f"sha256:{'0' * 64}"
 EVERYTHING = (
@@ -93,7 +95,7 @@ def test_without_an_image_nothing_is_rendered_and_the_message_says_how_to_get_on
 
     assert 1 == refused.returncode
     assert "image.repository is required, because no image is published" in refused.stderr
-    assert "make image IMAGE=REGISTRY/py-gang-scheduler:0.1.0" in refused.stderr
+    assert f"make image IMAGE=REGISTRY/py-gang-scheduler:{VERSION}" in refused.stderr
 
 
 def test_the_chart_passes_lint_as_it_is() -> None:
@@ -171,10 +173,10 @@ def test_every_setting_arrives_as_it_was_given(
 @pytest.mark.parametrize(
     ("values", "image"),
     [
-        ((), "registry.example.com/scheduler:0.1.0"),
+        ((), f"registry.example.com/scheduler:{VERSION}"),
         (("image.tag=edge",), "registry.example.com/scheduler:edge"),
         (("image.tag=edge", f"image.digest={DIGEST}"), f"registry.example.com/scheduler@{DIGEST}"),
-        (("image.repository=localhost:5000/a",), "localhost:5000/a:0.1.0"),
+        (("image.repository=localhost:5000/a",), f"localhost:5000/a:{VERSION}"),
     ],
 )
 def test_a_digest_wins_over_a_tag_and_that_over_the_version(
@@ -204,6 +206,46 @@ def test_pods_pass_the_restricted_level_and_see_no_services() -> None:
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         } == spec["containers"][0]["securityContext"]
+
+
+def test_the_user_of_pods_is_left_to_a_cluster_that_chooses_it() -> None:
+    """As OpenShift does, whose users are other ones in each namespace."""
+    for spec in pod_specs(
+        "podSecurityContext.runAsUser=null", "podSecurityContext.runAsGroup=null"
+    ):
+        assert {"runAsNonRoot", "seccompProfile"} == {*spec["securityContext"]}
+    for spec in pod_specs("podSecurityContext.runAsUser=1000650000"):
+        assert 1000650000 == spec["securityContext"]["runAsUser"]
+    assert "runAsUser" in refusal("podSecurityContext.runAsUser=0")
+    assert "runAsNonRoot" in refusal("podSecurityContext.runAsNonRoot=false")
+
+
+def test_the_times_of_the_lease_are_refused_that_the_scheduler_refuses() -> None:
+    names = ("leaseDurationSeconds", "renewDeadlineSeconds", "retryPeriodSeconds")
+    for given in (
+        (5, None, None),
+        (None, 10, None),
+        (9, 9, None),
+        (None, None, 3),
+        (None, 2, None),
+        (5, 4, 1),
+        (60, 40, 10),
+        (60, 40, 14),
+        (600, None, None),
+        (9, 8, 2),
+    ):
+        values = dict(zip(names, given, strict=True))
+        kept = {name: value for name, value in values.items() if value is not None}
+        told = template(*(f"settings.{name}={value}" for name, value in kept.items()))
+        try:
+            Settings.model_validate(
+                {re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", k): v for k, v in kept.items()}
+            )
+        except ValueError:
+            assert "settings.re" in told.stderr, given
+            assert 0 != told.returncode
+        else:
+            assert 0 == told.returncode, (given, told.stderr)
 
 
 def test_labels_and_annotations_of_the_user_are_on_every_object() -> None:
@@ -369,11 +411,26 @@ def test_administrators_of_queues_have_a_role_that_nothing_binds() -> None:
     assert not [each for each in roles[name]["metadata"]["labels"] if "aggregate" in each]
 
 
+def test_the_roles_that_commands_name_are_there() -> None:
+    roles = {each["metadata"]["name"]: each for each in rendered() if each["kind"] == "ClusterRole"}
+    bound = {each["roleRef"]["name"] for each in rendered() if "roleRef" in each}
+    for sentence in (origins.ASK_FOR_ALL, origins.ASK_FOR_QUEUES):
+        ending = sentence.rpartition(" ")[2]
+        (name,) = (each for each in roles if each.endswith(ending))
+        assert name not in bound
+
+    (viewer,) = (each for name, each in roles.items() if name.endswith(":queue-viewer"))
+    (rule,) = viewer["rules"]
+    assert ["py-gang-scheduler.io"] == rule["apiGroups"]
+    assert {"queues", "queues/status", "resourceflavors"} == set(rule["resources"])
+    assert {"get", "list", "watch"} == set(rule["verbs"])
+
+
 def test_the_notes_begin_with_the_image_that_must_be_there() -> None:
     first, image, advice, *_ = notes().splitlines()
 
     assert "is installed in namespace default." in first
-    assert "Its image is registry.example.com/scheduler:0.1.0." == image
+    assert f"Its image is registry.example.com/scheduler:{VERSION}." == image
     assert advice.startswith("No image is published")
 
 
@@ -384,7 +441,11 @@ def test_the_job_of_the_notes_survives_an_eviction() -> None:
     assert group["spec"]["minMember"] == job["spec"]["parallelism"]
     assert "Never" == job["spec"]["template"]["spec"]["restartPolicy"]
     disrupted = [{"type": "DisruptionTarget", "status": "True"}]
-    rules = [{"action": "Ignore", "onPodConditions": disrupted}]
+    ended = {"operator": "In", "values": [143]}
+    rules = [
+        {"action": "Ignore", "onPodConditions": disrupted},
+        {"action": "Ignore", "onExitCodes": ended},
+    ]
     assert {"rules": rules} == job["spec"]["podFailurePolicy"]
 
 

@@ -293,3 +293,37 @@ def test_the_package_around_it_imports_nothing() -> None:
 
 def test_it_is_of_the_syntax_of_python_3_9() -> None:
     ast.parse(MODULE.read_text(), feature_version=(3, 9))
+
+
+def test_a_step_without_a_path_is_none_to_go_on_from(
+    container: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = container.checkpoints({"RESUME_STEP": "60", "RESUME_COUNT": "2"}).resume
+
+    assert Resume("", 0, 2) == found
+    assert "RESUME_STEP is 60 and RESUME_FROM is empty: the job begins anew" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/saved/1", Path("/saved/1")])
+def test_a_path_may_be_a_path(container: Container, path: str | Path) -> None:
+    checkpoints = container.checkpoints()
+
+    assert [0] == [*checkpoints.steps(1, lambda _: path, every=1)]
+
+    assert {"step": 1, "path": "/saved/1"} == container.told
+
+
+def test_what_was_saved_nowhere_is_not_told(
+    container: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    checkpoints = container.checkpoints()
+
+    assert [0, 1] == [*checkpoints.steps(2, lambda _: None, every=1)]
+
+    assert "" == container.log.read_text()
+    assert "step 2 is not told: there is no path to go on from" in caplog.text
+
+
+def test_what_is_no_path_is_refused(container: Container) -> None:
+    with pytest.raises(TypeError):
+        container.checkpoints().saved(1, b"/saved/1")  # type: ignore[arg-type]

@@ -23,6 +23,8 @@ IGNORED = {
     "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
 }
 
+ENDED_WITH_OTHERS = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [143]}}
+
 JobSpec = dict[str, Any]
 
 
@@ -40,8 +42,9 @@ def jobs_in(path: Path, text: str) -> Iterator[tuple[str, JobSpec]]:
     """Yield the Jobs of a text of manifests, those that a JobSet would create among them."""
     for document in yaml.safe_load_all(text):
         name = f"{path.relative_to(PROJECT)}: {document['metadata']['name']}"
-        # What waits suspended is suspended again instead of losing its pods.
-        if document["kind"] == "Job" and not document["spec"].get("suspend"):
+        # What waits suspended is suspended again instead of losing its pods. Volcano has Jobs, too.
+        is_job = (document["apiVersion"], document["kind"]) == ("batch/v1", "Job")
+        if is_job and not document["spec"].get("suspend"):
             yield name, document["spec"]
         if document["kind"] == "JobSet":
             for each in document["spec"]["replicatedJobs"]:
@@ -54,6 +57,21 @@ JOBS = dict(shown())
 @pytest.mark.parametrize("name", JOBS)
 def test_evicted_pods_do_not_count_as_failed(name: str) -> None:
     assert IGNORED in JOBS[name].get("podFailurePolicy", {}).get("rules", [])
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_ranks_that_end_with_the_evicted_one_do_not_count_as_failed(name: str) -> None:
+    rules = JOBS[name].get("podFailurePolicy", {}).get("rules", [])
+
+    assert IGNORED in rules[: rules.index(ENDED_WITH_OTHERS)]
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_its_pods_come_again_at_once(name: str) -> None:
+    spec = JOBS[name]
+
+    assert "Indexed" == spec["completionMode"]
+    assert spec["backoffLimitPerIndex"] in (0, 1)
 
 
 @pytest.mark.parametrize("name", JOBS)

@@ -20,7 +20,6 @@ DECIDE_NOTHING = {
     *("on_partial_gang", "claim_timeout_seconds"),
     # How gangs save their work once it is decided that they go.
     *("checkpoint_annotations", "checkpoint_http", "max_checkpoint_seconds", "max_checkpoints"),
-    "max_grace_period_seconds",
     *("degraded_gangs", "force_delete_stuck_pods_seconds"),
     *("bind_concurrency", "batch_milliseconds"),
     *("status_interval_milliseconds", "status_concurrency", "pod_events", "pod_event_seconds"),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gang_scheduler.api import annotations
+
 PROJECT = Path(__file__).parents[2]
 NAMED = re.compile(r"`(tests/[a-z_0-9/]+\.py)::(test_[a-z_0-9]+)`")
 ROW = re.compile(r"^\| (?!what \||promise \||---)(.+?) \|", re.MULTILINE)
@@ -36,3 +38,15 @@ def test_every_row_names_a_test(name: str) -> None:
     rows = [line for line in page(name).splitlines() if ROW.match(line)]
 
     assert [] == [row for row in rows if not NAMED.search(row) and "| the same |" not in row]
+
+
+def test_every_key_of_a_label_or_annotation_has_a_row() -> None:
+    said = {name: each for name, each in vars(annotations).items() if isinstance(each, str)}
+    keys = {each for name, each in said.items() if name.isupper() and not each.endswith("-")}
+    (section,) = re.findall(
+        r"^## Labels and annotations that are read$(.*?)^## ", page("security.md"), re.M | re.S
+    )
+    named = re.findall(r"`([^`]+)`", " ".join(ROW.findall(section)))
+
+    assert keys
+    assert sorted(keys) == sorted(named)

@@ -77,6 +77,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   "preemptOtherSchedulers" "minPriorityDifference" "maxVictims"
   "minRuntimeBeforePreemptionSeconds" "maxMinRuntimeSeconds" "protectionLabelNamespaces"
   "preemptUnprotectedJobs" "useEvictionApi" "hideForeignNames" "victimTimeoutSeconds"
+  "maxTerminationSeconds" "maxGracePeriodSeconds"
   "queueNamespaces" "gpuResources" "kueue" "volcano" "kueueFairness" "fairStrategies"
   "defaultQueue" "requireQueue" "countOtherSchedulers" "resourceTransformations"
   "excludeResourcePrefixes" "agingPerHour" "agingMax" "reservationAfterSeconds" "reservations"
@@ -106,11 +107,19 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $annotations := dig "metadata" "annotations" dict $installed }}
 {{- $name := get $annotations "meta.helm.sh/release-name" }}
 {{- $namespace := get $annotations "meta.helm.sh/release-namespace" }}
+{{- $manager := dig "metadata" "labels" "app.kubernetes.io/managed-by" "" $installed }}
 {{- if $installed }}
-{{- if and (eq $name .context.Release.Name) (eq $namespace .context.Release.Namespace) }}true{{ end }}
+{{- if and (eq $manager "Helm") (eq $name .context.Release.Name) (eq $namespace .context.Release.Namespace) }}true{{ end }}
 {{- else }}
 {{- include "py-gang-scheduler.hasCluster" . }}
 {{- end }}
+{{- end }}
+
+{{/* The commands that give CRDs to the release. Helm takes no object without all three marks. */}}
+{{- define "py-gang-scheduler.adopt" -}}
+{{- $names := join " " .crds }}
+  kubectl label --overwrite crd {{ $names }} app.kubernetes.io/managed-by=Helm
+  kubectl annotate --overwrite crd {{ $names }} meta.helm.sh/release-name={{ .context.Release.Name }} meta.helm.sh/release-namespace={{ .context.Release.Namespace }}
 {{- end }}
 
 {{/* Whether there is a cluster to ask: without one every answer is empty, this one as well. */}}
@@ -161,6 +170,28 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if and (or .Values.admissionPolicies.suspend .Values.admissionPolicies.validate) (not (default dict .Values.settings).manageJobs) }}
 {{- fail "admissionPolicies are for the kinds in settings.manageJobs, which has none: what is suspended on creation would never start" }}
 {{- end }}
+{{- if eq .Values.crds.install "always" }}
+{{- $foreign := list }}
+{{- range $path, $_ := .Files.Glob "files/crds/*.yaml" }}
+{{- $name := ($.Files.Get $path | fromYaml).metadata.name }}
+{{- if and (include "py-gang-scheduler.hasCluster" $) (not (include "py-gang-scheduler.ownsCrd" (dict "name" $name "context" $))) }}
+{{- $foreign = append $foreign $name }}
+{{- end }}
+{{- end }}
+{{- with $foreign }}
+{{- fail (printf "crds.install=always: %s were installed by something else. Leave crds.install at auto, or give them to this release first:\n%s\n" (join ", " .) (include "py-gang-scheduler.adopt" (dict "crds" . "context" $))) }}
+{{- end }}
+{{- end }}
+{{- $settings := default dict .Values.settings }}
+{{- $duration := default 10 $settings.leaseDurationSeconds | float64 }}
+{{- $deadline := default 8 $settings.renewDeadlineSeconds | float64 }}
+{{- $period := default 1 $settings.retryPeriodSeconds | float64 }}
+{{- if gt $deadline (subf $duration 1.0) }}
+{{- fail (printf "settings.renewDeadlineSeconds=%v must be at least 1 less than settings.leaseDurationSeconds=%v" $deadline $duration) }}
+{{- end }}
+{{- if gt (mulf 3.0 $period) $deadline }}
+{{- fail (printf "settings.retryPeriodSeconds=%v must be at most a third of settings.renewDeadlineSeconds=%v" $period $deadline) }}
+{{- end }}
 {{- with .Values.rollingUpdate }}
 {{- if and (has (toString .maxSurge) (list "0" "0%")) (has (toString .maxUnavailable) (list "0" "0%")) }}
 {{- fail "rollingUpdate.maxSurge and rollingUpdate.maxUnavailable are both 0: no pod could ever be replaced" }}
@@ -181,11 +212,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{/* What the restricted level of Pod security wants of a pod, and of a container. */}}
 {{- define "py-gang-scheduler.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-seccompProfile:
-  type: RuntimeDefault
+{{- toYaml .Values.podSecurityContext }}
 {{- end }}
 
 {{- define "py-gang-scheduler.securityContext" -}}
@@ -216,6 +243,8 @@ capabilities:
 {{- end }}
 {{- $_ := set .rule "for" .values.for }}
 {{- $_ := set .rule.labels "severity" .values.severity }}
+{{- if .runbooks }}
 {{- $_ := set .rule.annotations "runbook_url" (printf "%s#%s" .runbooks (lower .rule.alert)) }}
+{{- end }}
 {{- list .rule | toYaml }}
 {{- end }}

@@ -110,6 +110,10 @@ CONSUMES_REQUEST: Final = "autoscaling.x-k8s.io/consume-provisioning-request"
 CONSUMES_REQUEST_FORMERLY: Final = "cluster-autoscaler.kubernetes.io/consume-provisioning-request"
 CONSUMES_CLASS: Final = "autoscaling.x-k8s.io/provisioning-class-name"
 
+# Written by us on the Lease, as JSON: the gangs on which decisions take too long. The next leader
+# begins with these set aside.
+SET_ASIDE: Final = "py-gang-scheduler.io/set-aside"
+
 # Labels of a pod that must not be evicted to make room.
 DISABLE_PREEMPTIBLE: Final = "scheduling.koordinator.sh/disable-preemptible"
 QUOTA_PREEMPTIBLE: Final = "quota.scheduling.koordinator.sh/preemptible"
@@ -167,6 +171,14 @@ GO_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 # On the pods of a JobSet: its name, and that of the replicatedJob.
 JOB_SET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
+
+# On all that an AppWrapper wraps, and on its pods: its name.
+APP_WRAPPER_LABEL: Final = "workload.codeflare.dev/appwrapper"
+
+# On a JobSet or in a replicatedJob's template: each Job has a domain of this node label of its own,
+# by affinity that its webhook writes, or where the other key stands, on nodes labelled by hand.
+EXCLUSIVE_TOPOLOGY: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+NODE_SELECTOR_STRATEGY: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 
 # On a claim: the node that its volume is to be made for.
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"

@@ -29,11 +29,12 @@ APPROVAL: Final = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column of `kubectl get`."""
+    """A column of `kubectl get`; with `wide` one of `-o wide`."""
 
     name: str
     path: str
     type: str = "string"
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ DEFINITIONS: Final = (
             Column("Members", ".status.members", "integer"),
             Column("Scheduled", ".status.scheduled", "integer"),
             Column("Running", ".status.running", "integer"),
-            Column("Domain", ".status.domain"),
-            Column("Queue", ".status.queue.name"),
+            Column("Domain", ".status.domain", wide=True),
+            Column("Queue", ".status.queue.name", wide=True),
             Column("Reason", '.status.conditions[?(@.type=="Scheduled")].reason'),
             AGE,
         ),
@@ -156,7 +157,12 @@ def _version(definition: Definition) -> dict[str, Any]:
         "storage": True,
         **({"subresources": {"status": {}}} if has_status else {}),
         "additionalPrinterColumns": [
-            {"name": column.name, "type": column.type, "jsonPath": column.path}
+            {
+                "name": column.name,
+                "type": column.type,
+                "jsonPath": column.path,
+                **({"priority": 1} if column.wide else {}),
+            }
             for column in definition.columns
         ],
         "schema": {"openAPIV3Schema": validation},

@@ -30,11 +30,13 @@ PROBLEMS: Final = {
     "missing": "is required",
     "bool_type": "must be true or false",
     "enum": "must be one of {expected}",
+    "literal_error": "must be one of {expected}",
     "float_type": "must be a number",
     "int_type": "must be a whole number",
     "string_type": "must be a string",
     "dict_type": "must be an object",
     "model_type": "must be an object",
+    "list_type": "must be a list",
     "tuple_type": "must be a list",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
@@ -55,10 +57,12 @@ class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the re
 
     def __str__(self) -> str:
         """Return a sentence for a condition or an Event, of bounded length."""
-        field = shortened(printable(self.field), LONGEST_FIELD)
+        field = shortened(printable(self.field[: 2 * LONGEST_FIELD]), LONGEST_FIELD)
         if self.value is None:
             return f"{field} {self.problem}"
-        shown = json.dumps(self.value, default=str, ensure_ascii=False)
+        # A character is written as at least one: of a long text the end is not seen.
+        value = self.value[: 2 * LONGEST_SHOWN_VALUE] if isinstance(self.value, str) else self.value
+        shown = json.dumps(value, default=str, ensure_ascii=False)[: 2 * LONGEST_SHOWN_VALUE]
         return f"{field} {self.problem}, not {shortened(printable(shown))}"
 
 
@@ -113,7 +117,7 @@ def printable(text: str) -> str:
 
 def message(text: str) -> str:
     """Return a text as people may read it, whatever users wrote of which it is made."""
-    return shortened(printable(text), LONGEST_MESSAGE)
+    return shortened(printable(text[: 2 * LONGEST_MESSAGE]), LONGEST_MESSAGE)
 
 
 def shortened(text: str, most: int = LONGEST_SHOWN_VALUE) -> str:
@@ -133,7 +137,7 @@ def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:
     except ValidationError as error:
         faults = Faults()
         for each in error.errors():
-            faults.add(_invalid_field(each))
+            faults.add(invalid_field(each))
         faults.check()
         raise
     if not status:
@@ -166,8 +170,8 @@ def without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     return value
 
 
-def _invalid_field(error: ErrorDetails) -> InvalidField:
-    """Return pydantic's error in our words."""
+def invalid_field(error: ErrorDetails) -> InvalidField:
+    """Return an error of pydantic in our words."""
     words = PROBLEMS.get(error["type"], error["msg"])
     problem = words.format_map(error.get("ctx", {})) if error["type"] in PROBLEMS else words
     # pydantic reports the object around a missing field as its value.

@@ -211,6 +211,11 @@ class PodGroupSave(ApiModel):
         max_length=LONGEST_REQUEST_ID,
         description="The request that it answers. Absent: the gang was not asked.",
     )
+    workload_uid: Text | None = Field(
+        default=None,
+        max_length=LONGEST_REQUEST_ID,
+        description="That of the workload whose pods saved it. Absent: it is not known.",
+    )
 
 
 class PodGroupCheckpoint(ApiModel):
@@ -229,6 +234,11 @@ class PodGroupCheckpoint(ApiModel):
     step: Int64 | None = Field(default=None, ge=0, description="The step of the training.")
     path: Text | None = Field(
         default=None, max_length=LONGEST_PATH, description="Where the checkpoint is."
+    )
+    workload_uid: Text | None = Field(
+        default=None,
+        max_length=LONGEST_REQUEST_ID,
+        description="That of the workload whose pods saved it. Absent: it is not known.",
     )
     resume_count: Int32 | None = Field(
         default=None, ge=0, description="How often the gang was bound to go on from a checkpoint."

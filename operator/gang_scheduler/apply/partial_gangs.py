@@ -52,13 +52,17 @@ class PartialGangs:
     async def _release(self, key: GangKey) -> None:
         info = self._cache.gang_queue.infos.get(key)
         # The gang may have become whole since.
-        if info is None or info.attempt.was_whole or not self._may_write():
+        if info is None or info.attempt.was_whole:
             return
         bound = [pod for pod in info.observed.living if pod.node and not pod.assumed]
         if not bound:  # Only other gangs of its group are bound.
             return
-        log.warning("gang_released", gang=str(key), pods=len(bound))
+        if self._may_write():
+            log.warning("gang_released", gang=str(key), pods=len(bound))
         for pod in bound:
+            # Each deletion takes its time, and another replica may lead by the next one.
+            if not self._may_write():
+                return
             await self._delete(PodRef(pod.namespace, pod.name, pod.uid))
 
     async def _delete(self, pod: PodRef) -> None:

@@ -142,6 +142,7 @@ def take_in(
         _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)
     plan = replace(plan, refused=(*plan.refused, *failed))
     _note_verdicts(cache, plan, now_seconds)
+    cache.gang_queue.untried(plan.untried, now_seconds)
     cache.take_in_asking(plan, now_seconds)
     news = cache.gang_queue.reservations.take_in(plan, now_seconds)
     cache.gang_queue.changed.update(each.key for each in news)
@@ -222,6 +223,8 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
     if victims:
         keys = [gang.key for gang in preemption.gangs]
         decisions.preempting(keys, now_seconds, victims, str(preemption.domain or ""))
+        if keys:
+            cache.gang_queue.vain_rounds.begin(preemption.gangs, now_seconds)
 
 
 def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:

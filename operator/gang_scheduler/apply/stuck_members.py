@@ -111,7 +111,7 @@ class StuckMembers:
             await self._api.delete_pod(target, grace_seconds=0)
             # A pod of a Job stays even then until the Job has counted it: as ended, as all that
             # Kubernetes removes of failed nodes.
-            if pod.job_uid:
+            if pod.job_uid and self._may_write():
                 await self._api.fail_pod(target, disruption_target.stuck(pod.node, now))
         except ApiError as error:
             metrics.WRITES.labels("pod_force_delete", error.kind.value).inc()

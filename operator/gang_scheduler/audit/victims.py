@@ -63,12 +63,10 @@ def members_of(gang: GangName, world: "World") -> list[Pod]:
 
 
 def priority_of(gang: GangName, world: "World") -> int | None:
-    """Return the priority of a gang: that of its object, else the lowest of its members'."""
+    """Return the priority of a gang: the lowest of its members', and of its object's."""
+    present = [each.priority for each in members_of(gang, world) if not each.has_ended]
     if gang.kind == NATIVE:
         found = world.objects(NATIVE).latest(gang.object_key)
         priority = mapping(found or {}, "spec").get("priority")
-        if isinstance(priority, int):
-            return priority
-    return min(
-        (each.priority for each in members_of(gang, world) if not each.has_ended), default=None
-    )
+        present += [priority] if isinstance(priority, int) else []
+    return min(present, default=None)

@@ -5,6 +5,7 @@
 | run          | `run`: the operator                                        |
 | audit        | `audit`: a witness of what the scheduler does              |
 | cluster      | `cluster`: the nodes of each domain, and what is on a node |
+| demo         | `demo`: gangs being scheduled, on an API server of its own |
 | list         | `list`: all gangs, in the order of turns                   |
 | explain      | `explain`: why a gang waits, and what would help           |
 | queues       | `queues`: the tree of queues, and what waits in one        |
@@ -36,6 +37,7 @@ COMMANDS: Final = {
     "audit": _lazy("audit", "Judge what the scheduler does, live or as it was recorded."),
     "cluster": _lazy("cluster", "Show the nodes of each domain, and how large a gang would start."),
     "completion": _lazy("completion", "Print the completion script of a shell."),
+    "demo": _lazy("demo", "Watch gangs being scheduled, without a cluster."),
     "explain": _lazy("explain", "Say why a gang waits, when it starts, and what would help."),
     "list": _lazy("list", "List all gangs: those that wait first, in the order of turns."),
     "queues": _lazy("queues", "Show the tree of queues, and what waits in one of them."),

@@ -27,10 +27,21 @@ from gang_scheduler.cli.reading.asking import Asked, common_options
         "that would start now. Repeatable. Without it, what most of the pods ask that wait."
     ),
 )
+@click.option(
+    "--users",
+    is_flag=True,
+    help=(
+        "Who uses what is scarce instead: by namespace, user (the label of list --mine) and "
+        "scheduler, pods of other schedulers included. With -n of one namespace."
+    ),
+)
 def cluster_command(
-    *, asked: Asked, node: str | None, depth: int | None, given: Sequence[str]
+    *, asked: Asked, node: str | None, depth: int | None, given: Sequence[str], users: bool
 ) -> None:
     """Show the nodes of each domain, and the largest gang that would start; or a NODE's pods."""
     from gang_scheduler.cli.answers import cluster  # noqa: PLC0415 - not for help.
 
-    cluster.answer(asked, node, depth, given)
+    if users:
+        cluster.answer_users(asked, node)
+    else:
+        cluster.answer(asked, node, depth, given)

@@ -2,10 +2,15 @@
 
 import enum
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NoReturn
 
 import click
+
+from gang_scheduler.model import likeness
+
+MOST_NAMES: Final = 10
+"""How many names are told where none is like the one that was given."""
 
 
 class Exit(enum.IntEnum):
@@ -30,6 +35,20 @@ MEANINGS: Final[Mapping[Exit, str]] = {
     Exit.UNREACHABLE: "the API server cannot be reached",
     Exit.INTERRUPTED: "ctrl-C",
 }
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """Return which names may be meant by one that is none; where none is like it, which there are.
+
+    In any case of letters.
+    """
+    lower = {each.lower(): each for each in known}
+    near = [lower[each] for each in likeness.close_to(name.lower(), lower, most=3)]
+    if near or not known:
+        return f"; did you mean {' or '.join(near)}?" if near else ""
+    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    verb = "are" if len(known) > 1 else "is"
+    return f"; there {verb} {', '.join(known[:MOST_NAMES])}{more}"
 
 
 def refuse(lines: Iterable[str], status: Exit = Exit.BAD_INPUT) -> NoReturn:

@@ -1,6 +1,5 @@
 """Settings as options: a flag for each, its help, and what is said of values that are wrong."""
 
-import difflib
 import enum
 import json
 import typing
@@ -14,6 +13,7 @@ from pydantic_settings import SettingsError
 
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.helping import OfSettings
+from gang_scheduler.model import likeness
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state.queues.names import EVERYWHERE
 
@@ -42,13 +42,19 @@ def _option(name: str, field: FieldInfo, describe: Describe) -> Callable[[Comman
         flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
     elif typing.get_origin(field.annotation) is tuple:
         # One name at a time, so that the flag reads better in the singular.
-        ending = "es" if flags[0].endswith("xes") else "s"
-        flags, given = (*flags, flags[0].removesuffix(ending)), {"multiple": True}
+        flags, given = (*flags, _singular(flags[0])), {"multiple": True}
     if name in _ALL_WITHOUT_VALUE:
         given |= {"is_flag": False, "flag_value": EVERYWHERE}
     flags = tuple(dict.fromkeys(flags))
     told = describe(name, field)
     return click.option(*flags, name, cls=OfSettings, help=told, metavar=_metavar(field), **given)
+
+
+def _singular(plural: str) -> str:
+    for ending, of_one in (("ies", "y"), ("xes", "x"), ("s", "")):
+        if plural.endswith(ending):
+            return plural.removesuffix(ending) + of_one
+    return plural
 
 
 def settings_of(model: type[M], flags: Mapping[str, Any]) -> M:
@@ -88,7 +94,7 @@ def without_variable(_: str, field: FieldInfo) -> str:
 def unknown(variable: str) -> str:
     """Return what is said of a variable that is no setting."""
     name = variable[len(Settings.model_config["env_prefix"]) :].lower()
-    near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    near = likeness.close_to(name, Settings.model_fields)
     hint = f"; did you mean {_env(near[0])}?" if near else ""
     return f"{variable}: there is no such setting{hint}"
 

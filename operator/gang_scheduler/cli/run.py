@@ -1,5 +1,6 @@
 """`run`: the operator."""
 
+import sys
 from typing import Any
 
 import click
@@ -14,7 +15,7 @@ from gang_scheduler.settings.run import Settings, unknown_variables
     "run",
     cls=HelpfulCommand,
     example="run --kubeconfig ~/.kube/config --no-leader-elect",
-    statuses=(Exit.DONE, Exit.BAD_INPUT),
+    statuses=(Exit.DONE, Exit.NOT_TRUE, Exit.BAD_INPUT),
 )
 @settings_options(Settings, with_variable)
 def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
@@ -25,11 +26,18 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     # Here, since no other command needs a Kubernetes client.
     from gang_scheduler import app  # noqa: PLC0415
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
+    from gang_scheduler.client.leader_election import LeadershipLost  # noqa: PLC0415
     from gang_scheduler.probes import CannotListenError  # noqa: PLC0415
+    from gang_scheduler.watch.supervisor import WatchDeadError  # noqa: PLC0415
 
     try:
         app.run(settings)
     except UnusableConfigurationError as error:
         refuse([f"{flag('kubeconfig')}: {error}"])
+    except WatchDeadError as error:
+        refuse([str(error)], Exit.NOT_TRUE)
     except CannotListenError as error:
         refuse([f"{flag('http_host')}, {flag('http_port')}: {error}"])
+    except LeadershipLost:
+        # The log has it. Whatever starts it again lets it begin as a standby.
+        sys.exit(Exit.NOT_TRUE)

@@ -65,8 +65,18 @@ from gang_scheduler.settings.policy import Policy
     "--fail-on-unschedulable",
     is_flag=True,
     help=(
-        "Exit with 1 when a pod is unschedulable, or when there is a workload of a kind whose pods "
-        "are not made here."
+        "Exit with 1 when a pod is unschedulable, when there is a workload of a kind whose pods "
+        "are not made here, or when a manifest has a field that its kind does not have."
+    ),
+)
+@click.option(
+    "--strict/--no-strict",
+    default=True,
+    show_default=True,
+    help=(
+        "Hold manifests against the schemas and rules of the API server: what it would refuse is "
+        "bad input, and a field that it would drop is named. What comes from a cluster is not "
+        "looked at again."
     ),
 )
 @click.option(
@@ -88,6 +98,7 @@ def simulate_command(
     until_settled: bool,
     recreate_victims: bool,
     fail_on_unschedulable: bool,
+    strict: bool,
     assume_scheduler_name: bool | None,
     **flags: Any,  # noqa: ANN401 - one for each setting that decides.
 ) -> None:
@@ -106,6 +117,7 @@ def simulate_command(
         until_settled=until_settled,
         recreate_victims=recreate_victims,
         fail_on_unschedulable=fail_on_unschedulable,
+        strict=strict,
         assume_scheduler_name=assume_scheduler_name,
     )
     simulate.answer(wanted, settings_of(Policy, flags))

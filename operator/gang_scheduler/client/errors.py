@@ -18,6 +18,8 @@ class Kind(enum.Enum):
     """429: the same request may succeed later."""
     PROTECTED = "protected"
     """429 of an eviction: a PodDisruptionBudget forbids it for now."""
+    DENIED = "denied"
+    """401 and 403: not allowed. That may pass, as of an API server that has just started."""
     REFUSED = "refused"
     """Any other 4xx: the same request would fail again."""
     UNKNOWN = "unknown"
@@ -26,6 +28,16 @@ class Kind(enum.Enum):
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What the decoder raises for text that is no JSON, no UTF-8, out of range or too deeply nested."""
+
+BY_STATUS: Final = {
+    401: Kind.DENIED,
+    403: Kind.DENIED,
+    404: Kind.GONE,
+    409: Kind.CONFLICT,
+    429: Kind.THROTTLED,
+}
+TERMINATING: Final = "NamespaceTerminating"
+"""The cause in a 403 that no right would change: the namespace is being deleted."""
 
 BUDGET = "DisruptionBudget"
 """The cause in an answer that a PodDisruptionBudget brought about."""
@@ -55,8 +67,9 @@ class ApiError(Exception):
             return Kind.UNKNOWN
         if self.status == 429 and self.cause == BUDGET:
             return Kind.PROTECTED
-        known = {404: Kind.GONE, 409: Kind.CONFLICT, 429: Kind.THROTTLED}
-        return known.get(self.status, Kind.REFUSED)
+        if self.cause == TERMINATING:
+            return Kind.REFUSED
+        return BY_STATUS.get(self.status, Kind.REFUSED)
 
 
 def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> ApiError:

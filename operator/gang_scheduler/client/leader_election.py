@@ -11,7 +11,7 @@ when the connection breaks, writes local time as UTC, and never releases.
 
 import asyncio
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -56,7 +56,8 @@ class LeaderElector:
     """Competes for one Lease under an `identity` that no other process has. Times in seconds.
 
     `acquired` is set once this process leads, and `predecessor` says after which other one;
-    `lease` is the Lease as this process wrote it last.
+    `lease` is the Lease as this process wrote it last. It has those annotations that it had, and
+    `annotations` beside them, from the next renewal on; one without text is left out.
     `problem` is what the last failed attempt met. `clock` must not stand still while a callback
     runs, as a loop's may: after a stop of the process it is asked before anything else. `releases`
     can be withdrawn where writes may be on their way; `released` says whether it was done.
@@ -83,6 +84,7 @@ class LeaderElector:
         self.released = False
         self.predecessor: Predecessor | None = None
         self.lease: Body | None = None
+        self.annotations: Mapping[str, str] = {}
         self.identity = identity
         self._api = api
         self._namespace = namespace
@@ -278,6 +280,7 @@ class LeaderElector:
                 **(lease["metadata"] if lease is not None else {}),
                 "namespace": self._namespace,
                 "name": self._name,
+                "annotations": self._annotated(lease),
             },
             "spec": {
                 **spec,
@@ -291,6 +294,15 @@ class LeaderElector:
         with anyio.fail_after(self._request_seconds):
             self.lease = await self._api.put_lease(self._namespace, self._name, document)
         return self.lease
+
+    def _annotated(self, lease: Body | None) -> dict[str, str]:
+        annotations = {**annotations_of(lease), **self.annotations}
+        return {key: text for key, text in annotations.items() if text}
+
+
+def annotations_of(lease: Body | None) -> dict[str, str]:
+    """Return the annotations of a Lease."""
+    return dict(lease["metadata"].get("annotations") or {}) if lease is not None else {}
 
 
 def _spec(lease: Body | None) -> dict[str, Any]:

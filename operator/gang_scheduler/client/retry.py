@@ -1,4 +1,4 @@
-"""How long a request waits before it is made again, for all callers that retry.
+"""How long a request waits before it is made again, and for how long, for all callers that retry.
 
 Without jitter, requests that failed together in an outage would be repeated together.
 """
@@ -6,15 +6,20 @@ Without jitter, requests that failed together in an outage would be repeated tog
 import asyncio
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Final
 
-from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.errors import ApiError, Kind
 
 FIRST_SECONDS: Final = 0.1
 LAST_SECONDS: Final = 5.0
 JITTER: Final = 0.25
 """The largest random part by which a pause gets longer, as in client-go."""
+
+DENIED_SECONDS: Final = 30.0
+"""For so long a denial may be one of an API server that does not know all rights or tokens yet, or
+whose webhook fails."""
+MOST_DENIED: Final = 10_000
 
 
 class Backoff:
@@ -50,3 +55,29 @@ class Backoff:
     async def after(self, error: ApiError, most: float = math.inf) -> None:
         """Wait before the next attempt: at least as the server asks, at most `most` seconds."""
         await asyncio.sleep(min(self.seconds(error.retry_after), most))
+
+
+class Denials:
+    """Since when requests are denied, by what they are about: at first that may pass.
+
+    A request that is not denied for DENIED_SECONDS is denied anew after that. `clock` is in
+    seconds, that of the event loop by default.
+    """
+
+    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+        self._clock = clock
+        # The first and the last denial.
+        self._denied: dict[Hashable, tuple[float, float]] = {}
+
+    def may_pass(self, error: ApiError, about: Hashable = None) -> bool:
+        """Return whether an error is a denial that may pass: the request is worth another try."""
+        if error.kind is not Kind.DENIED:
+            return False
+        now = (self._clock or asyncio.get_running_loop().time)()
+        first, last = self._denied.pop(about, (now, now))
+        if now - last > DENIED_SECONDS:
+            first = now
+        self._denied[about] = first, now
+        while len(self._denied) > MOST_DENIED:
+            del self._denied[next(iter(self._denied))]
+        return now - first < DENIED_SECONDS

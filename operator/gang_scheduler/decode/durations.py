@@ -17,6 +17,8 @@ from gang_scheduler.model.evictions import RunTime
 _MICRO: Final = {"us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6}
 _SECONDS: Final = {"ns": 1e-9, **_MICRO, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _DURATION: Final = re.compile(rf"(?:[0-9]{{1,12}}(?:\.[0-9]*)?|\.[0-9]+)(?:{'|'.join(_SECONDS)})")
+LONGEST: Final = 64
+"""No duration is longer; each character of a longer text would be looked at a dozen times."""
 _ZERO: Final = frozenset({"0", "0s"})
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}")
 
@@ -31,7 +33,7 @@ def seconds(text: str, where: str, *, or_zero: bool = False) -> int:
     """Return a Go duration in seconds, rounded up. Raises InvalidField for the field `where`."""
     if or_zero and text in _ZERO:
         return 0
-    parts = _DURATION.findall(text)
+    parts = _DURATION.findall(text) if len(text) <= LONGEST else []
     found = sum(_seconds(part) for part in parts)
     if "".join(parts) != text.removeprefix("+") or not found > 0:
         problem = 'must be a duration of more than 0, such as "90s" or "10m"'

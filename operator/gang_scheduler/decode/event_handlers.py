@@ -14,8 +14,10 @@ from msgspec.json import Decoder
 from gang_scheduler import internal_errors
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.at_work import Work, note
 from gang_scheduler.decode import fields, unreadable
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
+from gang_scheduler.decode.pacing import Pacing
 from gang_scheduler.decode.reader import HasMetadata, Object, Reader, Unreadable
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.decode.sink import Sink
@@ -38,8 +40,9 @@ class EventHandlers:
     ) -> None:
         self.versions = Versions()
         self.broken: set[str] = set()
+        pacing = Pacing()
         self.all = tuple(
-            KindHandler(reader, sink, self.versions, self.broken, left_out)
+            KindHandler(reader, sink, self.versions, self.broken, left_out, pacing=pacing)
             for reader, sink in kinds
         )
         self._by_gvr = {gvr: each for each in self.all for gvr in each.versions}
@@ -68,6 +71,8 @@ class KindHandler(Generic[T]):
         seen: Versions,
         broken: set[str],
         left_out: LeftOutObjects,
+        *,
+        pacing: Pacing,
     ) -> None:
         self.versions = reader.versions
         self.name = reader.name
@@ -80,6 +85,7 @@ class KindHandler(Generic[T]):
         self._seen = seen
         self._broken = broken
         self._left_out = left_out
+        self._pacing = pacing
         self._objects_seen = metrics.OBJECTS_SEEN.labels(self.name)
         self.start_over()
 
@@ -102,12 +108,21 @@ class KindHandler(Generic[T]):
         self._drop(uid)
 
     def take(self, event: Object) -> None:
-        """Take in an event."""
+        """Take in an event; the change of an object that is dear to read, perhaps a bit later."""
+        found = unreadable.identity(event["object"])
+        self._pacing.take(
+            *(found.uid, found.namespace),
+            lambda: self._take(event, found),
+            may_wait=event["type"] == "MODIFIED",
+        )
+
+    def _take(self, event: Object, found: Identity) -> None:
         obj = event["object"]
         if self._reader.best_version_counts and self._is_lesser(obj):
             return
-        found = unreadable.identity(obj)
+        note(Work.EVENT, f"{self._kind} {found.key}")
         if event["type"] == "DELETED":
+            self._pacing.forget(found.uid)
             self._deleted(found)
             return
         if found.uid and not self._seen.seen(found.uid, found.version):
@@ -130,8 +145,10 @@ class KindHandler(Generic[T]):
         Raises InvalidField, having done nothing. What is wrong is then told by `take`.
         """
         metadata = source.metadata
+        note(Work.EVENT, f"{self._kind} {metadata.namespace}/{metadata.name}")
         unreadable.check(Identity(metadata.uid, metadata.namespace, metadata.name))
         if change == "DELETED":
+            self._pacing.forget(metadata.uid)
             self._seen.gone(metadata.uid, metadata.resource_version)
             self._sink.delete(metadata.uid)
         elif self._direct is not None:
@@ -158,6 +175,7 @@ class KindHandler(Generic[T]):
             self._sink.delete(found.uid)
 
     def _drop(self, uid: str) -> None:
+        self._pacing.forget(uid)
         self._broken.discard(uid)
         self._sink.delete(uid)
 

@@ -15,6 +15,9 @@ from gang_scheduler.wire.quantities import Quantities
 
 T = TypeVar("T")
 
+LONGEST_TIME = 64
+"""How many characters a time has at most: what is remembered of times is bounded."""
+
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`(?: (?P<bound>[<>]=) (?P<limit>-?[0-9]+))?")
 _GOT = re.compile(r"got `(?P<kind>[a-z]+)`")
@@ -61,6 +64,8 @@ def _read_without_nulls(body: Mapping[str, Any], struct: type[T]) -> T:
 
 def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
     """Return an RFC 3339 time in seconds since the epoch; 0 for none. Raises InvalidField."""
+    if isinstance(text, str) and len(text) > LONGEST_TIME:
+        raise InvalidField(field, text, "must be a time")
     try:
         return _seconds(text) if text else 0
     except (ValueError, TypeError, OverflowError) as error:

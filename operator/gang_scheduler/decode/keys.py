@@ -3,17 +3,17 @@
 They are written for a purpose, and must not be ignored.
 """
 
-import difflib
-import functools
 import itertools
 import operator
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import foreign_marks
 from gang_scheduler.decode.fields import field
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import gang_sources, likeness, remembered
+from gang_scheduler.wire import texts
 
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
 """Prefixes of which every key is known here."""
@@ -67,6 +67,8 @@ ANNOTATIONS: Final = frozenset(
 )
 OF_NAMESPACES: Final = frozenset({annotations.DEFAULT_QUEUE})
 """Annotations that are read of Namespaces alone."""
+OF_LEASES: Final = frozenset({annotations.SET_ASIDE})
+"""Annotations that are read of our Lease alone."""
 CLOSE_ENOUGH: Final = 0.95
 """How like a whole field must be: Kueue may have others of this prefix some day."""
 POD_GROUP_PREFIX: Final = "pod-group.scheduling.sigs.k8s.io/"
@@ -77,13 +79,7 @@ POD_GROUP_LABELS: Final = frozenset(
 VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_GROUPS: Final = (VOLCANO_GROUP, "scheduling.volcano.sh/group-name")
 """Annotations that name the PodGroup of Volcano of a pod."""
-FOREIGN: Final = {
-    **dict.fromkeys(VOLCANO_GROUPS, "Volcano"),
-    "scheduling.volcano.sh/group-min-member": "Volcano",
-    "pod-group-name": "KAI-Scheduler",
-    "yunikorn.apache.org/task-group-name": "YuniKorn",
-    "yunikorn.apache.org/task-groups": "YuniKorn",
-}
+FOREIGN: Final = foreign_marks.NAMING
 """By what other products know the gang of a pod, and which products these are."""
 POD_GROUP_NAMES: Final = frozenset(
     {annotations.POD_GROUP_LABEL, annotations.POD_GROUP_LABEL_SCHED_PLUGINS}
@@ -126,24 +122,43 @@ _NEAR: Final = (
     *sorted(POD_GROUP_LABELS | LABELS | ANNOTATIONS | annotations.PODSET_KEYS),
 )
 """Keys that others may be misspellings of."""
+_READ: Final = frozenset(
+    {
+        *(*_NEAR, *FOREIGN),
+        *(annotations.KUEUE_QUEUE, annotations.VOLCANO_QUEUE, annotations.VOLCANO_QUEUE_SHORT),
+        *(annotations.KUEUE_PRIORITY_CLASS, annotations.KUEUE_MAX_EXEC_TIME),
+    }
+)
+"""Keys of which the values are read."""
 _LOOKED_AT: Final = (*PREFIXES, POD_GROUP_PREFIX, annotations.KUEUE_PODSET_PREFIX)
 """Prefixes of keys that are looked at one by one: here, and among the requests of podsets."""
 _NOT_MISSPELT: Final = frozenset({*_NEAR, *FOREIGN, "scheduling.k8s.io/pod-group"})
 """Keys that are read, and those near them that others read."""
 _MOST_CHANGED, _MOST_LEFT_OUT = 3, 5
+MOST_LOOKED_AT: Final = 64
+"""So many keys of an object are compared with those that are read; of more it is said that they are
+there. An object has room for thousands."""
+MOST_HINTED: Final = 8
+"""Of so many it is said which key may be meant."""
+_ENDS_ALIKE: Final = 6
+"""A key that misspells one that is read begins or ends as that one does, by so many characters."""
+_BEGINNINGS: Final = frozenset(each[:_ENDS_ALIKE] for each in _NEAR)
+_ENDINGS: Final = frozenset(each[-_ENDS_ALIKE:] for each in _NEAR)
 # Koordinator reads this as an annotation, and others as a label.
 _READ_INSTEAD: Final = {f"{POD_GROUP_PREFIX}match-policy": annotations.GANG_MATCH_POLICY}
 
 
 def unknown_labels(present: Collection[str]) -> Iterator[InvalidField]:
     """Yield what is wrong with labels that look like ones of ours, and are not."""
-    for key in sorted(present):
+    found = _like_ones_that_are_read(present, LABELS)
+    for place, key in enumerate(found[:MOST_LOOKED_AT]):
         if key in _ONLY_ANNOTATIONS:
             yield InvalidField(label_field(key), None, "must be an annotation")
-        elif key.startswith(PREFIXES) and key not in LABELS:
-            yield _unknown(label_field(key), key, "an annotation", ANNOTATIONS)
+        elif key.startswith(PREFIXES):
+            yield _unknown(label_field(key), key, "an annotation", ANNOTATIONS, place)
         elif meant := meant_by(key) or _podset_meant_by(key):
             yield _misspelt(label_field(key), meant)
+    yield from _more("labels", found)
 
 
 def unknown_annotations(
@@ -153,28 +168,62 @@ def unknown_annotations(
 
     The name of a PodGroup may stand in an annotation if it is in the `labels`, too.
     """
-    for key in sorted(present):
+    found = _like_ones_that_are_read(present, ANNOTATIONS)
+    for place, key in enumerate(found[:MOST_LOOKED_AT]):
         if key in _ONLY_LABELS:
             if not _ONLY_LABELS.isdisjoint(labels):
                 continue
             yield InvalidField(field(key), None, "must be a label")
-        elif key.startswith(PREFIXES) and key not in ANNOTATIONS:
-            yield _unknown(field(key), key, "a label", LABELS)
+        elif key.startswith(PREFIXES):
+            yield _unknown(field(key), key, "a label", LABELS, place)
         elif meant := meant_by(key):
             yield _misspelt(field(key), meant)
+    yield from _more("annotations", found)
 
 
-def is_odd_label(key: str) -> bool:
+def too_long(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[InvalidField]:
+    """Yield the labels and annotations that are read, and were too long for that."""
+    for where, values in ((label_field, labels), (field, present)):
+        for key, text in values.items():
+            if text.endswith(texts.MARK) and key in _READ and (most := texts.most_of(text)):
+                yield InvalidField(where(key), text, f"must have at most {most} characters")
+
+
+def has_odd_labels(present: Collection[str]) -> bool:
     """Return whether a label looks like a key that is read, and is not; not of our prefixes."""
-    return key in _ONLY_ANNOTATIONS or bool(meant_by(key) or _podset_meant_by(key))
+    found = _like_ones_that_are_read(present, LABELS)
+    return len(found) > MOST_LOOKED_AT or any(
+        key in _ONLY_ANNOTATIONS or meant_by(key) or _podset_meant_by(key) for key in found
+    )
 
 
-def is_odd_annotation(key: str) -> bool:
-    """Return the same of an annotation."""
-    return key in _ONLY_LABELS or bool(meant_by(key))
+def has_odd_annotations(present: Collection[str]) -> bool:
+    """Return the same of annotations."""
+    found = _like_ones_that_are_read(present, ANNOTATIONS)
+    return len(found) > MOST_LOOKED_AT or any(key in _ONLY_LABELS or meant_by(key) for key in found)
 
 
-@functools.lru_cache(maxsize=4096)
+def _like_ones_that_are_read(present: Collection[str], fine: Collection[str]) -> list[str]:
+    """Return the keys that may be misspellings, in order: few are, which is found out at once."""
+    return sorted(key for key in present if key not in fine and _may_be_odd(key))
+
+
+def _may_be_odd(key: str) -> bool:
+    if key[:_ENDS_ALIKE] in _BEGINNINGS or key[-_ENDS_ALIKE:] in _ENDINGS or key in _ONLY_LABELS:
+        return True
+    lower = key.lower()
+    return "gang" in lower or "group" in lower
+
+
+def _more(where: str, found: Collection[str]) -> Iterator[InvalidField]:
+    """Yield that there are more keys like ones that are read than are looked at."""
+    more = len(found) - MOST_LOOKED_AT
+    if more > 0:
+        problem = f"must have at most {MOST_LOOKED_AT} keys that are like ones that are read"
+        yield InvalidField(f"metadata.{where}", len(found), problem)
+
+
+@remembered.by_short_texts(4096)
 def meant_by(key: str) -> str:
     """Return the key that is read and that this one stands for by mistake, "" for none.
 
@@ -182,19 +231,18 @@ def meant_by(key: str) -> str:
 
     Remembered, as most pods have the same keys; linear in the length of a key otherwise.
     """
-    if key in _NOT_MISSPELT or key.startswith(_LOOKED_AT):
+    if key in _NOT_MISSPELT or key.startswith(_LOOKED_AT) or len(key) > likeness.LONGEST:
         return ""
     return next((each for each in _NEAR if _is_near(key, each)), "") or _of_like_prefix(key)
 
 
 def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[InvalidField]:
     """Yield the labels and annotations beside those that name a gang without a PodGroup."""
-    for key in sorted(labels):
-        if key.startswith(POD_GROUP_PREFIX) and key not in POD_GROUP_LABELS:
-            yield _not_read(label_field(key), key)
-    for key in sorted(present):
-        if key.startswith(POD_GROUP_PREFIX):
-            yield _not_read(field(key), key)
+    of_labels = (each for each in labels if each not in POD_GROUP_LABELS)
+    for where, keys in ((label_field, of_labels), (field, present)):
+        found = sorted(each for each in keys if each.startswith(POD_GROUP_PREFIX))
+        for key in found[:MOST_LOOKED_AT]:
+            yield _not_read(where(key), key)
 
 
 def misplaced_podset(present: Collection[str]) -> Iterator[InvalidField]:
@@ -222,11 +270,11 @@ def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple
 def near_podset(where: str) -> str:
     """Return which annotation of Kueue's was meant by an unknown one's field; "" for none."""
     known = {field(key): key for key in annotations.PODSET_KEYS}
-    near = difflib.get_close_matches(where, sorted(known), n=1, cutoff=CLOSE_ENOUGH)
+    near = likeness.close_to(where, known, cutoff=CLOSE_ENOUGH)
     return known[near[0]] if near else ""
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered.by_short_texts(4096)
 def _podset_meant_by(key: str) -> str:
     """Return which annotation of Kueue's was meant by a label; "" for none."""
     return near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""
@@ -253,7 +301,7 @@ def _instead(key: str) -> str:
     if _plain(name) in _OF_POD_GROUPS:
         return f": write the label {annotations.POD_GROUP_LABEL}"
     names = {each.removeprefix(POD_GROUP_PREFIX): each for each in POD_GROUP_LABELS}
-    near = difflib.get_close_matches(name.lower(), sorted(names), n=1)
+    near = likeness.close_to(name.lower(), names)
     if near:
         return f"; did you mean {names[near[0]]}?"
     return f": {annotations.POD_GROUP_LABEL} names a PodGroup"
@@ -317,11 +365,13 @@ def _misspelt(where: str, meant: str) -> InvalidField:
     return InvalidField(where, None, f"is unknown; did you mean {meant}?")
 
 
-def _unknown(where: str, key: str, other: str, others: Collection[str]) -> InvalidField:
+def _unknown(where: str, key: str, other: str, others: Collection[str], place: int) -> InvalidField:
     if key in others:
         return InvalidField(where, None, f"must be {other}")
+    if place >= MOST_HINTED:
+        return InvalidField(where, None, "is unknown")
     prefix, _, name = key.partition("/")
     names = {each.partition("/")[2]: each for each in LABELS | ANNOTATIONS if prefix in each}
-    near = difflib.get_close_matches(name.lower(), sorted(names), n=1)
+    near = likeness.close_to(name.lower(), names)
     hint = f"; did you mean {names[near[0]]}?" if near else ""
     return InvalidField(where, None, f"is unknown{hint}")

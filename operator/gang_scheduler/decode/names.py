@@ -67,8 +67,13 @@ def _check_key(where: str, key: str) -> None:
         raise InvalidField(where, key, "must have keys such as name or example.com/name")
 
 
+def is_label(name: str) -> bool:
+    """Return whether a name is a DNS-1123 label, as those of namespaces and containers are."""
+    return _is(DNS_LABEL, name, LONGEST_LABEL)
+
+
 def _check_label(where: str, name: str) -> None:
-    if not _is(DNS_LABEL, name, LONGEST_LABEL):
+    if not is_label(name):
         must = f"must be a DNS-1123 label: a-z, 0-9 and -, at most {LONGEST_LABEL} characters"
         raise InvalidField(where, name, must)
 

@@ -1,4 +1,4 @@
-"""PriorityClasses, as the admission of an API server applies them to pods."""
+"""PriorityClasses, as the admission of an API server applies them to pods and PodGroups."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -36,17 +36,19 @@ class Priorities:
 
     def spec(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a pod's spec with its priority. Raises InvalidField for an unknown class."""
+        return self._with_policy(self.with_priority(spec))
+
+    def with_priority(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a spec with the priority of its class, or of the default. Raises InvalidField."""
         name = spec.get("priorityClassName")
         if "priority" in spec:
-            return self._with_policy(spec)
+            return spec
         if name and name not in self.by_name:
             raise InvalidField("spec.priorityClassName", name, "must name a PriorityClass")
         found = self.by_name[name] if name else self.default
         if found is None:
             return spec
-        return self._with_policy(
-            {**spec, "priority": found.value, "priorityClassName": found.metadata.name}
-        )
+        return {**spec, "priority": found.value, "priorityClassName": found.metadata.name}
 
     def _with_policy(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a spec with its class's preemptionPolicy, unless it has one of its own."""

@@ -9,6 +9,7 @@ from msgspec.json import Decoder
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import texts
 from gang_scheduler.wire.metadata import Metadata
 
 Object = Mapping[str, Any]
@@ -56,8 +57,9 @@ class Reader(Generic[T]):
     """A kind and how its objects are read.
 
     `kind` is its name in manifests. `versions` are those in which it may be served, best first.
-    `read` raises InvalidField. `best_version_counts`: a server of several versions shows every
-    object in each of them, and lesser versions say less.
+    `read` raises InvalidField. It and `if_unreadable` get objects of which `texts` has cut what is
+    too long. `best_version_counts`: a server of several versions shows every object in each of
+    them, and lesser versions say less.
     """
 
     kind: str
@@ -68,6 +70,13 @@ class Reader(Generic[T]):
     direct: Direct[T] | None = None
     best_version_counts: bool = False
 
+    def __post_init__(self) -> None:
+        """Bound what is read: no function of a kind gets an object in another way."""
+        object.__setattr__(self, "read", _reading_bounded(self.read))
+        if not isinstance(self.if_unreadable, Unreadable):
+            holds = _holding_of_bounded(self.if_unreadable)
+            object.__setattr__(self, "if_unreadable", holds)
+
     @property
     def gvr(self) -> GVR:
         """The kind in its best version."""
@@ -77,3 +86,11 @@ class Reader(Generic[T]):
     def name(self) -> str:
         """Its name as that of a CRD, in whatever version it is served."""
         return self.gvr.name
+
+
+def _reading_bounded(read: Callable[[Object], T]) -> Callable[[Object], T]:
+    return lambda obj: read(texts.bounded(obj))
+
+
+def _holding_of_bounded(rule: WhatHolds[T]) -> WhatHolds[T]:
+    return lambda obj, why, known: rule(texts.bounded(obj), why, known)

@@ -54,7 +54,7 @@ def claim(body: Mapping[str, Any]) -> Claim:
         node=metadata.annotations.get(SELECTED_NODE, ""),
         lost=source.status.phase == "Lost",
         deleting=bool(metadata.deletion_timestamp),
-        owner=next((each.uid for each in metadata.owner_references if each.controller), ""),
+        owner=metadata.controller.uid,
         version=_version(metadata),
     )
 

@@ -35,6 +35,7 @@ class Cluster:
 
     Of a cluster that is WRITTEN only one `namespace` is known, and no node: `written` has its
     PodGroups and pods, with what the scheduler wrote into them.
+    `namespaces` are those that files say something of.
     `of_snapshot`: the files are a snapshot of an API server, with the Events of its scheduler that
     were `told`; None where it has none.
     """
@@ -48,6 +49,7 @@ class Cluster:
     unread: tuple[str, ...] = ()
     namespace: str = ""
     written: Objects = field(default_factory=dict)
+    namespaces: frozenset[str] = frozenset()
     of_snapshot: bool = False
     told: Sequence[Told] | None = None
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.inspection import awaited_claims
+from gang_scheduler.inspection import awaited_claims, gangs_set_aside, namespaces
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
@@ -36,12 +36,20 @@ def loaded(
     notes = (*of_settings, *remarks.of(found, policy.scheduler_names))
     cache = filled(found, policy)
     awaited_claims.keep_room(cache)
+    gangs_set_aside.take_over(cache, found.read_at)
     cluster = Cluster(
         *(cache, policy, found.read_at, Source.FILES),
         settings_of=header.profile_of if header is not None else "",
         notes=notes,
         unread=tuple(header.not_readable) if header is not None else (),
+        namespaces=namespaces.known(cache) | _namespaced(found),
         of_snapshot=header is not None and header.source == LIVE,
         told=header.events if header is not None else None,
     )
     return cluster, found
+
+
+def _namespaced(found: Objects) -> frozenset[str]:
+    """Return the namespaces of what manifests have."""
+    metadata = (each.body["metadata"] for each in found.loaded if each.body is not None)
+    return frozenset(each["namespace"] for each in metadata if each.get("namespace"))

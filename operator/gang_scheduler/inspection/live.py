@@ -17,7 +17,7 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.inspection import awaited_claims, profiles
+from gang_scheduler.inspection import awaited_claims, gangs_set_aside, origins, profiles
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.profiles import OperatorSettings
 from gang_scheduler.inspection.servers import Server
@@ -92,8 +92,10 @@ async def everything(
     unknown = {*unlisted.not_served, *unlisted.forbidden}
     cache.serve_provisioning(served=api_kinds.PROVISIONING_REQUESTS[0].name not in unknown)
     awaited_claims.keep_room(cache)
+    now = int(time.time())
+    gangs_set_aside.take_over(cache, now)
     return Cluster(
-        *(cache, operator.policy, int(time.time()), Source.LIVE, operator.settings_of),
+        *(cache, operator.policy, now, Source.LIVE, operator.settings_of),
         notes=tuple(notes),
         unread=unlisted.forbidden,
     )
@@ -109,9 +111,12 @@ async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cl
                 group.start_soon(reading.take_in, reader.name, reader.versions)
     if reading.refused is not None:
         raise reading.refused
+    asks = [origins.ASK_FOR_ALL]
+    if api_kinds.QUEUES.name in reading.forbidden:
+        asks.append(origins.ASK_FOR_QUEUES)
     return Cluster(
         *(cache, operator.policy, int(time.time()), Source.WRITTEN, operator.settings_of),
-        notes=(*operator.notes, *_told(left_out)),
+        notes=(*operator.notes, *_told(left_out), *asks),
         unread=tuple(sorted({*reading.forbidden, api_kinds.NODES.name})),
         namespace=namespace,
         written=reading.written,

@@ -1,12 +1,22 @@
 """Where an answer comes from: the last line of what is printed, and a field of what is JSON."""
 
 from datetime import UTC, datetime
+from typing import Final
 
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.report.texts.plurals import counted
 
 DEFAULTS = "default settings"
 NOT_READABLE = f"with {DEFAULTS}: ConfigMap py-gang-scheduler-profile cannot be read"
+
+ASK_FOR_ALL: Final = (
+    "for all of it ask an administrator for a ClusterRoleBinding to the ClusterRole of the chart "
+    "that ends in :reader"
+)
+ASK_FOR_QUEUES: Final = (
+    "queues are of the whole cluster, which no RoleBinding covers: ask an administrator for a "
+    "ClusterRoleBinding to the ClusterRole of the chart that ends in :queue-viewer"
+)
 
 
 def short_line(cluster: Cluster) -> str:

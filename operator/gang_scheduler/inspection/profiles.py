@@ -46,7 +46,7 @@ async def read(server: Server) -> OperatorSettings:
             page_seconds=server.request_seconds,
         )
     except ApiError as error:
-        if error.kind not in (Kind.REFUSED, Kind.GONE):
+        if error.kind not in (Kind.REFUSED, Kind.DENIED, Kind.GONE):
             raise
         return OperatorSettings(Policy())
     if not found:

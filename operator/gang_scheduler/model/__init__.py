@@ -26,6 +26,7 @@
 | records          | nouns of which there are very many, made fast                          |
 | remembered       | what was found out before, in bounded memory                           |
 | names            | natural order of names                                                 |
+| likeness         | which of some names may be meant by one that is none of them           |
 | snapshot         | the cluster at one moment, as the scheduler sees it                    |
 | plan             | what a cycle decided: binds, evictions, and a reason for every refusal |
 """

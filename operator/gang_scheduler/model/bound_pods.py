@@ -10,6 +10,9 @@ from gang_scheduler.model.queues import Charge, QueueRef
 from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey
 
+ENDS_LATE: Final = "ends-late"
+"""A budget that allows no eviction, of pods that may take long to end: others go if they do."""
+
 T = TypeVar("T")
 Charged = tuple[QueueRef, Charge]
 """The leaf that a pod is charged to, and what it is charged."""
@@ -23,7 +26,7 @@ class BoundPod:
     in the queue. A pod is `evictable` if only its priority protects it: no label forbids it, no
     owner recreates the pod on the same node, the minimum run time of its gang is over, and its
     schedulerName is one of ours. An `unprotected` pod is of a Job that evictions could end for
-    good.
+    good. One that `lingers` is being deleted, and leaves so late that it counts as staying.
     """
 
     pod: Pod
@@ -32,6 +35,7 @@ class BoundPod:
     budgets: tuple[str, ...] = ()
     gangs_priority: int | None = None
     unprotected: bool = False
+    lingers: bool = False
 
     @property
     def priority(self) -> int:

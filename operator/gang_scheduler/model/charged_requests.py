@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from gang_scheduler.model.resources import CPU
+from gang_scheduler.model.resources import CPU, ENORMOUS, MOST_QUOTA
 
 Requests = tuple[tuple[str, int], ...]
 _UNITS: Final = {CPU: 1000}
@@ -38,7 +38,12 @@ class RequestRules:
         a unit are rounded up.
         """
         charged: dict[str, int] = {}
-        counted = {r: n for r, n in requests if not r.startswith(self.excluded_prefixes)}
+        # What is enormous was cut off: it must fill the largest quota.
+        counted = {
+            resource: amount if amount < ENORMOUS else MOST_QUOTA
+            for resource, amount in requests
+            if not resource.startswith(self.excluded_prefixes)
+        }
         for resource, requested in counted.items():
             rule = self.transformations.get(resource)
             times = _whole(rule.multiply_by, counted) if rule is not None else 1

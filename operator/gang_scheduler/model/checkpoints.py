@@ -4,6 +4,7 @@ All times are in seconds since the epoch.
 """
 
 import enum
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -51,13 +52,15 @@ class Request(NamedTuple):
 class Save(NamedTuple):
     """Work that was saved, at `done_at`. `request_id` is "" where the gang was not asked.
 
-    `step` is None and `path` "" where the gang does not tell.
+    `step` is None and `path` "" where the gang does not tell. `workload_uid` is that of the
+    workload whose pods saved it, "" where it is not known.
     """
 
     done_at: int
     step: int | None = None
     path: str = ""
     request_id: str = ""
+    workload_uid: str = ""
 
     def is_like(self, other: "Save") -> bool:
         """Return whether both are the same work, told by several members or at several times."""
@@ -69,7 +72,11 @@ class Save(NamedTuple):
         if not later.is_like(self) and later.done_at != self.done_at:
             return None
         step = self.step if later.step is None else later.step
-        return later._replace(step=step, path=later.path or self.path)
+        return later._replace(
+            step=step,
+            path=later.path or self.path,
+            workload_uid=later.workload_uid or self.workload_uid,
+        )
 
 
 class Outcome(enum.StrEnum):
@@ -94,12 +101,14 @@ class PodCheckpoint:
 
     `policy` is what its template says, `request` the one that stands on it, and `save` what it
     reports. `resume_count` is what its binding says: how often its gang went on from a checkpoint.
+    `unreadable` is what is wrong with a report that a container left behind, "" for nothing.
     """
 
     policy: CheckpointPolicy | None = None
     request: Request | None = None
     save: Save | None = None
     resume_count: int = 0
+    unreadable: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,14 @@ class Checkpoints:
     def last(self) -> Save | None:
         """The newest save."""
         return self.saves[0] if self.saves else None
+
+    def last_of(self, workloads: Collection[str]) -> Save | None:
+        """Return the newest save of one of these workloads, by uid; where none is known, of any."""
+        return next((each for each in self.saves if _is_of(each.workload_uid, workloads)), None)
+
+
+def _is_of(uid: str, workloads: Collection[str]) -> bool:
+    return not (uid and workloads) or uid in workloads
 
 
 NO_CHECKPOINTS: Final = Checkpoints()

@@ -55,6 +55,8 @@ class Sparing(enum.StrEnum):
 
     LABEL = "Label"
     """It has a label that forbids it."""
+    POD_GROUP = "PodGroup"
+    """The PodGroup of its gang forbids it."""
     JOB = "Job"
     """Its Job could end for good by it."""
     MIN_RUNTIME = "MinRuntime"

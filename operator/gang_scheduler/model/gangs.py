@@ -28,13 +28,16 @@ class BlockCause(enum.IntEnum):
     """Pods that the gang has evicted, or that leave its nominated nodes, are not gone yet."""
     POLICY_NEVER = 3
     SWITCHED_OFF = 4
+    IN_VAIN = 5
+    """What was evicted lately for gangs of the same namespace and queue came to nothing."""
 
 
 class PreemptionBlock(NamedTuple):
     """Why a gang may not evict pods now.
 
     `pod` is the namespace/name of the first member with the policy Never; `rounds` is how many
-    preemptions the gang has had.
+    preemptions the gang has had that may have no more, also where one is under way, or those of its
+    namespace and queue that came to nothing.
     """
 
     cause: BlockCause
@@ -128,8 +131,10 @@ class Gang:
     gang of one. `strict` is the mode. A `partially_bound` gang was being bound when the scheduler
     crashed, and is decided first. `bound_members` are the bound members in rank order, if the group
     or its members have a topology request. `preemption_block` is why the gang may not evict pods;
-    None if it may. `created_at` is in seconds since the epoch; `priority` is the lowest of the
-    members. `queue` is the leaf that its members are charged to; None where there are no queues.
+    None if it may. It is in the line since `created_at`; `complete_at` is when the last member of
+    its quorum was created, 0 if nothing tells it: both in seconds since the epoch. `priority` is
+    the lowest of the members. `queue` is the leaf that its members are charged to; None where there
+    are no queues.
     `class_priority` is that of its WorkloadPriorityClass, None if it names none. `flavors` are
     pairs of a resource and a flavor that bound members are charged in: later ones keep to these.
     `duration` is how long its members run as declared, in seconds; None where it is not known.
@@ -171,6 +176,7 @@ class Gang:
     object_uid: str = ""
     provisioning_class: str = ""
     suspended: Suspended | None = None
+    complete_at: float = 0
 
     @property
     def queue_priority(self) -> int:
@@ -355,8 +361,9 @@ class GangGroup:
 
     @functools.cached_property
     def created_at(self) -> float:
-        """When its oldest gang was created, in seconds since the epoch."""
-        return min(gang.created_at for gang in self.gangs)
+        """When its oldest gang came into line, or its last quorum if later: in seconds."""
+        complete_at = max(gang.complete_at for gang in self.gangs)
+        return max(complete_at, min(gang.created_at for gang in self.gangs))
 
     @functools.cached_property
     def uid(self) -> str:
@@ -380,7 +387,7 @@ class GangGroup:
         for name in self._derived.keys() - _WITHOUT_MEMBERS:
             del self._derived[name]
         for gang in self.gangs:
-            if isinstance(gang.pending, VirtualPods):
+            if type(gang.pending) is VirtualPods:
                 gang.pending.release()
 
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:

@@ -2,12 +2,13 @@
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gang_scheduler.model.charged_requests import Requests
 from gang_scheduler.model.names import natural_key
 
 IntArray = NDArray[np.int64]
@@ -39,6 +40,7 @@ class Node:
 
     `allocatable` is sorted by resource name; `features` are the features that the node declares.
     `not_ready_since` is in seconds since the epoch; 0 for a node that is ready, or does not say.
+    `refused` are the requests of pods that its kubelet has not taken lately, and its reasons.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Node:
     allocatable: tuple[tuple[str, int], ...] = ()
     features: frozenset[str] = frozenset()
     not_ready_since: int = 0
+    refused: tuple[tuple[Requests, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +61,22 @@ class LabelColumn:
 
     codes: IntArray
     values: tuple[str, ...]
+    by_value: Mapping[str, int] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the code of each value: thousands of volumes ask for one each."""
+        object.__setattr__(self, "by_value", {each: i for i, each in enumerate(self.values)})
 
     def matches(self, wanted: Iterable[str]) -> BoolArray:
         """Return the nodes whose value is one of `wanted`."""
-        chosen = set(wanted)
-        return np.isin(self.codes, [i for i, value in enumerate(self.values) if value in chosen])
+        chosen = [self.by_value[each] for each in set(wanted) if each in self.by_value]
+        if len(chosen) == 1:
+            one: BoolArray = self.codes == chosen[0]
+            return one
+        return np.isin(self.codes, chosen)
+
+
+NO_CLASSES: Final[Mapping[str, str]] = {}
 
 
 class NodeTable:
@@ -70,10 +84,14 @@ class NodeTable:
 
     Immutable. `resources` is the axis of every request vector: all resources that a node offers.
     What a filter derives from the table is kept in the table (`derive`), so that pods of one
-    class are filtered once for as long as no node changes.
+    class are filtered once for as long as no node changes. `device_classes` are the DeviceClasses
+    by the resources that stand for their devices, which no node has itself.
     """
 
-    def __init__(self, nodes: Iterable[Node]) -> None:
+    def __init__(
+        self, nodes: Iterable[Node], device_classes: Mapping[str, str] = NO_CLASSES
+    ) -> None:
+        self.device_classes = device_classes
         self.nodes = tuple(sorted(nodes, key=lambda node: natural_key(node.name)))
         self.rows = {node.name: row for row, node in enumerate(self.nodes)}
         self.resources = tuple(
@@ -103,6 +121,13 @@ class NodeTable:
             if name in self.axis:
                 vector[self.axis[name]] = amount
         return vector
+
+    def refusing_nothing(self) -> "NodeTable":
+        """Return the nodes without what their kubelets have refused; itself, if that is nothing."""
+        if not any(node.refused for node in self.nodes):
+            return self
+        nodes = (replace(node, refused=()) for node in self.nodes)
+        return NodeTable(nodes, self.device_classes)
 
     def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return what `compute` gives, computed once for this table and key."""

@@ -63,6 +63,7 @@ class Obstacle(enum.Enum):
     ATTACHMENTS = enum.auto()
     TOPOLOGY_SPREAD = enum.auto()
     POD_AFFINITY = enum.auto()
+    REFUSED = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,23 @@ class Oversized:
     """A resource of which a member asks more than any node has that it may use, even when empty.
 
     `largest` is the most that one of these nodes can allocate, and `anywhere` that any node can.
-    `near` is the resource that may have been meant by one that no node knows.
+    `near` is the resource that may have been meant by one that no node knows. `device_class` is the
+    DeviceClass that offers one which no node has.
     """
 
     resource: str
     asked: int
     largest: int = 0
     anywhere: int = 0
+    near: str = ""
+    device_class: str = ""
+
+
+class Unmatched(NamedTuple):
+    """A label that a nodeSelector asks for and no node has; `near` is one that may be meant."""
+
+    key: str
+    value: str
     near: str = ""
 
 
@@ -92,6 +103,7 @@ class Shortage:
     `asked` is what the member asks for of that of which each of these nodes has too little; empty
     where rules about other pods keep it from nodes, too. `one_a_node`: no node holds two members.
     `ruled_out` are nodes that have as much free, and that an obstacle keeps the member from.
+    `unmatched` are labels of its nodeSelector that no node has, where the obstacle is that.
     """
 
     obstacle: Obstacle
@@ -102,6 +114,7 @@ class Shortage:
     asked: tuple[tuple[str, int], ...] = ()
     one_a_node: bool = False
     ruled_out: tuple[tuple[Obstacle, int], ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +318,8 @@ class Plan:
 
     The gangs of a group that failed are among the `refused`, too, and so are those that
     `reservations` are for, the `unsearched`, whose search for victims was cut off without any, and
-    those that nodes are asked for (`asking`), by groups.
+    those that nodes are asked for (`asking`), by groups. The gangs of `untried` had no try, or not
+    all of it, since the cycle had done its work: they are to be tried in the next one.
     """
 
     placed: tuple[Placed, ...] = ()
@@ -316,6 +330,7 @@ class Plan:
     reservations: tuple[Reservation, ...] = ()
     unsearched: frozenset[GangKey] = frozenset()
     asking: tuple[Asking, ...] = ()
+    untried: frozenset[GangKey] = frozenset()
 
     @property
     def admissions(self) -> tuple[tuple[Placed, ...], ...]:

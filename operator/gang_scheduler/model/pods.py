@@ -50,8 +50,9 @@ class PodClass:
     and terms of node affinity. `features` are the features that a node must declare. `pod_affinity`
     is what the pod asks of other pods, `selected_by` are the selectors of other pods that select
     it, and `storage` is what its claims ask for: the last two are known only in a cluster, and
-    change with it. `unsupported` names the fields that this scheduler cannot honour yet. The hash
-    is kept, since classes are keys of every hot dictionary.
+    change with it. `unsupported` names the fields that this scheduler cannot honour yet. `unasked`
+    are resources that only containers ask for which an operator adds, and no user has written. The
+    hash is kept, since classes are keys of every hot dictionary.
     """
 
     requests: tuple[tuple[str, int], ...] = ()
@@ -65,6 +66,7 @@ class PodClass:
     selected_by: frozenset[PodSelector] = frozenset()
     storage: Storage | None = None
     unsupported: tuple[str, ...] = ()
+    unasked: frozenset[str] = frozenset()
     digest: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -81,6 +83,7 @@ class PodClass:
             self.selected_by,
             self.storage,
             self.unsupported,
+            self.unasked,
         )
         object.__setattr__(self, "digest", hash(identity))
 
@@ -109,27 +112,32 @@ class Pod:
 
     `assumed`: the node is from a binding of ours that the API server has not shown yet. `gang` is
     the gang that the pod says it belongs to, a gang of one if it says nothing; `problem` is what is
-    wrong with what it says. `created_at` is in seconds since the epoch, as all times here; `labels`
-    are all labels of the pod, `annotations` only the ones with prefixes that the scheduler knows;
+    wrong with what it says. `created_at` is in seconds since the epoch, as all times here, and made
+    up for a manifest that is not `dated`; `labels` are all labels of the pod, `annotations` only
+    the ones with prefixes that the scheduler knows;
     `owner` has `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are
-    of the Job that controls the pod, `stateful_set` of the StatefulSet that does. `rank` is by its
+    of the Job that controls the pod, `stateful_set` of the StatefulSet that does. `workload_uid` is
+    that of the workload that makes the pod anew as long as it is there, "" if that is not known.
+    `run` is the same
+    for pods of one run of a workload, "" where what has ended is created again. `rank` is by its
     index, smaller first; empty without an index. `role` is its role in its gang, "" for none.
     `podset` is what the pod's own annotations ask of the network, `gang_request` what they ask for
     its whole gang, `volumes` are the volumes that may matter to where it goes. `queue_request` is
     what the pod says of its queue, `charged_to` what its binding says, `run_time` how long it runs;
     None for most pods.
 
-    `priority_class` is the name of the class that `priority` is of, for people alone.
+    `priority_class` is the name of the class that `priority` is of.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so pods are equal without it. `unscheduled_at` is when that condition became false,
     and `scheduled_at` when it became true. `nominated` is the pod's nominated node, `preempts`
     whether the pod may evict other pods. `marked`: the pod is marked as a victim; `starting_anew`:
     since its gang is degraded. `started_at` is when the pod began to run, and
-    `gone_by` when a pod that is being deleted should be gone. A `pinned` pod is recreated on the
-    same node after an eviction (DaemonSets, mirror pods). A `virtual` pod is not created yet, since
-    its workload is suspended: nothing can be written to it. `checkpoint` is what the pod says of
-    checkpoints, None for most. `address` is its IP, "" while it has none and of a pod in the
-    network of its node; `grace_seconds` is what its containers get to end.
+    `gone_by` when a pod that is being deleted should be gone, which began at `deleted_at`.
+    `refused` is why the kubelet has not taken the pod, "" for one that it has. A `pinned` pod is
+    recreated on the same node after an eviction (DaemonSets, mirror pods). A `virtual` pod is not
+    created yet, since its workload is suspended: nothing can be written to it. `checkpoint` is what
+    the pod says of checkpoints, None for most. `address` is its IP, "" while it has none and of a
+    pod in the network of its node; `grace_seconds` is what its containers get to end.
     """
 
     uid: str
@@ -143,12 +151,15 @@ class Pod:
     priority: int = 0
     priority_class: str = field(default="", compare=False)
     created_at: float = 0
+    dated: bool = field(default=True, compare=False)
     phase: PodPhase = PodPhase.PENDING
     deleting: bool = False
     gated: bool = False
     owner: str = ""
     job: str = ""
     job_uid: str = ""
+    workload_uid: str = ""
+    run: str = ""
     stateful_set: str = ""
     problem: Problem | None = None
     rank: tuple[int, ...] = ()
@@ -170,6 +181,8 @@ class Pod:
     starting_anew: bool = False
     started_at: int = field(default=0, compare=False)
     gone_by: int = field(default=0, compare=False)
+    deleted_at: int = field(default=0, compare=False)
+    refused: str = ""
     pinned: bool = False
     virtual: bool = False
     checkpoint: PodCheckpoint | None = None

@@ -29,8 +29,23 @@ class Reason(enum.StrEnum):
     WAITING_FOR_PROVISIONING = "WaitingForProvisioning"
     ELASTIC_LIMIT = "ElasticLimit"
     SCATTERED = "Scattered"
+    SET_ASIDE = "SetAside"
     INTERNAL_ERROR = "InternalError"
 
+
+BY_QUEUES: Final = frozenset(
+    {
+        Reason.QUEUE_NOT_FOUND,
+        Reason.QUEUE_STOPPED,
+        Reason.ADMISSION_DENIED,
+        Reason.QUOTA_EXCEEDED,
+        Reason.JOB_LIMIT_REACHED,
+        Reason.WAITING_FOR_QUOTA,
+        Reason.WAITING_FOR_TURN,
+        Reason.WAITING_FOR_CHECKS,
+    }
+)
+"""The reasons that only queues give."""
 
 NOT_IN_LINE: Final = frozenset(
     {
@@ -41,6 +56,7 @@ NOT_IN_LINE: Final = frozenset(
         Reason.UNKNOWN_LAYER,
         Reason.UNSUPPORTED_FEATURE,
         Reason.QUEUE_NOT_FOUND,
+        Reason.SET_ASIDE,
         Reason.INTERNAL_ERROR,
     }
 )

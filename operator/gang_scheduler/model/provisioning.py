@@ -14,7 +14,7 @@ from gang_scheduler.model.refs import GangKey
 MOST_POD_SETS: Final = 32
 """How many pod sets a ProvisioningRequest may have."""
 MOST_OUTSTANDING: Final = 10
-"""How many requests of the gangs of one queue may stand at once."""
+"""How many requests of the gangs of one queue and namespace may stand at once."""
 
 
 class Came(enum.StrEnum):
@@ -96,10 +96,11 @@ class Provisioning:
     """What a cycle must know where nodes can be bought.
 
     `requests` are all requests of ours by gang. `outstanding` is how many of those that stand are
-    of gangs of each queue that wait. `held` is what gangs are charged for requests that stand.
+    of gangs of each queue and namespace that wait. `held` is what gangs are charged for requests
+    that stand.
     """
 
     retry: Retry = DEFAULT_RETRY
     requests: Mapping[GangKey, tuple[ProvisioningRequest, ...]] = field(default_factory=dict)
-    outstanding: Mapping[QueueRef, int] = field(default_factory=dict)
+    outstanding: Mapping[tuple[QueueRef, str], int] = field(default_factory=dict)
     held: Mapping[GangKey, Charge] = field(default_factory=dict)

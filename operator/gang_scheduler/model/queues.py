@@ -163,10 +163,11 @@ class Quota:
 
     `nominal` is N of a leaf. Of an interior queue it is the pool P beside its children, or with
     `total` all that is promised in its subtree. `implied`: it was not declared, and follows from
-    the other figures; then it is N of a leaf alone, and P of an interior queue is 0. At most one of
-    `guaranteed` and `lending_limit` (G = N less what may be lent) is set, and of `borrowing_limit`
-    and `borrowing_ratio` (of N); neither of these two is no limit. `limit` caps all that is used in
-    the subtree.
+    the other figures; then it is N of a leaf alone, and P of an interior queue is 0, but where it
+    is Volcano's: its guarantee is promised to its subtree, and includes those of the queues below.
+    At most one of `guaranteed` and `lending_limit` (G = N less what may be lent) is set, and of
+    `borrowing_limit` and `borrowing_ratio` (of N); neither of these two is no limit. `limit` caps
+    all that is used in the subtree.
     """
 
     nominal: int = 0
@@ -419,14 +420,14 @@ class Amounts(NamedTuple):
     """The figures of a queue for one flavor and resource, as they are shown.
 
     `nominal` is all that is promised in the subtree, `used` all that its leaves are charged;
-    `fair_share` is what the queue should have, by demand and quotas.
+    `fair_share` is exactly what the queue should have, by demand and quotas.
     """
 
     nominal: int = 0
     used: int = 0
     borrowed: int = 0
     lent: int = 0
-    fair_share: int = 0
+    fair_share: int | Fraction = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,6 @@ class WorkloadRef(NamedTuple):
     name: str
 
 
-class JobPods(NamedTuple):
-    """How many pods a Job can have at once: at its start, and with the completions left."""
-
-    at_once: int
-    left: int
-
-
 class GangName(NamedTuple):
     """How one gang names another one: without the source."""
 
@@ -71,6 +64,24 @@ class GangKey(NamedTuple):
     def called(self) -> GangName:
         """The name without the source."""
         return GangName(self.namespace, self.name)
+
+
+class JobPods(NamedTuple):
+    """How many pods a Job can have at once: at its start, and with the completions left.
+
+    So many `completions` it has in all. `is_part`: a larger workload has made the Job. `created_at`
+    and `ended_at` are in seconds since the epoch, 0 where they are not known. Of a Job that is
+    complete, `gang` and `role` are those of its pods, which may be gone.
+    """
+
+    at_once: int
+    left: int
+    completions: int
+    is_part: bool = False
+    created_at: float = 0
+    ended_at: float = 0
+    gang: GangKey | None = None
+    role: str = ""
 
 
 class JobFailures(NamedTuple):

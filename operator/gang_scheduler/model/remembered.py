@@ -42,7 +42,10 @@ def size_of(part: object) -> int:
     """Return how many characters an argument has."""
     if isinstance(part, str):
         return len(part)
-    return sum(map(size_of, part)) if isinstance(part, tuple) else 0
+    if not isinstance(part, tuple):
+        return 0
+    # So many parts are too long in any case.
+    return len(part) if len(part) > LONGEST else sum(map(size_of, part))
 
 
 class Interned(Generic[T]):

@@ -3,6 +3,7 @@
 The grammar and the rounding (always up) are those of apimachinery's `resource.Quantity`.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -21,10 +22,18 @@ Amounts = Mapping[str, int]
 ENORMOUS = 2**50
 """The largest amount counted: more than any node has, and sums of such amounts fit 64 bits."""
 
-_MAX_INT64 = 2**63 - 1
+MOST_QUOTA = 2**56
+"""The largest amount of a quota that counts, and what an enormous request is charged."""
+
+LONGEST = 256
+"""How many characters a quantity has at most: the API server writes them in a few."""
+_MOST = 2**63 - 1
+"""The largest number of a quantity: apimachinery caps those that are larger."""
+_MOST_ZEROS = 2 * LONGEST
+"""An exponent beyond this, up or down, decides by itself: no text has as many digits."""
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
-    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,3}))?"
+    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
 )
 _BINARY = {suffix: 1024 ** (i + 1) for i, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))}
 _DECIMAL: dict[str, int | Fraction] = {
@@ -38,30 +47,31 @@ _DECIMAL: dict[str, int | Fraction] = {
     "P": 10**15,
     "E": 10**18,
 }
-_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
-_MILLI_SUFFIXES = ("m", *_SUFFIXES)
+_MILLI_SUFFIXES = ("m", "", "k", "M", "G", "T", "P", "E")
 
 
 @remembered.by_short_texts(4096)
 def parse_quantity(text: str | float, scale: int = 1) -> int:
     """Return `text` times `scale` as an integer, rounded up.
 
-    Raises ValueError for a text that is no Kubernetes quantity or does not fit 64 bits.
+    As in apimachinery, a number above 2^63-1 is capped, and so is what it is times `scale`. Raises
+    ValueError for a text that is no Kubernetes quantity.
     """
-    match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
+    written = "" if isinstance(text, bool) else str(text)
+    match = _QUANTITY.fullmatch(written) if len(written) <= LONGEST else None
     if match is None:
         raise ValueError(f"{text!r} is not a quantity")
-    amount = Fraction(match["number"]) * scale
+    amount = Fraction(match["number"])
     if match["binary"]:
         amount *= _BINARY[match["binary"]]
     elif match["decimal"]:
         amount *= _DECIMAL[match["decimal"]]
     elif match["exponent"]:
-        amount *= Fraction(f"1e{match['exponent']}")
+        zeros = max(-_MOST_ZEROS, min(int(match["exponent"]), _MOST_ZEROS))
+        amount *= Fraction(10) ** zeros
+    amount = max(Fraction(-_MOST), min(amount, Fraction(_MOST))) * scale
     rounded = -(-amount.numerator // amount.denominator)
-    if abs(rounded) > _MAX_INT64:
-        raise ValueError(f"{text!r} does not fit 64 bits")
-    return rounded
+    return max(-_MOST, min(rounded, _MOST))
 
 
 def amount_of(resource: str, text: str | float) -> int:
@@ -69,11 +79,20 @@ def amount_of(resource: str, text: str | float) -> int:
     return parse_quantity(text, 1000 if resource == CPU else 1)
 
 
-def quantity_of(resource: str, amount: int) -> str:
-    """Return an amount as Kubernetes writes it: exactly, with the largest suffix that keeps it."""
+def exact_amount_of(resource: str, text: str | float) -> Fraction:
+    """Return a quantity in the unit of its resource, to the thousandth of a unit."""
+    return Fraction(parse_quantity(text, 1000), 1 if resource == CPU else 1000)
+
+
+def quantity_of(resource: str, amount: int | Fraction) -> str:
+    """Return an amount as Kubernetes writes it: exactly, with the largest suffix that keeps it.
+
+    A part of a byte, or of a thousandth of another unit, is left out.
+    """
     if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES):
-        return _suffixed(amount, 1024, ("", *_BINARY))
-    return _suffixed(amount, 1000, _MILLI_SUFFIXES if resource == CPU else _SUFFIXES)
+        return _suffixed(math.floor(amount), 1024, ("", *_BINARY))
+    milli = math.floor(amount if resource == CPU else amount * 1000)
+    return _suffixed(milli, 1000, _MILLI_SUFFIXES)
 
 
 def _suffixed(amount: int, base: int, suffixes: Sequence[str]) -> str:
@@ -84,12 +103,17 @@ def _suffixed(amount: int, base: int, suffixes: Sequence[str]) -> str:
     return f"{amount}{suffixes[place]}" if amount else "0"
 
 
-def quantity(resource: str, amount: int) -> str:
-    """Return an amount for people, given in the unit of its resource; bytes have four digits."""
+def quantity(resource: str, amount: int | Fraction) -> str:
+    """Return an amount for people, given in the unit of its resource; bytes have four digits.
+
+    A part of a unit is shown in thousandths.
+    """
     if resource == CPU:
-        return f"{amount / 1000:.12g}"
+        return f"{math.floor(amount) / 1000:.12g}"
     if resource != MEMORY:
-        return str(amount)
+        whole = amount.denominator == 1
+        return str(amount) if whole else f"{math.floor(amount * 1000) / 1000:.12g}"
+    amount = math.floor(amount)
     # The largest binary unit that gives at least 1.
     unit = max(0, (abs(amount).bit_length() - 1) // 10)
     return f"{amount / 1024**unit:.4g}{('', *_BINARY)[unit]}"

@@ -42,7 +42,8 @@ class Snapshot:
     of all gangs, whether they run, are due, or wait.
     `resting` are gangs that get no reservation now, since they had one for long. `provisioning` is
     what is known of nodes that are bought; None where none can be. `failed_nodes` are the names of
-    nodes that count as failed.
+    nodes that count as failed. `made_anew` is the work that the snapshot itself was, in gangs that
+    were made for it.
     """
 
     taken_at: int
@@ -62,3 +63,4 @@ class Snapshot:
     resting: frozenset[GangKey] = frozenset()
     provisioning: Provisioning | None = None
     failed_nodes: frozenset[str] = frozenset()
+    made_anew: float = 0

@@ -2,6 +2,7 @@
 
 import functools
 
+from gang_scheduler import policy
 from gang_scheduler.apply.binding.binder import Binder
 from gang_scheduler.apply.binding.volume_binder import VolumeBinder
 from gang_scheduler.apply.checkpoints.annotating import Annotating
@@ -64,7 +65,7 @@ def evictor(shared: Shared, suspender: Suspender) -> Evictor:
         *(shared.api, shared.cache, settings.bind_concurrency),
         naming=shared.naming,
         outcomes=shared.outcomes,
-        grace_periods=GracePeriods(shared.cache, settings.max_grace_period_seconds),
+        grace_periods=GracePeriods(shared.cache, policy.ends(settings)),
         saving=functools.partial(_saving, shared),
         use_eviction_api=settings.use_eviction_api,
         managed=shared.cache.suspended,

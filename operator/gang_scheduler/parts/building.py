@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gang_scheduler import policy
+from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.apply.binding.binder import Binder
 from gang_scheduler.apply.eviction.drainer import Drainer
 from gang_scheduler.apply.eviction.evictor import Evictor
@@ -25,11 +26,13 @@ from gang_scheduler.settings.choices import DegradedGangs, PodSource
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch import supervisor
 from gang_scheduler.watch.deletion_grace import with_grace
 from gang_scheduler.watch.quota_controllers import QuotaControllers
 from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.source import Source
+from gang_scheduler.watch.supervisor import WatchSupervisor, WatchTrial
 from gang_scheduler.watch.sweep import Sweep
 
 
@@ -39,6 +42,7 @@ class Parts:
 
     cache: Cache
     source: Source
+    watch_supervisor: WatchSupervisor
     left_out_events: LeftOutEvents
     loop: Loop
     binder: Binder
@@ -66,7 +70,8 @@ def build(
     evictor = applying.evictor(shared, suspender)
     reports = reporting.reports(shared, binder)
     left_out = LeftOutObjects()
-    source = _source(shared, open_connection, left_out, after_start)
+    event_handlers = _event_handlers(shared, left_out)
+    source = _source(shared, open_connection, event_handlers, after_start)
     outcomes = applying.outcome_handler(shared, reports)
     queue_writer = reporting.queue_writer(shared)
     quota_controllers = _quota_controllers(shared, reports, source)
@@ -75,6 +80,7 @@ def build(
     return Parts(
         cache=shared.cache,
         source=source,
+        watch_supervisor=_supervisor(open_connection, event_handlers, source),
         left_out_events=LeftOutEvents(left_out, reports.events, shared.cache.schedulers),
         loop=_loop(shared, reports, (binder, evictor, outcomes), (admitter, suspender), source),
         binder=binder,
@@ -97,16 +103,20 @@ def build(
     )
 
 
+def _event_handlers(shared: Shared, left_out: LeftOutObjects) -> EventHandlers:
+    """Return what takes objects of all kinds into the cache."""
+    sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
+    grace = shared.settings.queue_deletion_grace_seconds
+    return EventHandlers(with_grace(sinks, grace), left_out)
+
+
 def _source(
     shared: Shared,
     open_connection: Connection,
-    left_out: LeftOutObjects,
+    event_handlers: EventHandlers,
     after_start: Callable[[], None],
 ) -> Source:
     """Return what feeds the cache."""
-    sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
-    grace = shared.settings.queue_deletion_grace_seconds
-    event_handlers = EventHandlers(with_grace(sinks, grace), left_out)
     if shared.settings.source is PodSource.REFLECTOR:
         return Reflector(open_connection, event_handlers)
     # Here, since nothing else needs Kopf.
@@ -118,6 +128,16 @@ def _source(
         Sweep(shared.api, event_handlers, shared.settings.sweep_seconds),
         Relist(open_connection, event_handlers),
         after_start=after_start,
+    )
+
+
+def _supervisor(
+    open_connection: Connection, event_handlers: EventHandlers, source: Source
+) -> WatchSupervisor:
+    """Return what looks after the watches of the source."""
+    watched = (*(each.versions for each in event_handlers.all), (CRDS,))
+    return WatchSupervisor(
+        WatchTrial(open_connection, watched), source.begin_anew, supervisor.DEFAULT
     )
 
 

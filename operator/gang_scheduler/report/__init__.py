@@ -9,6 +9,7 @@
 | decision_log     | a log line for each gang that is bound, preempts, or waits   |
 | unprotected_jobs | the Events of Jobs that evictions end                        |
 | misplaced_events | the Events of workloads that ask for a gang in vain           |
+| refusal_events   | the Events of pods that a kubelet has not taken              |
 | degraded_events  | the Events of gangs whose nodes have failed                  |
 | about_gangs      | which object an Event of a gang is about                     |
 | workload_events  | the Events of workloads that wait suspended                  |
@@ -18,6 +19,7 @@
 | leader_events    | the Events of the Lease: which replica leads, and since when |
 | events           | Events, at a bounded rate                                    |
 | provisioning_events | the Events of requests for nodes                          |
+| by_namespace     | what is to be told, by namespaces that take turns            |
 | token_bucket     | the rate: so many a second, and a burst                      |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |

@@ -16,6 +16,7 @@ from gang_scheduler.client.port import Api, Body
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.by_namespace import ByNamespace
 from gang_scheduler.report.token_bucket import TokenBucket
 from gang_scheduler.telemetry import metrics
 
@@ -75,9 +76,9 @@ class Events:
     """Takes Events at once and sends them as fast as the rate allows.
 
     The same Event about the same object and gang is not repeated for REPEAT_SECONDS, and an Event
-    of the same reason with another note not for REWORD_SECONDS. When the queue is full, the oldest
-    Event is dropped, so that none comes late by more than 25 seconds: conditions have the state,
-    Events only its history.
+    of the same reason with another note not for REWORD_SECONDS. Namespaces take turns. When the
+    queue is full, the oldest Event of the namespace that has most is dropped, so that it is empty
+    again within 25 seconds: conditions have the state, Events only its history.
     """
 
     def __init__(
@@ -91,7 +92,8 @@ class Events:
         self._may_write = may_write
         self._clock = clock
         self._backpressure = backpressure
-        self._queue: asyncio.Queue[_Queued] = asyncio.Queue(QUEUE_LENGTH)
+        self._queue: ByNamespace[str, _Queued] = ByNamespace()
+        self._is_queued = asyncio.Event()
         self._last: dict[_Kind, _Said] = {}
         self._pruned_at = clock()
 
@@ -111,23 +113,33 @@ class Events:
         if self._said_lately(kind, note, now):
             return
         namespace = about.namespace or "default"
-        if self._queue.full():
-            self._queue.get_nowait()
+        if len(self._queue) >= QUEUE_LENGTH:
+            self._queue.drop()
             metrics.WRITES.labels("event", "dropped").inc()
         event = event_of(about, reason, note, now, warning=warning)
-        self._queue.put_nowait(_Queued(asyncio.get_running_loop().time(), namespace, event))
+        queued = _Queued(asyncio.get_running_loop().time(), namespace, event)
+        self._queue.put(namespace, event["metadata"]["name"], queued)
+        self._is_queued.set()
         self._last[kind] = _Said(note, now, now)
 
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once."""
         bucket = TokenBucket(PER_SECOND, BURST)
         while True:
-            queued = await self._queue.get()
+            await self._is_queued.wait()
+            queued = self.take()
             await self._backpressure.wait(queued.since)
             await bucket.take()
             if self._may_write():
                 with confined("write", "an Event"):
                     await self._send(queued)
+
+    def take(self) -> _Queued:
+        """Take out the Event whose turn it is. Raises KeyError if there is none."""
+        _, queued = self._queue.take()
+        if not len(self._queue):
+            self._is_queued.clear()
+        return queued
 
     async def _send(self, queued: _Queued) -> None:
         error = await create(self._api, queued.namespace, queued.event)

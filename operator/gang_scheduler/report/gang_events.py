@@ -26,6 +26,7 @@ from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
 from gang_scheduler.report.pod_events import UNTOLD_BY_GANG, PodEvents
 from gang_scheduler.report.queues import reservation_texts
 from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.report.refusal_events import RefusalEvents
 from gang_scheduler.report.texts import elastic_texts
 from gang_scheduler.report.texts.cause_texts import text_if_any, text_of
 from gang_scheduler.report.texts.messages import by_reason, describe
@@ -62,6 +63,7 @@ class GangEvents:
         self._eviction_texts = EvictionTexts(cache, naming)
         self.decision_log = DecisionLog(cache.gang_queue.infos)
         self._unprotected_jobs = UnprotectedJobs(cache, events, self._object)
+        self._refusals = RefusalEvents(cache.refused_shapes, events, self._object)
         requests = cache.gang_queue.misplaced_requests.by_uid
         self._misplaced_requests = MisplacedRequestEvents(requests, cache.schedulers, events)
 
@@ -80,6 +82,7 @@ class GangEvents:
             self._warned(plan)
             self._unprotected_jobs.planned(plan)
             self._misplaced_requests.tell()
+            self._refusals.tell()
         for preemption in plan.preemptions:
             if preemption.nominations:
                 with confined("report", str(preemption.gangs[0].key)):

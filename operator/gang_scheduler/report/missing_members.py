@@ -20,6 +20,10 @@ from gang_scheduler.state.pruning import pruned
 REASON: Final = "MembersMissing"
 PATIENCE_SECONDS: Final = 30
 """How long members are waited for in silence."""
+REMEMBERED_SECONDS: Final = 60
+"""How long it is remembered which pods seem to mean a gang: so often names are compared at most."""
+LISTED_SECONDS: Final = 5
+"""How long the list of all names is taken for the present one."""
 NAMED_BY_NO_POD: Final = (
     "no pod names this PodGroup in spec.schedulingGroup.podGroupName. Its pods may not be created "
     "yet; or the API server drops that field, as it does without the feature gate GenericWorkload"
@@ -33,6 +37,13 @@ class _Guess(NamedTuple):
     since: float
 
 
+class _Meant(NamedTuple):
+    """What was found out of a name, and when."""
+
+    guess: _Guess | None
+    at: int
+
+
 class MissingMembers:
     """An Event on a PodGroup that lacks members for long, once for each cause.
 
@@ -43,7 +54,10 @@ class MissingMembers:
         self._cache = cache
         self._events = events
         self._told: dict[GangKey, str] = {}
+        self._meant: dict[GangKey, _Meant] = {}
         self._near = (0, NearNames(()))
+        self._read: Counter[tuple[str, str]] = Counter()
+        self._read_since = 0
 
     def look(self, info: GangInfo, now: int) -> int | None:
         """Tell of a gang what keeps members away, if that lasts; return when to look again."""
@@ -72,6 +86,7 @@ class MissingMembers:
     def forget_the_gone(self) -> None:
         """Drop what was told of gangs that are gone, once they are more than the others."""
         self._told = pruned(self._told, self._cache.gang_queue.infos)
+        self._meant = pruned(self._meant, self._cache.gang_queue.infos)
 
     def _guess(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:
         living = info.observed.living
@@ -88,10 +103,14 @@ class MissingMembers:
         return _in_order(living, info.attempt.needed)
 
     def _misspelt(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:
-        """Guess that pods misspell the name. All gangs are looked through at most once a second."""
-        pods = self._near_names(now).meant(info.key)
-        since = max((spec.created_at, *(pod.created_at for pod in pods)))
-        return _Guess(near_names.text_of(pods), since) if pods else None
+        """Guess that pods misspell the name, as they did when that was last looked for."""
+        known = self._meant.get(info.key)
+        if known is None or not 0 <= now - known.at < REMEMBERED_SECONDS:
+            pods = self._near_names(now).meant(info.key)
+            since = max((spec.created_at, *(pod.created_at for pod in pods)))
+            guess = _Guess(near_names.text_of(pods), since) if pods else None
+            known = self._meant[info.key] = _Meant(guess, now)
+        return known.guess
 
     def _look_for_meant(self, info: GangInfo, now: int) -> int | None:
         """Tell the PodGroup that members misspell the name of; return when to look again."""
@@ -101,12 +120,23 @@ class MissingMembers:
         due = int(max(pod.created_at for pod in living)) + PATIENCE_SECONDS
         if now < due:
             return due
+        known = self._meant.get(info.key)
+        if known is not None and 0 <= now - known.at < REMEMBERED_SECONDS:
+            return None
+        self._meant[info.key] = _Meant(None, now)
         meant = self._near_names(now).without_members(info.key)
-        return None if meant is None else self.look(meant, now)
+        if meant is None:
+            return None
+        self._meant.pop(meant.key, None)
+        return self.look(meant, now)
 
     def _near_names(self, now: int) -> NearNames:
-        if self._near[0] != now:
-            self._near = (now, NearNames(self._cache.gang_queue.infos.values()))
+        """Return all names, which are looked through once in a while; letters count by minutes."""
+        if not 0 <= now - self._read_since < REMEMBERED_SECONDS:
+            self._read_since = now
+            self._read.clear()
+        if not 0 <= now - self._near[0] < LISTED_SECONDS:
+            self._near = (now, NearNames(self._cache.gang_queue.infos.values(), self._read))
         return self._near[1]
 
     def _of_others(self, foreign: Iterable[Pod]) -> str:

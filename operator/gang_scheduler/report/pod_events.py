@@ -8,7 +8,7 @@ them already.
 
 import asyncio
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -22,6 +22,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.by_namespace import ByNamespace
 from gang_scheduler.report.events import About, create, cut, event_of, micro_time
 from gang_scheduler.report.token_bucket import TokenBucket
 from gang_scheduler.state.cache import Cache
@@ -114,8 +115,8 @@ class PodEvents:
         self.enabled = enabled
         self._may_write = may_write
         self._clock = clock
-        self._waiting: OrderedDict[str, _Waits] = OrderedDict()
-        self._bound: deque[_Bound] = deque()
+        self._waiting: ByNamespace[str, _Waits] = ByNamespace()
+        self._bound: ByNamespace[str, _Bound] = ByNamespace()
         self._told: dict[tuple[str, Reason], _Told] = {}
         # The reason that each pod waits for, and since when that was seen.
         self._seen: dict[str, tuple[Reason, int]] = {}
@@ -146,11 +147,10 @@ class PodEvents:
         outcomes = binding.outcomes
         binds = [e for e in binding.placed.binds if outcomes.get(e.pod.uid) is Outcome.BOUND]
         for bind in binds:
-            self._bound.append(
-                _Bound(bind.pod.uid, bind.node, binding.gang.key, len(binds) - 1, now)
-            )
+            bound = _Bound(bind.pod.uid, bind.node, binding.gang.key, len(binds) - 1, now)
+            self._bound.put(bind.pod.namespace, bind.pod.uid, bound)
         while len(self._bound) > MOST_BOUND:
-            self._bound.popleft()
+            self._bound.drop()
             metrics.WRITES.labels("pod_event", "dropped").inc()
         self._is_queued.set()
 
@@ -177,10 +177,10 @@ class PodEvents:
         if now < due:
             before = self._waiting.get(pod.uid)
             if before is not None and before.reason is not waits.reason:
-                del self._waiting[pod.uid]
+                self._waiting.remove(pod.uid)
             return due
         # A pod that is in the queue already keeps its place.
-        self._waiting[pod.uid] = waits
+        self._waiting.put(pod.namespace, pod.uid, waits)
         self._is_queued.set()
         return now + REFRESH_SECONDS
 
@@ -208,8 +208,8 @@ class PodEvents:
 
     async def _tell_waiting(self) -> bool:
         """Tell the pod whose turn it is why it waits; return whether there was one."""
-        while self._waiting:
-            uid, waits = self._waiting.popitem(last=False)
+        while len(self._waiting):
+            uid, waits = self._waiting.take()
             pod = self._cache.pod(uid)
             if pod is not None and _is_waiting(pod):
                 await self._tell(pod, waits)
@@ -228,7 +228,8 @@ class PodEvents:
             told = _Told(event["metadata"]["name"], note, self._clock())
             error = await self._create(pod, event)
         if error is not None and error.kind in LATER:
-            self._waiting.setdefault(pod.uid, waits)
+            if self._waiting.get(pod.uid) is None:
+                self._waiting.put(pod.namespace, pod.uid, waits)
             self._is_queued.set()
             await asyncio.sleep(max(RETRY_SECONDS, error.retry_after))
         elif told is not None:
@@ -247,8 +248,8 @@ class PodEvents:
 
     async def _tell_bound(self) -> bool:
         """Tell the next pod where it was bound; return whether there was one."""
-        while self._bound:
-            bound = self._bound.popleft()
+        while len(self._bound):
+            _, bound = self._bound.take()
             pod = self._cache.pod(bound.uid)
             if pod is not None:
                 note = _where(pod, bound)
@@ -267,7 +268,7 @@ class PodEvents:
             self._told = {key: told for key, told in self._told.items() if self._waits(key[0])}
             self._seen = {uid: seen for uid, seen in self._seen.items() if self._waits(uid)}
             for uid in [uid for uid in self._waiting if not self._waits(uid)]:
-                del self._waiting[uid]
+                self._waiting.remove(uid)
 
     def _waits(self, uid: str) -> bool:
         pod = self._cache.pod(uid)

@@ -9,13 +9,13 @@ from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply.eviction import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.causes.members import MembersMissing
+from gang_scheduler.model.causes.members import MembersMissing, NotTriedYet
 from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints
 from gang_scheduler.model.degraded import Degraded
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.problems import BY_QUEUES, Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.report.checkpoints import status as checkpoint_status
 from gang_scheduler.report.queues import reservation_texts
@@ -173,10 +173,12 @@ def _quota_reserved(info: GangInfo, view: View) -> Finding:
     """Return whether the gang is charged to its queue, and in which flavors."""
     if view.queue is None:
         return Finding(QUOTA_RESERVED, status=False, reason="NoQueue")
+    refusal = info.verdict.refusal
     if any(pod.node or pod.nominated for pod in info.observed.living):
         words = f"charged to queue {view.queue}{_flavors(info)}"
+        if refusal is not None and refusal.reason in BY_QUEUES:
+            words += f"; others wait ({refusal.reason}): {describe(refusal)}"
         return Finding(QUOTA_RESERVED, status=True, reason="Reserved", message=words)
-    refusal = info.verdict.refusal
     return Finding(QUOTA_RESERVED, status=False, reason=refusal.reason if refusal else "Pending")
 
 
@@ -291,7 +293,7 @@ def _wrong(
 
 def _scheduled(info: GangInfo, counts: Counts) -> Finding:
     if _is_bound(info, counts):
-        bound = f"{counts.scheduled} members have a node"
+        bound = f"{counts.scheduled} members have a node{_of_others(info, counts)}"
         return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
     if phase_of(counts) is Phase.FAILED and counts.jobs_failed:
         words = "the Job of all members has failed: it creates no others"
@@ -300,12 +302,21 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
         words = describe(info.verdict.refusal)
         return Finding("Scheduled", status=False, reason=info.verdict.refusal.reason, message=words)
     if not counts.reached(members):
-        missing = MembersMissing(counts.members, counts.min_member, counts.short_of(members))
+        missing = MembersMissing(members(counts), counts.min_member, counts.short_of(members))
         words = f"{text_of(missing)}{_evicted(info)}"
         return Finding("Scheduled", status=False, reason=Reason.WAITING_FOR_MEMBERS, message=words)
-    return Finding(
-        "Scheduled", status=False, reason="Scheduling", message="members are being bound"
-    )
+    words = "members are being bound"
+    if not info.verdict.tried and not counts.scheduled:
+        words = text_of(NotTriedYet(info.key))
+    return Finding("Scheduled", status=False, reason="Scheduling", message=words)
+
+
+def _of_others(info: GangInfo, counts: Counts) -> str:
+    """Return why members wait that a gang has lost since it started; "" if it lacks none."""
+    refusal = info.verdict.refusal
+    if refusal is None or counts.reached(scheduled_and_succeeded):
+        return ""
+    return f"; others wait ({refusal.reason}): {describe(refusal)}"
 
 
 def _evicted(info: GangInfo) -> str:

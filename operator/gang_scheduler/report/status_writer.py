@@ -22,8 +22,10 @@ from gang_scheduler.api.kinds import (
     SCHED_PLUGINS_POD_GROUPS,
 )
 from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.at_work import Work, note
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.retry import Denials
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.evictions import Backfilled
@@ -32,6 +34,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.by_namespace import ByNamespace
 from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
@@ -55,10 +58,16 @@ STATUSES = {
 """How the status of each API group is made. Jobs and JobSets get no status from this scheduler."""
 QUIET_SECONDS = 5
 """Only what lasts so long is written: not every new member, nor that a gang is being bound."""
+SLICE = 50
+"""So many gangs are looked at before other tasks have a turn: thousands may change at once."""
 PLACE_SECONDS = 2
 """How long the status of a gang waits for its place in its queue, so that both are one write."""
 REWORD_SECONDS = 30
 """The counts in a message change with every pod that starts or ends elsewhere."""
+SLICE = 50
+"""So many gangs are looked at before other namespaces, and other tasks, have a turn."""
+DENIED_PAUSE_SECONDS = 2
+"""Before a status is written again that was denied: it may be one of many."""
 
 log = structlog.get_logger()
 Write = Callable[[], Awaitable[None]]
@@ -127,28 +136,48 @@ class StatusWriter:
         self._reworded: dict[str, int] = {}
         # When to look at gangs that have not changed.
         self._later: dict[GangKey, int] = {}
+        self._due: ByNamespace[GangKey, None] = ByNamespace()
         self._without_status: set[GVR] = set()
+        self._denials = Denials()
 
     async def run(self) -> None:
         """Write until cancelled."""
         clock = asyncio.get_running_loop().time
         while True:
             begun = clock()
-            await asyncio.sleep(self._interval)
+            goes_on = len(self._due) and self._may_write()
+            await asyncio.sleep(0 if goes_on else self._interval)
             await self._backpressure.wait(begun)
             if self._may_write():
-                await self.flush()
+                self._look()
+                # What changes meanwhile is looked for as often as ever, and has its turn among all.
+                await self._write_until(clock() + self._interval)
 
     async def flush(self) -> None:
         """Write what has changed since the last time."""
+        self._look()
+        await self._write_until(math.inf)
+
+    def _look(self) -> None:
+        """Queue the gangs that are due."""
         self._forget_the_gone()
-        now = int(self._clock())
-        keys = sorted(self._take_due(now))
-        writes: list[Write] = []
-        for key in keys:
-            with confined("report", str(key)):
-                writes += self._writes(key, now)
-        await _in_parallel(writes, self._concurrency)
+        for key in sorted(self._take_due(int(self._clock()))):
+            self._due.put(key.namespace, key, None)
+
+    async def _write_until(self, moment: float) -> None:
+        """Write what is due, some gangs at a time, until all is written or a moment has come."""
+        clock = asyncio.get_running_loop().time
+        while len(self._due):
+            now = int(self._clock())
+            writes: list[Write] = []
+            for _ in range(min(SLICE, len(self._due))):
+                key, _ = self._due.take()
+                note(Work.REPORT, f"status of {key}")
+                with confined("report", str(key)):
+                    writes += self._writes(key, now)
+            await self._in_parallel(writes)
+            if clock() >= moment:
+                return
 
     def _take_due(self, now: int) -> set[GangKey]:
         """Take out and return the gangs to look at now."""
@@ -197,7 +226,7 @@ class StatusWriter:
 
     def _is_being_bound(self, info: GangInfo, told: _Told, now: int) -> bool:
         """Return whether a gang is being bound, and for less than QUIET_SECONDS."""
-        if info.verdict.refusal is not None or not any(pod.assumed for pod in info.observed.living):
+        if info.verdict.refusal is not None or not info.observed.is_being_bound:
             told.binding_since = None
             return False
         if told.binding_since is None:
@@ -359,16 +388,34 @@ class StatusWriter:
             "pod_condition", key, self._api.patch_pod_condition(target, condition)
         )
 
+    async def _in_parallel(self, writes: Iterable[Write]) -> None:
+        """Run all writes, some at once. One task a connection, not one a write."""
+        remaining = iter(writes)
+
+        async def work() -> None:
+            for write in remaining:
+                # Another replica may lead by now, which writes all that differs.
+                if not self._may_write():
+                    return
+                with confined("write", "a status"):
+                    await write()
+
+        async with anyio.create_task_group() as workers:
+            for _ in range(self._concurrency):
+                workers.start_soon(work)
+
     async def _write(self, what: str, key: GangKey, request: Awaitable[None]) -> None:
         try:
             await request
         except ApiError as error:
             metrics.WRITES.labels(what, error.kind.value).inc()
-            if error.kind in (Kind.UNKNOWN, Kind.THROTTLED):
+            # A conflict: others write the object so often that the server has given up.
+            passes = error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT)
+            if passes or self._denials.may_pass(error, (what, key)):
                 self._told.pop(key, None)
-                later = math.ceil(self._clock() + error.retry_after)
-                self._look_again(key, later if error.retry_after else 0)
-            elif error.kind is Kind.REFUSED:
+                pause = error.retry_after if passes else DENIED_PAUSE_SECONDS
+                self._look_again(key, math.ceil(self._clock() + pause) if pause else 0)
+            elif error.kind in (Kind.REFUSED, Kind.DENIED):
                 log.warning("status_refused", what=what, gang=str(key), error=str(error))
         else:
             metrics.WRITES.labels(what, "written").inc()
@@ -401,17 +448,3 @@ def _of_others(refusal: Refused) -> str:
     if refusal.reason is Reason.WAITING_FOR_GANGS:
         return f"gang {refusal.gang.key} waits for the other gangs of its group"
     return describe(refusal)
-
-
-async def _in_parallel(writes: Iterable[Write], concurrency: int) -> None:
-    """Run all writes, some at once. One task a connection, not one a write."""
-    remaining = iter(writes)
-
-    async def work() -> None:
-        for write in remaining:
-            with confined("write", "a status"):
-                await write()
-
-    async with anyio.create_task_group() as workers:
-        for _ in range(concurrency):
-            workers.start_soon(work)

@@ -16,7 +16,7 @@ from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.api.network_topology import DEFAULT_NAME
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.report import topology_status
@@ -57,6 +57,7 @@ class TopologyWriter:
         self._written: dict[str, Status] = {}
         self._told: dict[str, Finding] = {}
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
+        self._denials = Denials()
         self._wait_seconds = WAIT_SECONDS
         # If a CRD has no status subresource, every write moves the generation, and a status that
         # follows the generation would never settle.
@@ -137,6 +138,8 @@ class TopologyWriter:
         self._events.record(about, finding.reason, finding.message, warning=True)
 
     async def _write(self, declared: DeclaredTopology, status: Status) -> None:
+        if not self._may_write():
+            return
         self._written[declared.uid] = status
         try:
             self._follows_generation = await self._api.patch_status(
@@ -144,11 +147,12 @@ class TopologyWriter:
             )
         except ApiError as error:
             metrics.WRITES.labels("topology_status", error.kind.value).inc()
-            if error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT):
+            passes = error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT)
+            if passes or self._denials.may_pass(error, declared.uid):
                 self._written.pop(declared.uid, None)
                 self._wait_seconds = self._backoff.seconds(error.retry_after)
                 self._changed.set()
-            elif error.kind is Kind.REFUSED:
+            elif error.kind in (Kind.REFUSED, Kind.DENIED):
                 log.warning("status_refused", what="topology", name=declared.name, error=str(error))
         else:
             self._backoff.reset()

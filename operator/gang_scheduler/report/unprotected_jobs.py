@@ -16,8 +16,10 @@ from gang_scheduler.state.cache import Cache
 REASON: Final = "UnprotectedJob"
 RULE: Final = (
     "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: "
-    '[{type: DisruptionTarget, status: "True"}]}]}'
+    '[{type: DisruptionTarget, status: "True"}]}, '
+    "{action: Ignore, onExitCodes: {operator: In, values: [143]}}]}"
 )
+AT_ONCE: Final = "completionMode: Indexed, backoffLimitPerIndex: 1, maxFailedIndexes: 0"
 
 
 class UnprotectedJobs:
@@ -95,6 +97,7 @@ def _note(failures: JobFailures) -> str:
     pods, left = failures.at_once, failures.left or 0
     return (
         f"One eviction ends the Job for good: its {pods} pods fail together, and more than {left} "
-        f"failures end it. Create it with {RULE} (which needs restartPolicy: Never), or raise its "
-        f"backoffLimit by {pods - left}"
+        f"failures end it. Create it with {RULE} (which needs restartPolicy: Never), and with "
+        f"{AT_ONCE}, so that its pods come again at once; "
+        f"or raise its backoffLimit by {pods - left}"
     )

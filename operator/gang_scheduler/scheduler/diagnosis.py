@@ -10,6 +10,7 @@ from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.plan import Obstacle, Shortage
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import oversized
+from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement.feasible_slots import allowed
 from gang_scheduler.scheduler.policies import NodeFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
@@ -37,6 +38,7 @@ def diagnose(
     The first filter that rejects a node gives its reason, as in kube-scheduler. What it is short of
     is looked for on the nodes of `near`, None for all.
     """
+    trial.effort.count(looks(len(trial.nodes)))
     found = _of_node_filters(pod_class, trial, profile)
     for room in (*profile.room_filters, *profile.coupled_filters):
         if not room.concerns(pod_class, trial):
@@ -48,6 +50,8 @@ def diagnose(
     everywhere = np.ones(len(trial.nodes), dtype=np.bool_)
     shortage = _shortage(pod_class, trial, found, everywhere if near is None else near)
     told = oversized.told(shortage, pod_class, trial.nodes, profile)
+    if told is not None:
+        trial.effort.count(len(told.unmatched) * oversized.NEAR_LOOKS)
     return Diagnosis(tuple(rejections), told)
 
 

@@ -1,7 +1,8 @@
-"""How much is searched in one cycle, counted in looks: the same snapshot gives the same plan.
+"""How much work is done in one cycle, counted in looks: the same snapshot gives the same plan.
 
 A look is the work to offer the nodes to one class, about a twentieth of a millisecond. A search
-whose looks are used up ends with the best that it has found, and notes that it was cut off.
+whose looks are used up ends with the best that it has found, and notes that it was cut off. Once
+the cycle has done its share of work, no further group is begun: the rest is tried in the next one.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ MOST_LOOKS: Final = 3_600
 """Looks that the searches of a cycle share: a new search may take half of what is left."""
 PART: Final = 2
 RESERVED: Final = 1_900
-"""Extra looks of one gang a cycle, in turn: every gang is searched for in some cycle.
+"""Extra looks of one gang a cycle, in turn, first by namespace: each is searched for in some cycle.
 
 They are there for it also once all others are spent.
 """
@@ -23,6 +24,12 @@ OVERRUN: Final = 1_000
 """By how many looks a search may exceed its share to find anything at all."""
 MOST_OF_ALL: Final = 5_500
 """Once so many looks are spent, the rest of the cycle decides without a search."""
+MOST_OF_CYCLE: Final = 6_000
+"""Looks of one cycle in all, searches and the rest: about a third of a second."""
+LOOKS_A_GANG: Final = 2.5
+"""What it costs to make a gang anew for a snapshot."""
+MOST_OF_SNAPSHOT: Final = 0.75
+"""How much of the work of a cycle its snapshot can be: the rest is left for decisions."""
 NODES_A_LOOK: Final = 400
 _Search = tuple[GangKey | None, str]
 """Of which gang a search is, and for what."""
@@ -39,8 +46,10 @@ class Effort:
 
     def __init__(self, gangs: Sequence[GangKey] = (), taken_at: int = 0, spent: int = 0) -> None:
         self.spent = spent
+        self.done: float = 0
+        """Looks of all work, searches or not."""
         self._limit = MOST_OF_ALL
-        self._turn = gangs[(taken_at * MIX >> 16) % len(gangs)] if gangs else None
+        self._turn = _whose_turn(gangs, taken_at)
         self._left: dict[_Search, int] = {}
         self._cut_off: set[_Search] = set()
         self._search: _Search = (None, "")
@@ -53,9 +62,46 @@ class Effort:
             share = max((MOST_LOOKS - self.spent) // PART, LEAST)
             self._left[self._search] = share + (RESERVED if self._has_turn(gang) else 0)
 
+    def count(self, looks: float) -> None:
+        """Count work that is no search: it takes no looks from any."""
+        self.done += looks
+
+    def count_snapshot(self, gangs: float) -> None:
+        """Count the work that the snapshot was, in gangs that were made anew for it."""
+        self.done += min(gangs * LOOKS_A_GANG, MOST_OF_SNAPSHOT * MOST_OF_CYCLE)
+
+    def takes(self, looks: float, part: float = 1) -> bool:
+        """Count work unless this part of the work of a cycle is done; return whether it is not."""
+        # Asked of every gang that waits: a call more would be felt.
+        if self.done >= part * MOST_OF_CYCLE or self.spent >= part * MOST_LOOKS:
+            return False
+        self.done += looks
+        return True
+
+    def is_over(self, part: float = 1) -> bool:
+        """Return whether this part of the work of a cycle is done: no further group is begun."""
+        return self.done >= part * MOST_OF_CYCLE or self.spent >= part * MOST_LOOKS
+
+    def is_done(self) -> bool:
+        """Return whether all work of a cycle is done, also that which is no search."""
+        return self.done >= MOST_OF_CYCLE
+
+    def by(self, part: float) -> float:
+        """Return which part of all work is done once this part of what is left is."""
+        done = max(self.done / MOST_OF_CYCLE, self.spent / MOST_LOOKS)
+        return done + part * max(1 - done, 0)
+
+    def renew(self) -> None:
+        """Have the looks of another cycle."""
+        self.spent, self.done = 0, 0
+        self._limit = MOST_OF_ALL
+        self._left.clear()
+        self.begin(*self._search)
+
     def spend(self, looks: int) -> None:
-        """Count looks."""
+        """Count looks of the search in hand."""
         self.spent += looks
+        self.done += looks
         self._left[self._search] -= looks
 
     def may_go_on(self) -> bool:
@@ -105,6 +151,18 @@ class Effort:
     def ever_cut_off(self) -> bool:
         """Whether any search was cut off."""
         return bool(self._cut_off)
+
+
+def _whose_turn(gangs: Sequence[GangKey], taken_at: int) -> GangKey | None:
+    """Return the gang that has extra looks: namespaces take turns, however many gangs they have."""
+    by_namespace: dict[str, list[GangKey]] = {}
+    for key in gangs:
+        by_namespace.setdefault(key.namespace, []).append(key)
+    if not by_namespace:
+        return None
+    turn, row = divmod(taken_at * MIX >> 16, len(by_namespace))
+    own = list(by_namespace.values())[row]
+    return own[turn % len(own)]
 
 
 def looks(nodes: int, classes: int = 1) -> int:

@@ -138,7 +138,8 @@ class EmptyCluster:
 
     @functools.cached_property
     def _trial(self) -> Trial:
-        nodes, volumes = self._snapshot.nodes, self._snapshot.volumes
+        # What a kubelet has refused it may take once the pods there have left.
+        nodes, volumes = self._snapshot.nodes.refusing_nothing(), self._snapshot.volumes
         unused = replace(volumes, uses={}, lingering=frozenset())
         trial = Trial(Snapshot(0, nodes, nodes.allocatable, volumes=unused))
         pinned = self._snapshot.pinned.pods

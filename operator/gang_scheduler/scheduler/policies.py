@@ -15,6 +15,43 @@ from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
+class OneByOne(Protocol):
+    """What a filter says while pods of one class, and no others, are placed one by one.
+
+    Nothing is assumed in the trial meanwhile.
+    """
+
+    def open(self) -> BoolArray:
+        """Return the nodes that the filter leaves to the next pod. Not to be changed."""
+
+    def placed(self, row: int) -> None:
+        """Note that a pod of the class is on a node. Costs a few vector operations."""
+
+
+class ScoresOneByOne(Protocol):
+    """How much nodes are preferred while pods of one class are placed one by one."""
+
+    def score(self) -> IntArray:
+        """Return how much each node is preferred by the next pod. Not to be changed."""
+
+    def placed(self, row: int) -> None:
+        """Note that a pod of the class is on a node. Costs a few vector operations."""
+
+
+class Steady:
+    """The scores of a preference that pods of a class do not change for each other."""
+
+    def __init__(self, scores: IntArray) -> None:
+        self._scores = scores
+
+    def score(self) -> IntArray:
+        """Return the same scores for each pod."""
+        return self._scores
+
+    def placed(self, row: int) -> None:
+        """Change nothing."""
+
+
 class NodeFilter(Protocol):
     """Depends on the node and the class alone: computed once a class while nodes do not change."""
 
@@ -55,6 +92,9 @@ class CoupledFilter(RoomFilter, Protocol):
     def at_once(self, ask: PodClass, trial: Trial) -> Caps | None:
         """Return how many pods may be placed at once, if coupled; None is one in the cluster."""
 
+    def one_by_one(self, ask: PodClass, trial: Trial) -> OneByOne | None:
+        """Return what is said pod by pod, if coupled; None where only new `slots` can tell."""
+
     def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return a bound on `slots`, whatever pods were placed before that the class depends on."""
 
@@ -71,9 +111,15 @@ class Preference(Protocol):
     def coupled(self, ask: PodClass, trial: Trial) -> bool:
         """Return whether a pod of the class on one node changes the scores for the next."""
 
+    def one_by_one(self, ask: PodClass, trial: Trial) -> ScoresOneByOne:
+        """Return the scores pod by pod."""
 
-Rank = Callable[[PodClass, IntArray, Trial], IntArray]
-"""Order the rows with slots, the best first: (pod class, slots, trial) -> rows."""
+
+Turn = Callable[[int, PodClass, IntArray, Trial], IntArray]
+"""When nodes are filled, the least first: (with how many pods, pod class, rows, trial) -> turns.
+
+`rows` are all different and ascend; nodes of one turn come in their order.
+"""
 Fill = Callable[[PodClass, IntArray, int, Trial], Share]
 """Choose nodes for a number of pods of one class: (pod class, slots, count, trial) -> share."""
 
@@ -147,7 +193,7 @@ class Profile:
     room_filters: tuple[RoomFilter, ...]
     coupled_filters: tuple[CoupledFilter, ...]
     preferences: tuple[tuple[int, Preference], ...]
-    rank: Rank
+    turn: Turn
     fill: Fill
     preemption: PreemptionRules = PreemptionRules()
     queues: QueueRules = QueueRules()

@@ -10,6 +10,7 @@ from gang_scheduler.scheduler.filters import (
     inter_pod_affinity,
     node_affinity,
     readiness,
+    refused_shapes,
     resources,
     spare_nodes,
     taints,
@@ -28,13 +29,13 @@ from gang_scheduler.scheduler.policies import (
     NodeFilter,
     Preference,
     Profile,
-    Rank,
     RoomFilter,
+    Turn,
 )
 
 NODE_FILTERS: tuple[NodeFilter, ...] = (
     *(unschedulable, readiness, taints, node_affinity),
-    *(bound_volumes, volume_zone, declared_features),
+    *(bound_volumes, volume_zone, declared_features, refused_shapes),
 )
 ROOM_FILTERS: tuple[RoomFilter, ...] = (spare_nodes, host_ports, resources, volume_limits)
 COUPLED_FILTERS: tuple[CoupledFilter, ...] = (
@@ -50,19 +51,19 @@ PREFERENCES: tuple[tuple[int, Preference], ...] = (
 )
 
 
-def _profile(rank: Rank, fill: Fill) -> Profile:
+def _profile(turn: Turn, fill: Fill) -> Profile:
     return Profile(
         order=priority_then_age.key,
         node_filters=NODE_FILTERS,
         room_filters=ROOM_FILTERS,
         coupled_filters=COUPLED_FILTERS,
         preferences=PREFERENCES,
-        rank=rank,
+        turn=turn,
         fill=fill,
     )
 
 
 PROFILES: Mapping[str, Profile] = {
-    "binpack": _profile(binpack.rank, binpack.fill),
-    "spread": _profile(spread.rank, spread.fill),
+    "binpack": _profile(binpack.turn, binpack.fill),
+    "spread": _profile(spread.turn, spread.fill),
 }

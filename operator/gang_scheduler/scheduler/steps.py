@@ -5,6 +5,7 @@ In which order groups take them is said elsewhere: `cycle` has the order without
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
@@ -40,6 +41,9 @@ from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units.placement_units import Party, PlacementUnit
 
+A_GROUP: Final = 0.5
+"""Looks that it costs to look at a group, also at one of which all is known already."""
+
 Watch = Callable[["Steps", GangGroup], None]
 """Looks at the decisions so far right before a group is decided. It changes none of them."""
 
@@ -48,6 +52,8 @@ class Steps:
     """The decisions made so far, and the trial they were made on.
 
     `deciding` is the group that an error now would be about. `watch` looks on, if anything does.
+    `untried` are gangs that are left to the next cycle. There are none if the cycle goes on
+    `to_the_end`: looks are renewed, as if the next cycle began.
     """
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
@@ -57,6 +63,8 @@ class Steps:
         self.profile = profile
         self.deciding: GangGroup | None = None
         self.watch: Watch | None = None
+        self.to_the_end = False
+        self.untried: set[GangKey] = set()
         self.groups: dict[GangKey, GangGroup] = {}
         self.units: dict[GangKey, tuple[PlacementUnit, ...]] = {}
         self.gangs: dict[GangKey, Gang] = {}
@@ -80,6 +88,38 @@ class Steps:
             yield group
         self.deciding = None
 
+    def in_time(
+        self, groups: Iterable[GangGroup], part: float = 1, *, one: bool = False
+    ) -> Iterator[GangGroup]:
+        """Yield groups while this part of the work of a cycle is not done; the rest stay untried.
+
+        `one`: the first is begun in any case.
+        """
+        effort = self.trial.effort
+        for group in self.each(groups):
+            if effort.takes(A_GROUP, part) or one or self._goes_on():
+                one = False
+                yield group
+            else:
+                self.leave_untried(group)
+
+    def is_over(self, part: float = 1) -> bool:
+        """Return whether no further group is begun, as this part of the cycle's work is done."""
+        return self.trial.effort.is_over(part) and not self._goes_on()
+
+    def _goes_on(self) -> bool:
+        """Return whether the cycle goes on to the end; then looks are renewed once all are used."""
+        if self.to_the_end and self.trial.effort.is_over():
+            self.trial.effort.renew()
+        return self.to_the_end
+
+    def leave_untried(self, *groups: GangGroup) -> None:
+        """Leave groups to the next cycle: what was found of them so far is no verdict."""
+        for gang in (gang for group in groups for gang in group.waiting):
+            self.untried.add(gang.key)
+            if gang.key not in self.gangs:
+                self.refused.pop(gang.key, None)
+
     def admitted(self, group: GangGroup) -> GangGroup | None:
         """Return the group as it is to be tried; None, with refusals noted, if it cannot be."""
         group = self.deciding = self.evaluator.departures.without(group)
@@ -89,9 +129,9 @@ class Steps:
         nominations = nominated_room.release(self.evaluator.displaceable(group)) if asks else ()
         verdict = admission.admit(group, self.snapshot, self.trial)
         nominated_room.keep(nominations)
-        self.groups.update(dict.fromkeys((gang.key for gang in group.gangs), group))
+        self.groups.update(dict.fromkeys([gang.key for gang in group.gangs], group))
         self.units[group.gangs[0].key] = verdict.units
-        self.refused.update({each.gang.key: each for each in verdict.refusals})
+        self.refused |= {each.gang.key: each for each in verdict.refusals}
         self.warned += verdict.warnings
         return None if verdict.refusals else group
 
@@ -245,6 +285,14 @@ class Steps:
                 self.grow(group, unit, unit, moving=moving)
         self.report_full(group)
 
+    def has_surplus(self, group: GangGroup) -> bool:
+        """Return whether members of a group are left that may be placed beside its quorums."""
+        units = self.units[group.gangs[0].key]
+        return any(
+            unit in self.placements and len(self.placements[unit].binds) < len(unit.members)
+            for unit in units
+        )
+
     def grow(
         self, group: GangGroup, unit: PlacementUnit, some: PlacementUnit, *, moving: bool
     ) -> None:
@@ -313,10 +361,14 @@ class Steps:
             placed=tuple(placed),
             preemptions=tuple(self.evaluator.preemptions),
             refused=(*self.refused.values(), *_refusals(failures)),
-            warned=tuple(self.warned),
+            warned=tuple(each for each in self.warned if self._has_verdict(each.gang)),
             failures=tuple(failures),
             asking=tuple(each for key, each in self.asking.found.items() if key not in self.gangs),
+            untried=frozenset(self.untried),
         )
+
+    def _has_verdict(self, gang: Gang) -> bool:
+        return gang.key not in self.untried or gang.key in self.gangs
 
     def _binds(self) -> Iterator[Bind]:
         """Yield the binds of all placements."""

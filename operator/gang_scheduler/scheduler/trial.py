@@ -60,8 +60,9 @@ class Trial:
     """The only mutable thing in a cycle: the free room of a snapshot, and what is assumed on it.
 
     `free` is nodes by resources, and the ledgers have what else pods take of a node. Callers change
-    both through `assume` and `release` only, so leaving `all_or_nothing` restores the exact earlier
-    state. `effort` is what may still be searched in the cycle; copies share it.
+    both through `assume` and `release`, so leaving `all_or_nothing` restores the exact earlier
+    state; and through `free_up` outside of it. `effort` is what may still be searched in the cycle;
+    copies share it.
 
     `spare` are the rows of nodes that are kept for members that replace lost ones, None where none
     are. `closed` are the same while anything else is placed, and None while such members are.
@@ -69,12 +70,14 @@ class Trial:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.nodes = snapshot.nodes
+        self.tree_specs = snapshot.tree_specs
         self.free = snapshot.free.copy()
         self.ports = PortLedger(snapshot.host_ports)
-        self.pod_affinity = PodAffinityLedger(snapshot.affinity_counts, len(snapshot.nodes))
+        self.pod_affinity = PodAffinityLedger(snapshot.affinity_counts, snapshot.nodes)
         self.volumes = VolumeLedger(snapshot.volumes, snapshot.nodes)
         gangs = [gang.key for group in snapshot.groups for gang in group.gangs[:1]]
         self.effort = Effort(gangs, snapshot.taken_at)
+        self.effort.count_snapshot(snapshot.made_anew)
         self.spare: BoolArray | None = None
         self.closed: BoolArray | None = None
         self._journal: list[tuple[Share, int]] = []
@@ -114,6 +117,10 @@ class Trial:
         """Take an assumption back, however long ago it was made."""
         self._apply(share, -1)
         self._journal.append((share, -1))
+
+    def free_up(self, room: IntArray) -> None:
+        """Let so much more be free, of each node and resource, of many pods at once."""
+        self.free += room
 
     @contextmanager
     def all_or_nothing(self) -> Iterator["Attempt"]:

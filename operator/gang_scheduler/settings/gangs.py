@@ -14,41 +14,48 @@ class GangSettings(BaseModel):
     scheduler_names: tuple[Name, ...] = Field(
         default=("py-gang-scheduler",),
         min_length=1,
-        description="Values of spec.schedulerName that are ours (a JSON list in the environment).",
+        description=(
+            "The values of spec.schedulerName that this scheduler answers to (a JSON list in "
+            "the environment). Add another scheduler's name to take over its manifests "
+            "unchanged, once that scheduler no longer runs."
+        ),
     )
     strategy: Strategy = Field(
-        default=Strategy.BINPACK, description="Fullest nodes first, or emptiest first."
+        default=Strategy.BINPACK,
+        description=(
+            "How nodes are filled: binpack fills the fullest nodes first, spread the emptiest."
+        ),
     )
     gang_kinds: tuple[GangKind, ...] = Field(
         default=tuple(GangKind),
         description=(
-            "Kinds of workloads of which the pods of each are a gang without a label (a JSON list "
-            "in the environment); those of others are if their label py-gang-scheduler.io/gang is "
-            "true."
+            "Workload kinds that are gangs by default (a JSON list in the environment). Pods "
+            "of other kinds become a gang with the label py-gang-scheduler.io/gang=true; the "
+            "value false makes single pods of any kind."
         ),
     )
     schedule_timeout_seconds: int = Field(
         default=600,
         gt=0,
-        description="After how long a complete gang that was not bound is reported as late.",
+        description="After how long the scheduler reports a complete gang that it could not bind.",
     )
     node_failure_seconds: int = Field(
         default=30,
         ge=0,
-        description="How long a node must not be ready to count as failed.",
+        description="How long a node must be NotReady before it counts as failed.",
     )
     node_failure_taints: tuple[Name, ...] = Field(
         default=(),
         description=(
-            "Keys of taints that say that a node has failed, beside out-of-service and unreachable "
-            "of Kubernetes (a JSON list in the environment)."
+            "Further taint keys that mark a node as failed (a JSON list in the environment). "
+            "The taints out-of-service and unreachable of Kubernetes always do."
         ),
     )
     spare_nodes: tuple[Annotated[SpareNodes, BeforeValidator(from_json)], ...] = Field(
         default=(),
         description=(
-            "Nodes that are kept free for members that replace lost ones (a JSON list in the "
-            "environment): layer, count, the free nodes of each domain of that layer, and "
-            "nodeSelector, the labels that they have."
+            "Nodes to keep free for members that replace lost ones (a JSON list in the "
+            'environment). For example [{"layer": "BlockLayer", "count": 1, "nodeSelector": '
+            "{}}] keeps the last free node of each block."
         ),
     )

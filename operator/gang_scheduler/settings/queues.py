@@ -19,62 +19,65 @@ class QueueSettings(BaseModel):
 
     queue_namespaces: QueueNamespaces = Field(
         default=QueueNamespaces.ALL,
-        description="Which namespaces may use a Queue without a namespaceSelector: all, or none.",
+        description="Which namespaces may use a Queue that has no namespaceSelector: all, or none.",
     )
     gpu_resources: tuple[Name, ...] = Field(
         default=("nvidia.com/gpu", "amd.com/gpu"),
         description=(
-            "The resources whose sum is gpu in the quotas of Queues (a JSON list in the "
-            "environment)."
+            "The resources that quotas of Queues sum up as gpu (a JSON list in the environment)."
         ),
     )
     kueue: QuotaOf = Field(
         default=QuotaOf.AUTO,
         description=(
-            "Whether ClusterQueues bound what gangs get: auto, unless Kueue's controller runs, "
-            "which decides it then; enforce; or ignore. They are charged and shown in any case."
+            "Whether ClusterQueues of Kueue limit gangs. auto: only while Kueue's controller "
+            "does not run, since that decides otherwise; enforce: always; ignore: never. "
+            "Their usage is shown in any case."
         ),
     )
     volcano: QuotaOf = Field(
         default=QuotaOf.AUTO,
         description=(
-            "Whether Queues of Volcano bound what gangs get: auto, unless Volcano's scheduler "
-            "runs; enforce; or ignore."
+            "Whether Queues of Volcano limit gangs. auto: only while Volcano's scheduler does "
+            "not run; enforce: always; ignore: never."
         ),
     )
     kueue_fairness: KueueFairness = Field(
         default=KueueFairness.PRIORITY,
         description=(
-            "In which order ClusterQueues take turns: Priority, or DRS, which is Kueue's fair "
-            "sharing."
+            "The order in which ClusterQueues take turns: Priority, or DRS, which is Kueue's "
+            "fair sharing. Kueue keeps this in its own configuration, so it cannot be read "
+            "from an object."
         ),
     )
     fair_strategies: tuple[FairStrategy, ...] = Field(
         default=tuple(FairStrategy),
         description=(
-            "When gangs of a queue that borrows may evict those of one that borrows more, in trees "
-            "with fairness DRS or DRF: LessThanOrEqualToFinalShare, LessThanInitialShare, or both."
+            "When a gang of a borrowing queue may evict gangs of a queue that borrows more, "
+            "in trees with fairness DRS or DRF: LessThanOrEqualToFinalShare, "
+            "LessThanInitialShare, or both. Kueue calls this preemptionStrategies."
         ),
     )
     default_queue: str = Field(
         default="",
         description=(
-            "Queue of gangs that name none, unless their namespace has a default of its own or a "
-            "LocalQueue called default; empty: the queue none."
+            "The queue of gangs that name none. A namespace can set its own with the "
+            "annotation py-gang-scheduler.io/default-queue or with a LocalQueue called "
+            "default. Empty: such gangs are in no queue."
         ),
     )
     require_queue: tuple[Name, ...] = Field(
         default=(),
         description=(
-            "Namespaces whose gangs must be in a queue (a JSON list in the environment); *: all. "
-            "Other gangs in them wait with QueueNotFound."
+            "Namespaces whose gangs must name a queue (a JSON list in the environment); * "
+            "means all. Gangs without a queue wait there with the reason QueueNotFound."
         ),
     )
     count_other_schedulers: CountOtherSchedulers = Field(
         default=CountOtherSchedulers.LABELLED,
         description=(
-            "Whether pods of other schedulers are charged to the queue that their labels name: "
-            "labelled, or none."
+            "Whether pods of other schedulers use up quota. labelled: they are charged to the "
+            "queue that their labels name; none: they only take room."
         ),
     )
     resource_transformations: Annotated[
@@ -83,43 +86,50 @@ class QueueSettings(BaseModel):
     ] = Field(
         default=(),
         description=(
-            "What quotas count for resources (a JSON list in the environment): input, strategy "
-            "Retain or Replace, multiplyBy, and outputs, the amount of each for one of the input."
+            "What quotas count instead of a resource, as in Kueue (a JSON list in the "
+            'environment). For example [{"input": "nvidia.com/mig-1g.5gb", "strategy": '
+            '"Replace", "outputs": {"example.com/gpu-memory": "5Gi"}}]. With the strategy '
+            "Retain, the default, the input counts as well. multiplyBy names a resource by "
+            "whose amount the outputs are multiplied. Room on nodes always counts what pods "
+            "request."
         ),
     )
     exclude_resource_prefixes: tuple[Name, ...] = Field(
         default=(),
         description=(
-            "Prefixes of resources that quotas do not count (a JSON list in the environment)."
+            "Prefixes of resources that quotas do not count (a JSON list in the environment). "
+            "They are left out before any transformation."
         ),
     )
     aging_per_hour: int = Field(
         default=0,
         ge=0,
         description=(
-            "How much an hour of waiting adds to the priority by which the gangs of a queue are "
-            "ordered, where the queue does not say it; 0: nothing."
+            "How much priority a gang gains in the order of its queue for each hour it waits, "
+            "unless the queue says otherwise. 0: none."
         ),
     )
     aging_max: int = Field(
         default=1000,
         ge=0,
-        description="How much waiting adds at most, where the queue does not say it.",
+        description=(
+            "The most priority that a gang can gain by waiting, unless the queue says otherwise."
+        ),
     )
     yield_memory_seconds: int = Field(
         default=86_400,
         ge=0,
         description=(
-            "How long it counts that a gang of a queue was evicted for another one: so long, no "
-            "plan of the same or a weaker right closes a circle of evictions."
+            "How long the scheduler remembers that a gang was evicted for another queue's "
+            "gang. During that time it makes no plan that would close a circle of evictions."
         ),
     )
     usage_half_life_seconds: int = Field(
         default=0,
         ge=0,
         description=(
-            "After how long the use of quota in the past counts by half in the order of queues by "
-            "DRF and FairShare, and of the LocalQueues of a ClusterQueue that shares by usage; 0: "
-            "it does not count."
+            "After how long past usage counts by half when queues are compared by DRF or "
+            "FairShare, and LocalQueues of a ClusterQueue by usage. 0: past usage does not "
+            "count."
         ),
     )

@@ -10,8 +10,9 @@ class ReservationSettings(BaseModel):
         default=300,
         ge=0,
         description=(
-            "How long a gang of a queue waits before it is promised a start, and before its queue "
-            "is said to starve if the gang asks for no more than the queue's own quota."
+            "How long a gang waits in its queue before the scheduler promises it a start. A "
+            "queue whose oldest gang waits this long within the queue's own quota gets the "
+            "condition Starving."
         ),
     )
     reservations: int = Field(
@@ -19,29 +20,30 @@ class ReservationSettings(BaseModel):
         ge=0,
         le=8,
         description=(
-            "How many gangs that do not fit are promised a start at once; later gangs that would "
-            "delay them wait. 0: none."
+            "How many waiting gangs can be promised a start at the same time. Later gangs "
+            "that would delay a promised start wait with the reason WaitingForTurn. 0: no "
+            "promises."
         ),
     )
     reservation_timeout_seconds: int = Field(
         default=86_400,
         ge=60,
         description=(
-            "After how long a gang that is promised a start loses that promise, for an hour."
+            "After how long a promise that could not be kept is withdrawn for an hour, so "
+            "that a gang that never fits does not hold up others for ever."
         ),
     )
     backfill_window_seconds: int = Field(
         default=86_400,
         ge=0,
         description=(
-            "How far away the declared end of a gang may be to count; one that is later is as "
-            "good as unknown."
+            "How far ahead the declared end of a gang is believed. A later end counts as unknown."
         ),
     )
     enforce_backfill: bool = Field(
         default=True,
         description=(
-            "Let a gang that waited evict those that were let pass because of their declared "
-            "ends, once these have passed."
+            "Whether a gang that waited may evict gangs that were let pass because of their "
+            "declared ends, once they run beyond these."
         ),
     )

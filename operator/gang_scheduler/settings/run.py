@@ -18,60 +18,70 @@ class Settings(EvictionSettings, Policy, BaseSettings):
 
     kueue_namespace: Name = Field(
         default="kueue-system",
-        description="The namespace of the Lease by which Kueue's controller is known to run.",
+        description=(
+            "The namespace of the Lease that shows whether Kueue's controller runs, "
+            "c1f6bfd2.kueue.x-k8s.io."
+        ),
     )
     volcano_jobs: bool = Field(
         default=False,
         description=(
-            "Let Jobs of Volcano with our schedulerName have their pods created: write the phase "
-            "Inqueue into their PodGroups once their queue would admit them."
+            "Whether to let Jobs of Volcano with this scheduler's schedulerName create their "
+            "pods: the scheduler writes the phase Inqueue into their PodGroups once their "
+            "queue would admit them."
         ),
     )
     volcano_namespace: Name = Field(
         default="volcano-system",
-        description="The namespace of the Lease by which Volcano's scheduler is known to run.",
+        description="The namespace of the Lease volcano, which shows if Volcano's scheduler runs.",
     )
     bind_concurrency: int = Field(
-        default=64, ge=1, le=1024, description="Bindings in flight at once."
+        default=64, ge=1, le=1024, description="How many bindings may be in flight at once."
     )
     batch_milliseconds: int = Field(
         default=20,
         ge=0,
-        description="How long a cycle waits after the first change for others to come with it.",
+        description=(
+            "How long a cycle waits after the first change so that further changes can join it."
+        ),
     )
     status_interval_milliseconds: int = Field(
         default=500,
         ge=50,
-        description="The least time between two status writes to one PodGroup.",
+        description="The shortest time between two status writes to the same PodGroup.",
     )
     status_concurrency: int = Field(
-        default=8, ge=1, le=256, description="Status and Event writes in flight at once."
+        default=8,
+        ge=1,
+        le=256,
+        description="How many writes of statuses and Events may be in flight at once.",
     )
     pod_events: bool = Field(
         default=True,
         description=(
-            "Write Events on the members of gangs, too: why they wait, and where they were bound."
+            "Whether to write Events on the members of gangs as well: why they wait, and "
+            "where they were bound."
         ),
     )
     pod_event_seconds: int = Field(
         default=10,
         ge=0,
         le=3600,
-        description="How long a reason must stand before a waiting pod gets an Event of it.",
+        description="How long a reason must hold before a waiting pod gets an Event about it.",
     )
     source: PodSource = Field(
         default=PodSource.KOPF,
         description=(
-            "What watches the cluster: kopf, or the reflector, which takes a fraction of the CPU, "
-            "for large clusters."
+            "What watches the cluster: kopf, or reflector, which needs a fraction of the CPU "
+            "and is meant for large clusters."
         ),
     )
     sweep_seconds: int = Field(
         default=300,
         ge=5,
         description=(
-            "How often the cache is compared with a list, to notice deletions that Kopf missed; "
-            "the reflector misses none."
+            "With the source kopf: how often to list all objects, to notice deletions that "
+            "Kopf's watches missed. The reflector misses none."
         ),
     )
     queue_deletion_grace_seconds: int = Field(
@@ -79,56 +89,75 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         ge=0,
         le=3600,
         description=(
-            "How long a queue counts after it was deleted, so that one that is created anew loses "
-            "no gangs to others."
+            "How long a queue keeps counting after it was deleted, so that a queue that is "
+            "deleted and created again loses no gangs to others."
         ),
     )
     metrics_queues: int = Field(
         default=500,
         ge=0,
-        description="How many queues have metrics of their own; the others are summed as _other.",
+        description="How many queues have metrics of their own. The others are summed as _other.",
     )
     gauge_shapes: tuple[Shape, ...] = Field(
         default=("nvidia.com/gpu=8",),
         max_length=4,
         description=(
-            "Of which members pgs_largest_gang says how many fit: RESOURCE=QUANTITY, several with "
-            "commas between (a JSON list in the environment)."
+            "The member sizes for which pgs_largest_gang reports how many fit a domain, at "
+            "most four (a JSON list in the environment): RESOURCE=QUANTITY, several separated "
+            "by commas."
         ),
     )
     http_client: HttpClientName = Field(
         default=HttpClientName.BUILTIN,
         description=(
-            "What sends the requests beside the watches: builtin, or aiohttp, which takes about "
-            "four times as much CPU a request."
+            "What sends all requests other than watches: builtin, or aiohttp, which needs "
+            "about four times the CPU for each request."
         ),
     )
     http_host: str = Field(
         default="0.0.0.0",  # noqa: S104 - a pod's probes and scrapes come from outside of it.
-        description="Address of /metrics, /healthz and /readyz.",
+        description="The address on which /metrics, /healthz and /readyz are served.",
     )
     http_port: int = Field(
-        default=8080, ge=0, le=65535, description="Port of these; 0 picks a free one."
+        default=8080,
+        ge=0,
+        le=65535,
+        description="The port on which they are served. 0 picks a free one. The chart sets it.",
     )
     leader_elect: bool = Field(
-        default=True, description="Hold a Lease while scheduling, so that replicas take turns."
+        default=True,
+        description=(
+            "Whether to hold a Lease while scheduling, so that only one replica schedules. "
+            "The chart refuses false with more than one replica."
+        ),
     )
-    lease_name: str = Field(default="py-gang-scheduler", description="Name of the Lease.")
+    lease_name: str = Field(
+        default="py-gang-scheduler",
+        description="The name of the Lease. The chart sets it to the name of the release.",
+    )
     lease_namespace: str = Field(
-        default="", description="Namespace of the Lease; empty: the pod's own, else kube-system."
+        default="",
+        description=(
+            "The namespace of the Lease. Empty: the pod's own namespace, else kube-system. "
+            "The chart sets it."
+        ),
     )
     lease_duration_seconds: int = Field(
         default=10,
         ge=2,
         le=600,
-        description="How long after its last renewal the Lease of a replica that is gone lasts.",
+        description=(
+            "How long a Lease lasts after its last renewal. After a replica was killed, the "
+            "other one takes over this much later, plus a second or two."
+        ),
     )
     renew_deadline_seconds: float = Field(
         default=8.0,
         gt=0,
         validate_default=True,
         description=(
-            "How long after its last renewal the leader writes; at least 1 less than the duration."
+            "How long after its last renewal the leader may write; at least 1 less than "
+            "leaseDurationSeconds."
         ),
     )
     retry_period_seconds: float = Field(
@@ -136,15 +165,24 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         gt=0,
         validate_default=True,
         description=(
-            "How often the Lease is renewed, and twice as often looked at by those that wait for "
-            "it; at most a third of the deadline."
+            "How often the leader renews the Lease; at most a third of renewDeadlineSeconds. "
+            "Waiting replicas look at it twice as often."
         ),
     )
     kubeconfig: str = Field(
-        default="", description="Path of a kubeconfig; empty: in-cluster, else the usual places."
+        default="",
+        description=(
+            "The path of a kubeconfig. Empty: the pod's own account in a cluster, else the "
+            "usual places."
+        ),
     )
-    log_format: LogFormat = Field(default=LogFormat.JSON, description="json or console.")
-    log_level: LogLevel = Field(default=LogLevel.INFO, description="debug, info, warning or error.")
+    log_format: LogFormat = Field(
+        default=LogFormat.JSON, description="The format of the log: json or console."
+    )
+    log_level: LogLevel = Field(
+        default=LogLevel.INFO,
+        description="The lowest level that is logged: debug, info, warning or error.",
+    )
 
     @field_validator("renew_deadline_seconds")
     @classmethod

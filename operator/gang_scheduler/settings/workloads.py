@@ -11,24 +11,24 @@ class WorkloadSettings(BaseModel):
     manage_jobs: tuple[ManagedKind, ...] = Field(
         default=(),
         description=(
-            "Kinds of workloads that wait without pods while they are suspended, if they name a "
-            "queue and have our schedulerName, and that are let start when their gang fits (a JSON "
-            "list in the environment)."
+            "Workload kinds that wait suspended, without pods, and are started by the "
+            "scheduler when their gang fits (a JSON list in the environment). A workload "
+            "takes part if it names a queue and has this scheduler's schedulerName."
         ),
     )
     pods_timeout_seconds: int = Field(
         default=120,
         ge=1,
         description=(
-            "How long quota and room are kept for the pods of a workload that was suspended, once "
-            "it is let start; then it is suspended again."
+            "How long quota and room are kept for the pods of a workload that was just "
+            "started. If no pods appear in this time, it is suspended again."
         ),
     )
     provisioning_requests: bool = Field(
         default=False,
         description=(
-            "Buy nodes for gangs that lack nothing but room: write ProvisioningRequests of the "
-            "class that they or their queues name."
+            "Whether to ask for nodes for gangs that lack only room, by writing "
+            "ProvisioningRequests of the class that the gang or its queue names."
         ),
     )
     provisioning_retries: int = Field(
@@ -36,8 +36,8 @@ class WorkloadSettings(BaseModel):
         ge=0,
         le=100,
         description=(
-            "How often nodes are asked for again after a request came to nothing, where no "
-            "ProvisioningRequestConfig says it."
+            "How often to ask for nodes again after a request failed, unless a "
+            "ProvisioningRequestConfig says otherwise."
         ),
     )
     provisioning_backoff_seconds: int = Field(
@@ -45,7 +45,7 @@ class WorkloadSettings(BaseModel):
         ge=1,
         le=1800,
         description=(
-            "After how long nodes are asked for again the first time; doubled each time, up to "
-            "half an hour."
+            "How long to wait before the first further request for nodes. The time doubles "
+            "with each failure, up to half an hour."
         ),
     )

@@ -19,5 +19,6 @@
 | volumes    | claims and volumes as controllers would leave them                         |
 | remarks    | what is said of the input on stderr                                        |
 | run        | fills a cache, decides, applies, decides again                             |
+| validation | what an API server refuses in a manifest, and the fields that it drops      |
 | output     | what is printed: the document, the tables, the trees, what waits           |
 """

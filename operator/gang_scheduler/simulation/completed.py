@@ -24,7 +24,7 @@ def with_age(noun: object, body: Body, created_at: float) -> object:
         return _aged_gangs(noun, created_at)
     if isinstance(noun, DeclaredQueue):
         return replace(noun, queue=replace(noun.queue, created_at=created_at))
-    return replace(noun, created_at=created_at) if isinstance(noun, Pod) else noun
+    return _aged(noun, created_at) if isinstance(noun, Pod) else noun
 
 
 def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
@@ -59,4 +59,8 @@ def _aged_gangs(noun: GangObject, created_at: float) -> GangObject:
         for each in (noun.gang_specs, noun.by_default)
     )
     noun = replace(noun, gang_specs=specs or (), by_default=by_default)
-    return _with_members(noun, lambda pod: replace(pod, created_at=created_at))
+    return _with_members(noun, lambda pod: _aged(pod, created_at))
+
+
+def _aged(pod: Pod, created_at: float) -> Pod:
+    return replace(pod, created_at=created_at, dated=False)

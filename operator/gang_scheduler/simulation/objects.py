@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.workloads.members.present import Present
 from gang_scheduler.decode.workloads.table import MEMBERSHIP
-from gang_scheduler.simulation import snapshot_files
+from gang_scheduler.simulation import kinds, snapshot_files
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.found import UNDATED_SECONDS, Loaded, SchedulerNames
 from gang_scheduler.simulation.reading import Reading
@@ -21,7 +21,8 @@ class Objects:
     seconds since the epoch, however many objects there are. `notes` are lines for users on what was
     left out. `assumed_ours` is how many pods have no schedulerName and were given ours;
     `not_expanded`, how many workloads of manifests are of kinds whose pods are not made
-    here. `header` is that of a snapshot among the input.
+    here; `unknown_fields`, how many fields an API server would drop. `header` is that of a snapshot
+    among the input.
     """
 
     loaded: tuple[Loaded, ...]
@@ -29,6 +30,7 @@ class Objects:
     notes: tuple[str, ...] = ()
     assumed_ours: int = 0
     not_expanded: int = 0
+    unknown_fields: int = 0
     header: Header | None = None
 
 
@@ -51,17 +53,20 @@ def load(
     assume_ours: bool | None = None,
     at: int | None = None,
     membership: Membership = MEMBERSHIP,
+    strict: bool = False,
 ) -> Objects:
     """Return the objects of the documents. Raises UnreadableInput with everything found wrong.
 
     `scheduler` is the schedulerName of pods that have none, if `assume_ours`, else these are
     default-scheduler's; by default those of manifests are ours, and those from a cluster are not.
     `at` is when the input is read, in seconds since the epoch; by default when its snapshot was
-    taken, else after all times in it. `membership` tells the gangs of pods.
+    taken, else after all times in it. `membership` tells the gangs of pods. `strict`: what the API
+    server would refuse of a manifest is wrong, and what it would drop is noted.
     """
     found = list(documents)
     header = snapshot_files.header_among(found)
-    read = Reading(Present(each.body for each in found if isinstance(each, Document)), membership)
+    bodies = [each.body for each in found if isinstance(each, Document)]
+    read = Reading(Present(bodies), membership, kinds.named(bodies), strict=strict)
     for each in found:
         read.take(each)
     if at is None and header is not None:
@@ -74,9 +79,10 @@ def load(
     return Objects(
         loaded,
         read.latest + UNDATED_SECONDS,
-        notes=(*_unread(header), *read.skipped.lines(), *read.notes),
+        notes=(*_unread(header), *read.remarks()),
         assumed_ours=read.assumed_ours,
         not_expanded=read.skipped.not_expanded,
+        unknown_fields=len(read.unknown_fields),
         header=header,
     )
 

@@ -37,7 +37,10 @@ def fillers(
     scheduler_names: SchedulerNames, known: Priorities
 ) -> dict[GVR, Callable[[Body], Body]]:
     """Return what an API server would fill in before an object is read."""
-    return {PODS: lambda body: _filled_pod(body, scheduler_names, known)}
+    return {
+        PODS: lambda body: _filled_pod(body, scheduler_names, known),
+        NATIVE_POD_GROUPS[0]: lambda body: _filled_native_pod_group(body, known),
+    }
 
 
 def readers(membership: Membership) -> dict[GVR, Callable[[Body], object]]:
@@ -60,6 +63,11 @@ def _filled_pod(body: Body, scheduler_names: SchedulerNames, known: Priorities) 
     fields.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
     filled = defaults.with_pod_defaults(body, scheduler_names.of(body["metadata"]["uid"]))
     return {**filled, "spec": known.spec(filled["spec"])}
+
+
+def _filled_native_pod_group(body: Body, known: Priorities) -> Body:
+    fields.read(body, NativePodGroup)  # What is filled in next relies on the types.
+    return {**body, "spec": known.with_priority(body.get("spec", {}))}
 
 
 class _PodGroupSpec(Wire, frozen=True):

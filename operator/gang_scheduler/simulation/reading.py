@@ -1,6 +1,7 @@
 """From documents to objects, by the table of kinds, and the checks around it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -22,6 +23,9 @@ from gang_scheduler.decode.workloads.members import table
 from gang_scheduler.decode.workloads.members.present import Present, controller, part
 from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.decode.workloads.table import KINDS as TABLE
+from gang_scheduler.model.queues import Product
+from gang_scheduler.model.refs import QueueName
+from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.simulation import (
     defaults,
     in_vain,
@@ -43,6 +47,8 @@ from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.simulation.readers import fillers, readers
 from gang_scheduler.simulation.skipped import Skipped
 from gang_scheduler.simulation.snapshot_files import Stored
+from gang_scheduler.simulation.validation import objects as validation
+from gang_scheduler.state.queues.names import product_of
 
 WITH_GANGS = frozenset(
     {
@@ -55,19 +61,33 @@ T = TypeVar("T")
 
 
 class Reading:
-    """The objects found so far, in order, and the problems of documents."""
+    """The objects found so far, in order, and the problems of documents.
 
-    def __init__(self, present: Present, membership: Membership) -> None:
+    `named` are the products whose names of queues mean something beside these objects.
+    """
+
+    def __init__(
+        self,
+        present: Present,
+        membership: Membership,
+        named: Collection[Product] = tuple(Product),
+        *,
+        strict: bool,
+    ) -> None:
         self.objects: dict[tuple[str, str, str, str], FoundObject] = {}
         self.uids: dict[str, FoundObject] = {}
         self.problems: list[Problem] = []
         self.notes: list[str] = []
         self.skipped = Skipped()
+        self.unknown_fields: dict[tuple[str, str], str] = {}
+        self.without_limits: Counter[tuple[str, str]] = Counter()
         self.latest = 0
         self.assumed_ours = 0
         self._stored: list[Stored] = []
         self._present = present
         self._membership = membership
+        self._strict = strict
+        self._named = named
         self._sequence = 0
 
     def take(self, document: Item) -> None:
@@ -82,6 +102,7 @@ class Reading:
             kind = kinds.kind_of(document.body)
             if document.made_by is None and (asked := in_vain.note(document)):
                 self.notes.append(asked)
+            self._validate(document)
             if kind is None:
                 self.skipped.add(document)
                 return
@@ -94,6 +115,24 @@ class Reading:
             self._take_made(document, made)
         except InvalidField as error:
             self.problems.append(document.problem(error))
+
+    def _validate(self, document: Document) -> None:
+        """Note the fields that an API server drops. Raises InvalidField for what it refuses.
+
+        An API server has seen all that is from one. Of what is made of a manifest it is enough that
+        its template was seen.
+        """
+        if not self._strict or document.is_from_cluster or document.header:
+            return
+        maker = document.made_by
+        if maker is not None and validation.is_known(maker.body):
+            return
+        for each in validation.unknown_fields(document.body):
+            first = document if maker is None else maker
+            self.unknown_fields.setdefault((first.place, each), f"{document.place}: {each}")
+        if document.body["kind"] == "Pod":
+            for each in validation.without_limits(document.body):
+                self.without_limits[document.file, each] += 1
 
     def load(self, scheduler_names: SchedulerNames) -> tuple[Loaded, ...]:
         """Return what can be read, in order; note what is wrong with the rest."""
@@ -119,6 +158,15 @@ class Reading:
                 self._note_oddity(each, noun)
                 self.assumed_ours += scheduler_names.is_assumed(each)
         return tuple(found)
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what is said of the input on stderr."""
+        yield from self.unknown_fields.values()
+        for (file, resource), number in self.without_limits.items():
+            asks = f"{counted(number, 'pod')} with a request for {resource} and no limit"
+            yield f"{file}: {asks}: an API server refuses that, unless a LimitRange sets one"
+        yield from self.skipped.lines()
+        yield from self.notes
 
     def _load_stored(self) -> Iterator[Loaded]:
         """Yield the objects of snapshots; note what is wrong with them."""
@@ -155,14 +203,22 @@ class Reading:
 
     def _made_of_workload(self, kind: Kind, document: Document, body: Body) -> list[Body]:
         found = kind.read(body) if kind.gvr in WITH_GANGS else None
-        if isinstance(found, GangObject) and (found.suspended or self._maker_waits(found, body)):
-            return []
         stored = document.is_from_cluster
+        if isinstance(found, GangObject) and (
+            self._waits(found, from_cluster=stored) or self._maker_waits(found, body)
+        ):
+            return []
         uid = body["metadata"]["uid"] if stored and document.made_by is None else ""
         source = Source(body, self._present, from_cluster=stored, uid=uid)
         made = table.made_of(source)
-        self.notes += (f"{document.place}: {each}" for each in source.notes)
+        self.notes += (f"{document.place}: {each}" for each in (*source.notes, *source.unknown))
+        self.skipped.not_expanded += bool(source.unknown) and not stored
         return made
+
+    def _waits(self, found: GangObject, *, from_cluster: bool) -> bool:
+        """Return whether a workload waits suspended, in a queue or on a cluster."""
+        said = found.suspended
+        return said is not None and (from_cluster or self._mean_any(said.names))
 
     def _maker_waits(self, found: GangObject, body: Body) -> bool:
         """Return whether what made a workload waits in a queue, and says nothing of its members."""
@@ -173,8 +229,12 @@ class Reading:
         maker = self._present.find(*named, body["metadata"]["namespace"], str(owner["name"])) or {}
         labels, present = (part(maker, "metadata", each) for each in ("labels", "annotations"))
         queue = naming.request_of(labels, present)
-        named_one = found.part.names or (queue is not None and queue.names)
-        return bool(named_one) and part(maker, "spec").get("suspend") is True
+        asked = (*found.part.names, *(queue.names if queue is not None else ()))
+        return self._mean_any(asked) and part(maker, "spec").get("suspend") is True
+
+    def _mean_any(self, names: Iterable[QueueName]) -> bool:
+        """Return whether any of these names is that of a queue, found or not."""
+        return any(product_of(each) in self._named for each in names)
 
     def _take_made(self, document: Document, made: Iterable[Body]) -> None:
         """Take in what the controller of a workload creates, as if it were in the input."""

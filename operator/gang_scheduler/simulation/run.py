@@ -7,7 +7,7 @@ from typing import Final
 
 from gang_scheduler import policy, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
-from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES, PROVISIONING_REQUESTS, VOLCANO_POD_GROUPS
+from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
 from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
@@ -21,6 +21,7 @@ from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.choices import ManagedKind
 from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation.kinds import served as served_by
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import trees
 from gang_scheduler.simulation.output.waiting import Waiting
@@ -31,8 +32,6 @@ from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
 from gang_scheduler.state.gangs.preemption_eligibility import ROUNDS_SECONDS
 
-BESIDE_QUEUES: Final = frozenset({*KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS})
-"""Kinds of products with queues that files have without these: then queues may be left out."""
 MOST_CYCLES: Final = 1000
 """After so many cycles nothing is expected to settle any more."""
 MOST_IDLE: Final = 50
@@ -75,7 +74,7 @@ class Outcome:
     admissions: tuple[Admission, ...] = ()
 
 
-class _AtOnce:
+class AtOnce:
     """Carries plans out at once: pods are on their nodes, and victims are noted.
 
     `now` is when that is, in seconds.
@@ -122,9 +121,9 @@ def filled(objects: Objects, decides: Policy) -> Cache:
     cache.gang_queue.expect_nothing()
     for each in objects.loaded:
         cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
-    groups = {each.gvr.group for each in objects.loaded if each.gvr not in BESIDE_QUEUES}
+    served_here = served_by({each.gvr for each in objects.loaded})
     for product, named in kinds.QUEUES_NAMED.items():
-        served = named.group in groups
+        served = product in served_here
         if header is not None and header.source == LIVE:
             served = named.name in header.counts
         cache.serve_queues(product, served=served)
@@ -143,7 +142,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     preemptions: list[Preemption] = []
     admissions: list[Admission] = []
     profile, naming = policy.profile(options.policy), policy.naming(options.policy)
-    lost_nominations, writers = LostNominations(cache, naming), _AtOnce(cache, naming)
+    lost_nominations, writers = LostNominations(cache, naming), AtOnce(cache, naming)
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
     settled = False
@@ -153,7 +152,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         writers.now = now
         # 2. Decide.
         snapshot = cache.snapshot(now)
-        plan = schedule(snapshot, profile)
+        plan = schedule(snapshot, profile, to_the_end=True)
         # 3. Apply.
         taken = take_in(cache, plan, now, lost_nominations=lost_nominations, writers=writers)
         # 4. Note the decisions.
@@ -165,14 +164,14 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         # 5. Go on for as long as something changed.
         if not options.until_settled:
             break
-        passed = _pass(cache, plan, recreate=options.recreate_victims)
+        passed = let_pass(cache, plan, recreate=options.recreate_victims)
         unsearched = unsearched.difference(_tried(snapshot)) | plan.unsearched
         changed = bool(passed or plan.placed or taken.lost)
         idle = 0 if changed else idle + 1
         if not changed and (idle > MOST_IDLE or not (unsearched or _held_until(cache))):
             settled = True
             break
-        now = _next(cache, now, options, changed=changed)
+        now = next_moment(cache, now, options, changed=changed)
     return Outcome(
         placed=tuple(placed),
         preemptions=tuple(preemptions),
@@ -188,14 +187,14 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     )
 
 
-def _next(cache: Cache, now: int, options: Options, *, changed: bool) -> int:
+def next_moment(cache: Cache, now: int, options: Options, *, changed: bool) -> int:
     """Return when the next cycle is.
 
     Every backoff has ended by then, so every waiting gang is tried. Where victims come back, a gang
     may preempt in every cycle, too. If nothing has changed, only gangs are tried again for which
     victims were not looked for to the end, and once room is given up that is held.
     """
-    if not changed and (retry := cache.gang_queue.next_retry()) is not None:
+    if not changed and (retry := cache.next_retry()) is not None:
         return max(retry, now + 1, _held_until(cache) or 0)
     return now + (ROUNDS_SECONDS if options.recreate_victims else LAST_RETRY_SECONDS)
 
@@ -223,7 +222,7 @@ def _victims(preemptions: Iterable[Preemption]) -> dict[str, GangKey]:
     return {each.pod.uid: each.gang for made in preemptions for each in made.victims}
 
 
-def _pass(cache: Cache, plan: Plan, *, recreate: bool) -> bool:
+def let_pass(cache: Cache, plan: Plan, *, recreate: bool) -> bool:
     """Delete victims and pods that are leaving already; return whether there were any.
 
     With `recreate`, what creates the victims does so again.

@@ -2,8 +2,37 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
+from gang_scheduler.decode.names import group_of
 from gang_scheduler.simulation.documents import Document
+
+MAKERS: Final = frozenset(
+    {
+        ("ScheduledSparkApplication", "sparkoperator.k8s.io"),
+        *((kind, "argoproj.io") for kind in ("Workflow", "CronWorkflow")),
+        *((kind, "tekton.dev") for kind in ("TaskRun", "PipelineRun")),
+        *(("InferenceService", "serving.kserve.io"), ("LLMInferenceService", "serving.kserve.io")),
+        *(("DynamoGraphDeployment", "nvidia.com"), ("NIMService", "apps.nvidia.com")),
+        *(("JobFlow", "flow.volcano.sh"), ("SlurmJob", "slinky.slurm.net")),
+    }
+)
+"""Kinds that make pods, and of which an object need not show it."""
+NO_MAKERS: Final = frozenset(
+    {
+        *((kind, "") for kind in ("PodTemplate", "ConfigMap", "Secret")),
+        *((f"{scope}TrainingRuntime", "trainer.kubeflow.org") for scope in ("", "Cluster")),
+        *((f"{scope}ServingRuntime", "serving.kserve.io") for scope in ("", "Cluster")),
+        *((f"{scope}WorkflowTemplate", "argoproj.io") for scope in ("", "Cluster")),
+        ("JobTemplate", "flow.volcano.sh"),
+    }
+)
+"""Kinds that have a pod template and make nothing of it."""
+SETTINGS: Final = ("Configuration", "Config", "Policy")
+"""What kinds end in that name containers or schedulers, and make no pods."""
+ONE_CONTAINER: Final = ("container", "mainContainer")
+SCHEDULERS: Final = ("schedulerName", "batchScheduler")
+"""Fields by which a workload says which scheduler its pods have."""
 
 
 @dataclass(slots=True)
@@ -18,8 +47,8 @@ class _Alike:
 class Skipped:
     """What was skipped, by file and kind.
 
-    A workload of a manifest, which has a pod template, would have pods that are missing here; the
-    pods of one from a cluster are in the input themselves.
+    A workload of a manifest would have pods that are missing here; the pods of one from a cluster
+    are in the input themselves.
     """
 
     def __init__(self) -> None:
@@ -29,7 +58,7 @@ class Skipped:
     def add(self, document: Document) -> None:
         """Note a document of an unknown kind."""
         body = document.body
-        has_pods = not document.is_from_cluster and has_pod_template(body)
+        has_pods = not document.is_from_cluster and makes_pods(body)
         key = document.file, body["kind"], body["apiVersion"], has_pods
         self._alike.setdefault(key, _Alike(document, has_pods)).number += 1
         self.not_expanded += has_pods
@@ -39,14 +68,28 @@ class Skipped:
         return [_line(each) for each in self._alike.values()]
 
 
-def has_pod_template(value: object) -> bool:
-    """Return whether there is a pod's spec somewhere in a value: an object with containers."""
+def makes_pods(body: Mapping[str, Any]) -> bool:
+    """Return whether something makes pods of an object, as far as the object shows it.
+
+    It has containers, or names the scheduler of its pods, or it is of a kind that is known to.
+    """
+    kind, group = body["kind"], group_of(body["apiVersion"])
+    if (kind, group) in MAKERS:
+        return True
+    return (kind, group) not in NO_MAKERS and not kind.endswith(SETTINGS) and _has_pods(body)
+
+
+def _has_pods(value: object) -> bool:
+    """Return whether there is a pod's spec, or a part of one, somewhere in a value."""
     if isinstance(value, Mapping):
-        spec = value.get("spec")
-        if isinstance(spec, Mapping) and isinstance(spec.get("containers"), list):
+        if isinstance(value.get("containers"), list):
             return True
-        return any(map(has_pod_template, value.values()))
-    return isinstance(value, list) and any(map(has_pod_template, value))
+        if any(isinstance(value.get(key), Mapping) for key in ONE_CONTAINER):
+            return True
+        if any(isinstance(value.get(key), str) and value[key] for key in SCHEDULERS):
+            return True
+        return any(map(_has_pods, value.values()))
+    return isinstance(value, list) and any(map(_has_pods, value))
 
 
 def _line(alike: _Alike) -> str:
@@ -54,5 +97,5 @@ def _line(alike: _Alike) -> str:
     others = f" and {alike.number - 1} more" if alike.number > 1 else ""
     name = f"{alike.first.place}{others}: {body['kind']} ({body['apiVersion']})"
     if alike.has_pods:
-        return f"{name} has a pod template, and its pods are not made here; skipped"
+        return f"{name} makes pods, and they are not made here; skipped"
     return f"{name} is not a kind that matters here; skipped"

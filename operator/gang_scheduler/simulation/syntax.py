@@ -7,6 +7,7 @@ Plain PyYAML differs where it matters: it makes dates and sexagesimal numbers of
 import contextlib
 import itertools
 import json
+import math
 import re
 from collections.abc import Hashable, Iterator
 from typing import Any
@@ -172,6 +173,9 @@ class _Plain:
 def _scalar(value: object) -> object:
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        # As in an API server: what is no int64 is a float.
+        return float(value) if abs(value) < 10**300 else math.copysign(math.inf, value)
     if value is None or isinstance(value, bool | int | float):
         return value
     raise ValueError(f"a value must be one of JSON, not {value}")

@@ -13,6 +13,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 |                 | nothing, gangs touched, room freed, trees or queues changed;     |
 |                 | which waiting gangs that wakes is in `gangs.queueing_hints`      |
 | changes         | that meaning (`Change`), and the signals to loop and writers     |
+| device_classes  | which resources DeviceClasses offer                              |
 | node_usage      | nodes, and what the pods on them use                             |
 | elastic_surplus | which surplus of elastic gangs may be evicted, in which steps     |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
@@ -28,6 +29,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | pod_affinity    | selectors of pods, and the pods that they match                  |
 | volumes         | claims and volumes, with assumed bindings                        |
 | budgets         | PodDisruptionBudgets                                             |
+| refused_shapes  | what kubelets have refused lately                                |
 | failed_nodes    | the nodes that count as failed                                   |
 | degraded_gangs  | gangs that run and have lost members with failed nodes           |
 | topologies      | the topology trees in force                                      |

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from gang_scheduler.decode.device_classes import DeviceClass
 from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup
@@ -47,6 +48,7 @@ from gang_scheduler.state.queues.recent_usage import RecentUsages
 from gang_scheduler.state.queues.reservations import waits_of
 from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import QueueUsageStore
+from gang_scheduler.state.refused_shapes import RefusedShapes
 from gang_scheduler.state.suspended.stand_ins import StandIns
 from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
@@ -67,6 +69,7 @@ class Cache:
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
+        self.device_classes: dict[str, DeviceClass] = {}
         self.evictable_pods = EvictablePods(rules.evictions)
         self.topologies = Topologies(changes.topologies)
         self.selector_matches = SelectorMatches()
@@ -90,7 +93,7 @@ class Cache:
             self.gang_queue, self.queues, rules.evictions.yield_memory_seconds
         )
         self.queue_usage = QueueUsageStore(
-            self.gang_queue, self.node_usage.labels_of, rules.charges
+            self.gang_queue, self.node_usage.labels_of, rules.charges, rules.evictions.ends
         )
         self.provisioning = ProvisioningState(
             self.gang_queue, self.queue_usage, self.queue_of, rules.provisioning
@@ -104,6 +107,7 @@ class Cache:
         self._changes = changes
         self.victims = Victims(self.evictable_pods, self._nominator, self.gang_queue, changes.cycle)
         self._stand_ins = StandIns(self.selector_matches)
+        self.refused_shapes = RefusedShapes()
         self.pod_store = PodStore(
             self.schedulers,
             node_usage=self.node_usage,
@@ -116,6 +120,7 @@ class Cache:
             queue_usage=self.queue_usage,
             train_jobs=TrainJobs(enabled=rules.train_jobs),
             stand_ins=self._stand_ins,
+            refused_shapes=self.refused_shapes,
         )
         self.suspended = SuspendedWorkloads(
             rules.managed,
@@ -142,6 +147,7 @@ class Cache:
             queue_usage=self.queue_usage,
             failed_nodes=self.failed_nodes,
             degraded=self.degraded,
+            refused_shapes=self.refused_shapes,
         )
 
     def upsert(self, store: Store[T], noun: T) -> None:
@@ -223,10 +229,14 @@ class Cache:
                 self.failed_nodes.gone(name)
                 self.degraded.failing(name, self.pod_store.gangs_on(name))
 
-    def snapshot(self, now: int) -> Snapshot:
-        """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
+    def snapshot(self, now: int, *, whole: bool = True) -> Snapshot:
+        """Return the cluster with the gangs that are worth a try. `now` is in seconds.
+
+        Not `whole`: where very many gangs have changed, some are left to the next cycle.
+        """
         self.settle_failed_nodes(now)
         self.suspended.settle(now)
+        self._note(self.node_store.settle_refusals(now))
         self._note(self.pod_store.enrich_stale())
         self.checkpoints.take_in(now)
         self.gang_queue.matches_came(self.selector_matches.take_helped())
@@ -236,7 +246,7 @@ class Cache:
         if (table := self.node_usage.table()) is not self._table:
             self._table = table
             self.gang_queue.quota_waits.nodes_changed()
-        groups = self.gang_queue.take_due(now)
+        groups = self.gang_queue.take_due(now, whole=whole)
         # Once more: which gangs are one group is known only now.
         queues = self.queue_state(now)
         nominated = self._nominator.all(self.gang_queue.infos)
@@ -259,6 +269,7 @@ class Cache:
             resting=self.gang_queue.reservations.resting(now),
             provisioning=self.provisioning.snapshot(),
             failed_nodes=self.failed_nodes.names,
+            made_anew=self.gang_queue.take_made() + self.queue_usage.take_work(),
         )
 
     def room(self, now: int) -> Snapshot:
@@ -278,8 +289,12 @@ class Cache:
 
         Whatever a cycle would look at; `now` is in seconds.
         """
-        infos, ranked = self.gang_queue.infos, self.gang_queue.ranked()
-        bound_pods = self._with_saves(self.evictable_pods.bound_pods(infos, self.pods, now, ranked))
+        evictable, infos = self.evictable_pods, self.gang_queue.infos
+        if evictable.rules.preemption:
+            bound_pods = evictable.bound_pods(infos, self.pods, now, self.gang_queue.ranked())
+        else:
+            bound_pods = running_gangs.all_bound(self.pod_store)
+        bound_pods = self._with_saves(bound_pods)
         charged = self.queue_usage.charged()
         return self._running_gangs.put_in(bound_pods, charged, now, enforcing=False)
 
@@ -288,9 +303,15 @@ class Cache:
 
         `now` is in seconds.
         """
-        state, freed = self.queue_usage.settle(self.pod_store)
+        state, freed = self.queue_usage.settle(self.pod_store, now)
         self.gang_queue.quota_waits.freed(freed)
         return None if state is None else self.recent_usages.added(state, now)
+
+    def next_retry(self) -> int | None:
+        """Return when gangs are to be tried though nothing changes, in seconds since the epoch."""
+        ends = (self.queue_usage.next_end(), self.refused_shapes.next_end())
+        moments = (self.gang_queue.next_retry(), *ends)
+        return min((each for each in moments if each is not None), default=None)
 
     def queue_of(self, key: GangKey) -> QueueRef | None:
         """Return the queue that a gang is in, None where it cannot be told.

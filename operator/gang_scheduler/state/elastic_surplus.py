@@ -1,16 +1,19 @@
 """Which surplus of elastic gangs may be evicted: none within a cooldown, and by whole steps."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Elastic
-from gang_scheduler.model.pods import rank_key
+from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 Steps = tuple[tuple[str, ...], ...]
 """Uids of pods, the step that goes first before the others."""
+NUMBERED: Final = re.compile(r"(.*-)[0-9]+")
 
 
 def elastic_of(
@@ -50,6 +53,33 @@ def steps_of(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> S
         tuple(pod.uid for pod in those[start : start + size])
         for start in range(0, number * size, size)
     )
+
+
+def by_rank(spare: Mapping[str, int], members: Iterable[BoundPod]) -> Steps:
+    """Return the surplus of each role pod by pod: those with the highest ranks go first.
+
+    The first of a role may hold what the others meet at, as worker 0 of a PyTorchJob does. None
+    where nothing tells the members of a role apart. `spare` is by role, "" for any member.
+    """
+    members = tuple(members)
+    found: list[Pod] = []
+    for role, number in spare.items():
+        those = [each for each in members if not role or each.pod.role == role]
+        if number and not _are_numbered([each.pod for each in those]):
+            return ()
+        going = sorted((each.pod for each in those if each.evictable), key=rank_key, reverse=True)
+        found += going[:number]
+    found.sort(key=rank_key, reverse=True)
+    return tuple((pod.uid,) for pod in found)
+
+
+def _are_numbered(pods: Sequence[Pod]) -> bool:
+    """Return whether each pod has another rank, or another number by which its owner names it."""
+    if all(pod.rank for pod in pods):
+        return len({pod.rank for pod in pods}) == len(pods)
+    names = [NUMBERED.fullmatch(pod.name) for pod in pods if pod.owner]
+    prefixes = {found[1] for found in names if found}
+    return len(prefixes) == 1 and len(names) == len(pods) and all(names)
 
 
 def _spare(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> int:

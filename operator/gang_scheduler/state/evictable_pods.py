@@ -7,14 +7,14 @@ depend on the clock.
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.names import NaturalKey, natural_key
@@ -24,7 +24,7 @@ from gang_scheduler.state import elastic_surplus, terminating
 from gang_scheduler.state.budgets import Budgets
 from gang_scheduler.state.elastic_surplus import Steps, is_cooling
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.terminating import Leaving
+from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends, Leaving
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
 """The least priority of system-cluster-critical and system-node-critical."""
@@ -46,7 +46,8 @@ class Rules:
     `victim_timeout_seconds` after its grace period is stuck. `unprotected_jobs`: also pods of Jobs
     may be evicted that this could end for good. `yield_memory_seconds` is how long it counts that a
     gang of a queue was evicted for another one. Of the work of a pod only that of the last
-    `lost_work_cap_seconds` counts.
+    `lost_work_cap_seconds` counts. Pods that take longer to end than `ends` says are victims where
+    no others make room; if no plan goes beyond a budget (`within_budgets`), like all others.
     """
 
     preemption: bool = True
@@ -58,6 +59,8 @@ class Rules:
     unprotected_jobs: bool = True
     yield_memory_seconds: int = 86_400
     lost_work_cap_seconds: int = 86_400
+    ends: Ends = DEFAULT_ENDS
+    within_budgets: bool = False
 
 
 DEFAULT_RULES: Final = Rules()
@@ -69,7 +72,7 @@ class EvictablePods:
     def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
         self.rules = rules
         self.budgets = Budgets()
-        self.leaving = Leaving(rules.victim_timeout_seconds)
+        self.leaving = Leaving(rules.victim_timeout_seconds, rules.ends)
         self.unprotected_jobs: dict[str, JobFailures] = {}
         """The Jobs that fail for good if all of their pods are evicted once, by uid."""
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
@@ -81,6 +84,7 @@ class EvictablePods:
         self._in_order = True
         self._present: Counter[int] = Counter()
         self._priorities: Counter[int] = Counter()
+        self._kept: frozenset[GangKey] = frozenset()
         self._bound: dict[GangKey, Counter[str]] = {}
         """How many pods of gangs are on nodes, by role."""
 
@@ -171,7 +175,8 @@ class EvictablePods:
         outranks some of them.
         """
         priorities = {group.priority for group in groups}
-        lowest = min(ranked.values(), default=SYSTEM_PRIORITY)
+        lingering = (pod.priority for pod, _ in self.leaving.staying(now))
+        lowest = min((*ranked.values(), *lingering), default=SYSTEM_PRIORITY)
         if any(lowest < each or self.outranked_by(each) for each in priorities):
             return self.bound_pods(infos, pods, now, ranked)
         return self.leaving_for(priorities, now)
@@ -191,7 +196,13 @@ class EvictablePods:
         """Return all bound pods, leaving ones apart. Linear in pods on nodes; `now` in seconds."""
         self._refresh()
         self._put_in_order()
-        bound_pods = tuple(self._bound_pods.values())
+        bound_pods = self._with_lingering(now)
+        self._kept = frozenset(self._not_preemptable(infos))
+        if self._kept:
+            bound_pods = tuple(
+                self._spare(each) if each.gang in self._kept and each.evictable else each
+                for each in bound_pods
+            )
         runtimes = self._min_runtimes(infos)
         if runtimes or self.rules.min_runtime_seconds:
             bound_pods = tuple(self._checked(each, runtimes, now) for each in bound_pods)
@@ -201,6 +212,7 @@ class EvictablePods:
         bound = ((key, n) for key, n in self._bound.items() if len(n) > 1 or max(n.values()) > 1)
         found = [(key, _surplus(infos.get(key), n)) for key, n in bound]
         spare = [(key, by_role) for key, by_role in found if any(by_role.values())]
+        steps = {**_by_rank(spare, bound_pods), **steps}
         going = self.leaving.not_deleted()
         used = Counter(budget for pod in going for budget in self.budgets.of(pod))
         allowed = self.budgets.allowed(pods)
@@ -236,6 +248,29 @@ class EvictablePods:
             for info, elastic in found
         }
 
+    def _with_lingering(self, now: int) -> tuple[BoundPod, ...]:
+        """Return the bound pods with those that are being deleted, and leave too late, in order.
+
+        Such a one is no member any more: it may go by itself, and gets less time then.
+        """
+        found = [
+            BoundPod(
+                *(pod, terminating.alone(pod)),
+                evictable=self._sparing(pod, gang) is None,
+                budgets=self._budgets_of(pod, ends_late=True),
+                unprotected=pod.job_uid in self.unprotected_jobs,
+                lingers=True,
+            )
+            for pod, gang in self.leaving.staying(now)
+        ]
+        bound_pods = tuple(self._bound_pods.values())
+        return tuple(sorted((*bound_pods, *found), key=_place)) if found else bound_pods
+
+    def _budgets_of(self, pod: Pod, *, ends_late: bool) -> tuple[str, ...]:
+        """Return the budgets of a pod, and that of all that may take long to end."""
+        budgets = self.budgets.of(pod)
+        return (*budgets, ENDS_LATE) if ends_late and not self.rules.within_budgets else budgets
+
     def _leave(self, uid: str) -> None:
         """Take a pod off its node, if it was on one."""
         before, _ = self._pods.pop(uid, (None, None))
@@ -267,13 +302,13 @@ class EvictablePods:
             return
         pod, gang = self._pods[uid]
         if uid not in self._order:
-            self._order[uid] = (_key_of_namespace(pod.namespace), natural_key(pod.name), uid)
+            self._order[uid] = _place_of(pod)
             self._in_order = False
         bound_pod = BoundPod(
             pod,
             gang or terminating.alone(pod),
             evictable=self._sparing(pod, gang) is None,
-            budgets=self.budgets.of(pod),
+            budgets=self._budgets_of(pod, ends_late=self.rules.ends.is_late(pod)),
             unprotected=pod.job_uid in self.unprotected_jobs,
         )
         self._bound_pods[uid] = bound_pod
@@ -293,7 +328,10 @@ class EvictablePods:
     def sparing(self, uid: str) -> Sparing:
         """Return what protects a pod on a node that is not evictable."""
         known = self._pods.get(uid)
-        return (self._sparing(*known) if known is not None else None) or Sparing.MIN_RUNTIME
+        found = self._sparing(*known) if known is not None else None
+        if found is None and known is not None and known[1] in self._kept:
+            return Sparing.POD_GROUP
+        return found or Sparing.MIN_RUNTIME
 
     def _sparing(self, pod: Pod, gang: GangKey | None) -> Sparing | None:
         """Return what protects a pod for as long as it runs; None if that is its priority alone."""
@@ -311,11 +349,22 @@ class EvictablePods:
 
     def _is_protected(self, pod: Pod) -> bool:
         """Return whether a label protects the pod, in a namespace where labels do."""
-        where = self.rules.label_namespaces
-        if where and pod.namespace not in where:
+        if not self._may_protect(pod.namespace):
             return False
         disabled = pod.labels.get(annotations.DISABLE_PREEMPTIBLE) == "true"
         return disabled or pod.labels.get(annotations.QUOTA_PREEMPTIBLE) == "false"
+
+    def _may_protect(self, namespace: str) -> bool:
+        """Return whether users of a namespace may protect their pods themselves."""
+        where = self.rules.label_namespaces
+        return not where or namespace in where
+
+    def _not_preemptable(self, infos: Mapping[GangKey, GangInfo]) -> Iterator[GangKey]:
+        """Yield the gangs whose PodGroup forbids that its pods make room."""
+        for key, info in infos.items():
+            spec = info.observed.spec
+            if spec is not None and not spec.preemptable and self._may_protect(key.namespace):
+                yield key
 
     def _look_again_in(self, namespace: str) -> None:
         self._changed.update(
@@ -352,6 +401,26 @@ class EvictablePods:
         if uid not in self._spared:
             self._spared[uid] = replace(bound_pod, evictable=False)
         return self._spared[uid]
+
+
+def _by_rank(
+    spare: Sequence[tuple[GangKey, Mapping[str, int]]], bound_pods: Iterable[BoundPod]
+) -> Mapping[GangKey, Steps]:
+    """Return the steps of the gangs with surplus whose members are numbered."""
+    by_gang: dict[GangKey, list[BoundPod]] = {key: [] for key, _ in spare}
+    for each in bound_pods if by_gang else ():
+        if each.gang in by_gang:
+            by_gang[each.gang].append(each)
+    found = ((key, elastic_surplus.by_rank(n, by_gang[key])) for key, n in spare)
+    return {key: steps for key, steps in found if steps}
+
+
+def _place_of(pod: Pod) -> _Order:
+    return _key_of_namespace(pod.namespace), natural_key(pod.name), pod.uid
+
+
+def _place(bound_pod: BoundPod) -> _Order:
+    return _place_of(bound_pod.pod)
 
 
 def _ranked(bound_pod: BoundPod, priorities: Mapping[GangKey, int]) -> BoundPod:

@@ -4,6 +4,7 @@ Both sources, the sweep and `simulate` work through it, and a test compares the 
 with it. A kind whose CRD is not installed costs one small request now and then.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
@@ -11,6 +12,7 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode import (
     budgets,
+    device_classes,
     namespaces,
     nodes,
     priority_classes,
@@ -30,12 +32,13 @@ from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.decode.reader import Object, Reader, Unreadable, direct
 from gang_scheduler.decode.sink import Sink
 from gang_scheduler.decode.volume_objects import VolumeObject
-from gang_scheduler.decode.workloads import makers, ray_jobs, suspended, table
+from gang_scheduler.decode.workloads import makers, queue_namers, ray_jobs, suspended, table
 from gang_scheduler.decode.workloads.kind import ObjectsOfKind
 from gang_scheduler.decode.workloads.makers import Maker
 from gang_scheduler.model.gang_sources import GangSource
 from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.device_classes import DeviceClassStore
 from gang_scheduler.state.object_stores import (
     BudgetStore,
     GangStore,
@@ -43,6 +46,7 @@ from gang_scheduler.state.object_stores import (
     JobStore,
     NamespaceStore,
     PriorityClassStore,
+    QueueNamerStore,
     Store,
     TopologyStore,
     VolumeStore,
@@ -121,6 +125,16 @@ def _maker(maker: Maker) -> Kind:
         if_unreadable=unreadable.workload(ray_jobs.SOURCE, gvr) if maker.tells else KEEP,
     )
     return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name, cache.suspended))
+
+
+def _queue_namer(kind: str, versions: tuple[GVR, ...]) -> Kind:
+    reader = Reader(
+        kind=kind,
+        versions=versions,
+        read=functools.partial(queue_namers.read, kind),
+        if_unreadable=KEEP,
+    )
+    return _kind(reader, lambda cache: QueueNamerStore(cache.gang_queue, reader.name))
 
 
 def _pods(membership: Membership) -> Kind:
@@ -220,6 +234,7 @@ KINDS: Final = (
     ),
     *(_workload(each.pods.source, each.objects) for each in table.KINDS if each.objects),
     *map(_maker, makers.MAKERS),
+    *(_queue_namer(kind, versions) for kind, versions in queue_namers.KINDS.items()),
     _kind(
         Reader(
             kind="PriorityClass",
@@ -305,6 +320,15 @@ KINDS: Final = (
         lambda cache: ProvisioningRequestStore(cache.provisioning),
     ),
     _queues(QueueKind.VOLCANO_QUEUE, "Queue", (kinds.VOLCANO_QUEUES,), volcano.queue),
+    _kind(
+        Reader(
+            kind="DeviceClass",
+            versions=(kinds.DEVICE_CLASSES,),
+            read=device_classes.read,
+            namespaced=False,
+        ),
+        lambda cache: DeviceClassStore(cache.node_usage, cache.device_classes),
+    ),
     _volumes(
         Reader(
             kind="PersistentVolumeClaim",

@@ -38,6 +38,7 @@ class NodeUsage:
         self._ports: dict[str, Counter[HostPort]] = {}
         self._counts = SelectorCounts()
         self._stale = False
+        self._device_classes: dict[str, str] = {}
         self._pinned: dict[str, tuple[PodClass, str]] = {}
         self._pinned_pods: PinnedPods | None = NONE_PINNED
 
@@ -60,10 +61,20 @@ class NodeUsage:
             self.uids.pop(node.uid, None)
             self._stale = True
 
+    def offer(self, device_classes: Mapping[str, str]) -> None:
+        """Note which resources DeviceClasses offer, by which class."""
+        if device_classes != self._device_classes:
+            self._device_classes = dict(device_classes)
+            self._stale = True
+
     def labels_of(self, node: str) -> Mapping[str, str]:
         """Return the labels of a node; none of one that is gone."""
         found = self._nodes.get(node)
         return found.labels if found is not None else {}
+
+    def node(self, name: str) -> Node | None:
+        """Return a node; None for one that is gone."""
+        return self._nodes.get(name)
 
     def has_node(self, name: str) -> bool:
         """Return whether there is a node of a name."""
@@ -184,7 +195,7 @@ class NodeUsage:
 
     def _rebuild(self) -> None:
         old, used = self._table, self._used
-        self._table = table = NodeTable(self._nodes.values())
+        self._table = table = NodeTable(self._nodes.values(), self._device_classes)
         self._used = np.zeros((len(table), len(table.resources)), dtype=np.int64)
         self._stale = False
         same_axis = table.resources == old.resources

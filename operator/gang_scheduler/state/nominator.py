@@ -1,10 +1,10 @@
 """Waiting pods that room is reserved for, and nominations written but not seen again yet."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -45,7 +45,7 @@ class Nominator:
             del self._assumed[pod.uid]
             return pod
         # The pod is older than our own write, which the watch has not shown yet.
-        return replace(pod, nominated=node)
+        return revised(pod, nominated=node)
 
     def note(self, uid: str, pod: Pod | None, gang: GangKey | None) -> bool:
         """Note the present state of a pod; None if it is gone.

@@ -24,6 +24,7 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
 from gang_scheduler.state.queues.usage import QueueUsageStore
+from gang_scheduler.state.refused_shapes import RefusedShapes
 from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
@@ -60,7 +61,9 @@ class NodeStore:
         queue_usage: QueueUsageStore,
         failed_nodes: FailedNodes,
         degraded: DegradedGangs,
+        refused_shapes: RefusedShapes,
     ) -> None:
+        self._refused_shapes = refused_shapes
         self._failed_nodes = failed_nodes
         self._degraded = degraded
         self._queue_usage = queue_usage
@@ -73,6 +76,7 @@ class NodeStore:
 
     def upsert(self, node: Node) -> Change:
         """Add or replace a node. Gangs on it may be in another domain now."""
+        node = self._refused_shapes.on(node)
         if not self._node_usage.upsert_node(node):
             return Change.NOTHING
         self._failed_nodes.upsert(node)
@@ -82,6 +86,15 @@ class NodeStore:
         self._queue_usage.touch_all(self._node_usage.uids_on(node.name))
         self._gang_queue.changed |= self._pod_store.gangs_on(node.name)
         return Change.ROOM_FREED
+
+    def settle_refusals(self, now: int) -> Change:
+        """Take in what kubelets have refused, and what they may take again; `now` is in seconds."""
+        changes = set()
+        for name in self._refused_shapes.settle(now):
+            node = self._node_usage.node(name)
+            if node is not None:
+                changes.add(self.upsert(node))
+        return Change.ROOM_FREED if Change.ROOM_FREED in changes else Change.NOTHING
 
     def delete(self, uid: str) -> Change:
         """Forget a node. Of the next one of its name this says nothing."""
@@ -148,6 +161,28 @@ class GangStore:
     def uids(self) -> Collection[str]:
         """Return the uids of all objects, whether they describe a gang or none."""
         return self._gang_queue.objects(self._kind).keys()
+
+
+class QueueNamerStore(GangStore):
+    """Objects that say nothing but the queue of their pods. Most of them say nothing at all."""
+
+    def __init__(self, gang_queue: GangQueue, kind: str) -> None:
+        super().__init__(gang_queue, kind)
+        self._naming: set[str] = set()
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what an object says of the queue of its pods."""
+        if described.workload:
+            self._naming.add(described.uid)
+            return super().upsert(described)
+        change = self.delete(described.uid) if described.uid in self._naming else Change.NOTHING
+        self._gang_queue.upsert_gang_specs(self._kind, described.uid, ())
+        return change
+
+    def delete(self, uid: str) -> Change:
+        """Forget what an object said."""
+        self._naming.discard(uid)
+        return super().delete(uid)
 
 
 class JobSetStore(GangStore):

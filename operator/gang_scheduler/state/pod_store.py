@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import pod_classes
 from gang_scheduler.state.changes import Change
@@ -21,6 +22,7 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.queues.charged_flavors import Flavors
 from gang_scheduler.state.queues.usage import Counted, QueueUsageStore
+from gang_scheduler.state.refused_shapes import RefusedShapes
 from gang_scheduler.state.suspended.stand_ins import StandIns
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
@@ -51,7 +53,9 @@ class PodStore:
         queue_usage: QueueUsageStore,
         train_jobs: TrainJobs,
         stand_ins: StandIns,
+        refused_shapes: RefusedShapes,
     ) -> None:
+        self._refused_shapes = refused_shapes
         self.train_jobs = train_jobs
         self._stand_ins = stand_ins
         self._virtual: set[str] = set()
@@ -80,7 +84,7 @@ class PodStore:
             pod = self._nominator.seen(pod)
         if pod.uid in self._assumed:
             # An older state than our own bind, whose echo is still on its way.
-            pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
+            pod = revised(pod, node=self._assumed[pod.uid], assumed=True)
         change = self._replace(pod.uid, pod)
         if is_confirmed:
             self._gang_queue.decisions.confirmed(pod.gang)
@@ -138,7 +142,7 @@ class PodStore:
         self._queue_usage.decide(bind.pod.uid, bind.flavors)
         if bind.pod.volumes:
             self._volumes.assume(bind.pod, bind.node, bind.volumes)
-        return self._replace(bind.pod.uid, replace(bind.pod, node=bind.node, assumed=True))
+        return self._replace(bind.pod.uid, revised(bind.pod, node=bind.node, assumed=True))
 
     def forget(self, uid: str) -> Change:
         """Take an assumed bind back: it did not happen."""
@@ -147,7 +151,7 @@ class PodStore:
             return Change.NOTHING
         self._volumes.forget(uid)
         self._queue_usage.decide(uid, ())
-        return self._replace(uid, replace(entry.pod, node="", assumed=False))
+        return self._replace(uid, revised(entry.pod, node="", assumed=False))
 
     def nominate(self, uid: str, node: str, flavors: Flavors = ()) -> Change:
         """Keep room for a pod before the API server has confirmed it; "": keep none any more."""
@@ -156,7 +160,7 @@ class PodStore:
             return Change.NOTHING
         self._nominator.assume(uid, node)
         self._queue_usage.decide(uid, flavors)
-        change = self._replace(uid, replace(entry.pod, nominated=node))
+        change = self._replace(uid, revised(entry.pod, nominated=node))
         if entry.gang is not None and not node:
             self._gang_queue.decisions.preemption_over([entry.gang])
         return change
@@ -213,8 +217,12 @@ class PodStore:
         if pod is None or before is None or before.pod != pod:
             self._queue_usage.touch(uid)
             freed |= self._count(uid, before, after)
+            if after and after.pod.refused and not (before and before.pod.refused):
+                self._refused_shapes.note(after.pod, after.pod.node, after.gang)
             touched = self._helps(before, after)
             touched |= self._join(uid, before, after)
+        elif before.pod.gone_by != pod.gone_by:
+            self._queue_usage.touch(uid)
         if freed:
             return Change.ROOM_FREED
         return Change.GANGS_TOUCHED if touched else Change.NOTHING
@@ -225,7 +233,7 @@ class PodStore:
         pod_class = pod_classes.enrich(
             pod.pod_class, self._selector_matches.meaning(pod.uid), storage
         )
-        return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)
+        return pod if pod_class is pod.pod_class else revised(pod, pod_class=pod_class)
 
     def _house(self, uid: str, after: _Entry | None) -> bool:
         """Keep account of pods on nodes, and of kept room; return whether some is free now."""
@@ -241,6 +249,8 @@ class PodStore:
         freed = False
         if before and before.node and (after is None or after.node != before.node):
             self._node_usage.remove(uid, before.node)
+            if after is None or not after.pod.refused:
+                self._refused_shapes.left(before.node)
             freed = True
         if after and after.node and (before is None or before.node != after.node):
             self._node_usage.add(after.pod, after.node)

@@ -1,11 +1,12 @@
 """The pods that leave their nodes in any case: pods that terminate, and victims.
 
 A victim counts as leaving from the decision on, before the API server shows it: its room is planned
-with, and no other pod is evicted for the same purpose.
+with, and no other pod is evicted for the same purpose. A pod itself says how long it may take to
+end: one that leaves later than is waited for stays, for all that is planned.
 """
 
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
@@ -19,16 +20,53 @@ REPORTING_SECONDS: Final = 10
 """How much longer than its timeout a victim counts as leaving, so that it is reported first."""
 
 
+class Ends(NamedTuple):
+    """How long a pod may take to end once it is deleted, in seconds.
+
+    What takes longer than `longest` stays. Victims get that at most, or the `longest_of_queues` if
+    their queue gives them more.
+    """
+
+    longest: int = 300
+    longest_of_queues: int = 600
+
+    def stays(self, pod: Pod, now: int, *, is_victim: bool) -> bool:
+        """Return whether a pod that is being deleted leaves later than is waited for."""
+        longest = max(self) if is_victim else self.longest
+        return pod.deleting and pod.gone_by > now + longest + PATIENCE_SECONDS
+
+    def charged_until(self, pod: Pod) -> int:
+        """Return until when a pod that is being deleted counts in its quota, in seconds; 0: always.
+
+        What hangs longer is not charged: quota is for work, not for what a broken kubelet does not
+        remove.
+        """
+        if not pod.gone_by:
+            return 0
+        longest = max(self) if pod.marked else self.longest
+        ends_at = min(pod.gone_by, pod.deleted_at + longest) if pod.deleted_at else pod.gone_by
+        return ends_at + PATIENCE_SECONDS
+
+    def is_late(self, pod: Pod) -> bool:
+        """Return whether a pod asks for more time to end than a victim gets."""
+        return pod.grace_seconds > self.longest
+
+
+DEFAULT_ENDS: Final = Ends()
+
+
 class Leaving:
     """The pods that leave. Our victims are late after `victim_timeout_seconds`.
 
     `now` is in seconds since the epoch everywhere here.
     """
 
-    def __init__(self, victim_timeout_seconds: int) -> None:
+    def __init__(self, victim_timeout_seconds: int, ends: Ends = DEFAULT_ENDS) -> None:
         self._victim_patience = max(PATIENCE_SECONDS, victim_timeout_seconds + REPORTING_SECONDS)
+        self._ends = ends
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._decided: set[str] = set()
+        self._asked_to_hurry: dict[str, int] = {}
         self._chosen: dict[str, str] = {}
 
     def __contains__(self, uid: str) -> bool:
@@ -37,6 +75,8 @@ class Leaving:
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Note a pod on a node; without a gang the pod is another scheduler's."""
         self._chosen.pop(pod.uid, None)
+        if self._asked_to_hurry.get(pod.uid) != pod.gone_by:
+            self._asked_to_hurry.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
         elif pod.marked or (pod.checkpoint is not None and pod.chosen):
@@ -47,16 +87,20 @@ class Leaving:
         self._pods.pop(uid, None)
         self._chosen.pop(uid, None)
         self._decided.discard(uid)
+        self._asked_to_hurry.pop(uid, None)
 
     def decided(self, pod: Pod, gang: GangKey | None) -> None:
-        """Note that a pod is a victim."""
+        """Note that a pod is a victim; one that terminates will be gone sooner."""
         self._decided.add(pod.uid)
+        if pod.deleting:
+            self._asked_to_hurry[pod.uid] = pod.gone_by
         self._chosen.pop(pod.uid, None)
         self._pods[pod.uid] = (pod, gang)
 
     def spared(self, uid: str) -> Pod | None:
         """Note that a pod is no victim any more; return the pod if it stays on its node."""
         self._decided.discard(uid)
+        self._asked_to_hurry.pop(uid, None)
         pod, _ = self._pods.get(uid, (None, None))
         if pod is None or pod.deleting:
             return None
@@ -67,12 +111,12 @@ class Leaving:
     def is_awaited(self, uid: str, now: int) -> bool:
         """Return whether a pod leaves, and is not stuck: gangs may wait for its room."""
         pod, _ = self._pods.get(uid, (None, None))
-        return pod is not None and not self._hangs(pod, now)
+        return pod is not None and self._leaves(pod, now)
 
     def on(self, nodes: Collection[str], now: int) -> Iterator[Pod]:
         """Yield the pods on some nodes that leave and are not stuck."""
         there = (pod for pod, _ in self._pods.values() if pod.node in nodes)
-        return (pod for pod in there if not self._hangs(pod, now))
+        return (pod for pod in there if self._leaves(pod, now))
 
     def is_interrupted_on(self, nodes: Collection[str]) -> bool:
         """Return whether pods on some nodes were chosen before a restart and not evicted yet."""
@@ -80,12 +124,30 @@ class Leaving:
 
     def bound_pods(self, now: int) -> tuple[BoundPod, ...]:
         """Return the pods that leave and are not stuck, in natural order of their names."""
-        awaited = (each for each in self._pods.values() if not self._hangs(each[0], now))
+        awaited = (each for each in self._pods.values() if self._leaves(each[0], now))
         return tuple(bound_pod(*each) for each in sorted(awaited, key=_order))
 
     def not_deleted(self) -> Iterator[Pod]:
         """Yield the victims that the API server does not show as leaving yet."""
         return (pod for pod, _ in self._pods.values() if not pod.deleting)
+
+    def stays(self, uid: str, now: int) -> bool:
+        """Return whether a pod is being deleted, and leaves later than is waited for."""
+        pod, _ = self._pods.get(uid, (None, None))
+        return pod is not None and self._stays(pod, now)
+
+    def staying(self, now: int) -> Iterator[tuple[Pod, GangKey | None]]:
+        """Yield the pods that are being deleted, and leave later than is waited for."""
+        return (each for each in self._pods.values() if self._stays(each[0], now))
+
+    def _leaves(self, pod: Pod, now: int) -> bool:
+        return not (self._hangs(pod, now) or self._stays(pod, now))
+
+    def _stays(self, pod: Pod, now: int) -> bool:
+        if pod.uid in self._asked_to_hurry:
+            return False
+        is_victim = pod.marked or pod.uid in self._decided
+        return self._ends.stays(pod, now, is_victim=is_victim)
 
     def _hangs(self, pod: Pod, now: int) -> bool:
         """Return whether a pod is stuck in termination, and should long be gone."""

@@ -194,7 +194,10 @@ GANGS_PREEMPTED = Counter(
     Label("preemptor_queue", QUEUES),
     Label("victim_queue", QUEUES),
     Label("reason", Closed(RIGHTS)),
-    note=("`reason` is the [class](queues.md#which-gang-evicts-which), `Priority` without queues."),
+    note=(
+        "`reason` is the [class](queue-rules.md#which-gang-evicts-which), `Priority` without "
+        "queues."
+    ),
 )
 LOST_SECONDS = Counter(
     "pgs_preemption_lost_seconds_total",
@@ -270,6 +273,10 @@ CYCLES = Histogram(
     "Time to decide one cycle: the snapshot and the plan.",
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
 )
+GANGS_UNTRIED = Gauge(
+    "pgs_gangs_untried",
+    "Gangs that the last cycle left to the next one, since it had done its share of work.",
+)
 GANGS_BOUND = Counter("pgs_gangs_bound_total", "Gangs and single pods of which a plan was bound.")
 GANG_SECONDS = Histogram(
     "pgs_gang_bind_seconds",
@@ -337,7 +344,12 @@ RELISTS = Counter(
 )
 WATCH_AGE = Gauge(
     "pgs_watch_age_seconds",
-    "Seconds since the last event or bookmark of a watch.",
+    "Seconds since a watch gave a sign of life: an event, or a new watch that is answered.",
+    KIND,
+)
+WATCHES_BEGUN_ANEW = Counter(
+    "pgs_watches_begun_anew_total",
+    "Watches that told nothing for 60 s, although the API server answers, and were begun anew.",
     KIND,
 )
 SWEPT = Counter("pgs_swept_total", "Objects whose deletion no watch had told.", KIND)
@@ -377,6 +389,17 @@ LOOP_LAG = Histogram(
     "pgs_loop_lag_seconds",
     "How much later than it was due the event loop went on.",
     buckets=(0.001 * 2**i for i in range(12)),
+)
+LOOP_HELD = Counter(
+    "pgs_loop_held_total",
+    "How often work of one kind kept the event loop for 2 s and more.",
+    Label("work", _one_of("cycle", "event", "report", "write", "other")),
+    note="Stays 0. `loop_held` in the log has what it was about, and the stack.",
+)
+COSTLY_DECISIONS = Counter(
+    "pgs_costly_decisions_total",
+    "Decisions on one group of gangs that took 2 s of CPU time and more in a cycle.",
+    note="Stays 0. After two of a gang it is [set aside](reasons.md#setaside).",
 )
 BUILD_INFO = Gauge(
     "pgs_build_info",

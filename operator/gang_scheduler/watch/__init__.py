@@ -11,8 +11,9 @@ beside them, or list and watch of our own.
 | kopf_source       | runs Kopf, and starts it again when it ends                  |
 | kopf_handlers     | the Kopf handlers: each hands its event on                   |
 | kopf_lists        | takes in the lists of Kopf at once                           |
-| kopf_requests     | which lists and watches of Kopf are answered, for metrics    |
+| kopf_requests     | which requests of Kopf are answered; ends its silent watches |
 | watch_ages        | how long ago each watch last gave a sign of life             |
+| supervisor        | begins watches anew that give none, and says what is dead    |
 | sweep             | compares the cache with a list, for what Kopf missed         |
 | reflector         | the other source: a `list_watch` for each kind               |
 | list_watch        | a list, and from its version on a watch, over and over       |

@@ -15,6 +15,7 @@ from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.watch import envelope
+from gang_scheduler.wire import texts
 from gang_scheduler.wire.metadata import Identity, Metadata
 
 ANYTHING: Final = msgspec.json.Decoder()
@@ -146,7 +147,9 @@ class KnownObjects:
         return found.resource_version
 
     def _hand_on(self, change: str, raw: Raw) -> Identity | Metadata:
-        if (decoder := self._handler.decoder) is not None:
+        decoder = self._handler.decoder
+        # The texts of a longer object are bounded where it is taken in as a dict.
+        if decoder is not None and len(memoryview(raw)) <= texts.LONGEST:
             try:
                 found: HasMetadata = decoder.decode(raw)
                 self._handler.take_decoded(change, found)

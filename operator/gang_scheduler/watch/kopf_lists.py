@@ -39,7 +39,7 @@ def taken_in(event_handlers: EventHandlers, listed: Listed) -> Iterator[None]:
             for each in chunk:
                 listed(handler, unreadable.identity(each).uid)
                 handler.take({"type": None, "object": each})
-            watch_ages.seen(handler.name)
+            watch_ages.listed(handler.name)
             yield [], version
 
     fetching.fetch_objs = fetch_objs  # type: ignore[assignment] # its parameters are spelt out there.

@@ -10,6 +10,7 @@ binder's requests included. So the tasks of Kopf are spawned and watched here.
 """
 
 import asyncio
+import math
 import os
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -65,6 +66,8 @@ class KopfSource:
         self._after_start = after_start
         self._is_complete = asyncio.Event()
         self._in_step = InStep()
+        self._silent = ""
+        self._is_silent = asyncio.Event()
 
     @property
     def not_served(self) -> list[str]:
@@ -91,6 +94,11 @@ class KopfSource:
         """Return when lists that are requested from now on are in the sink."""
         await self._relist.everything()
 
+    def begin_anew(self, kind: str) -> None:
+        """End Kopf, which is started again: of its watchers none can be had by itself."""
+        self._silent = kind
+        self._is_silent.set()
+
     async def fresh(self) -> None:
         """Return at once unless Kopf has been down for long; else once it is in step again."""
         await self._in_step.fresh()
@@ -103,7 +111,7 @@ class KopfSource:
         while True:
             started = loop.time()
             with (
-                kopf_requests.seen(self._event_handlers.names()),
+                kopf_requests.seen(self._event_handlers.names(), silence_seconds=SILENT_SECONDS),
                 kopf_lists.taken_in(self._event_handlers, self._sweep.listed),
             ):
                 error = await self._run_once()
@@ -117,6 +125,7 @@ class KopfSource:
     async def _run_once(self) -> str:
         """Run Kopf until it ends, or a kind is not watched; return the error in words."""
         self._event_handlers.start_over()
+        self._is_silent.clear()
         registry = kopf.OperatorRegistry()
         kopf_handlers.register(registry, self._event_handlers, self._connection)
         kopfs = await kopf.spawn_tasks(
@@ -126,7 +135,8 @@ class KopfSource:
             standalone=True,
         )
         self._after_start()
-        tasks = [*kopfs, asyncio.create_task(self._look_after())]
+        own = (self._look_after(), self._until_silent())
+        tasks = [*kopfs, *map(asyncio.create_task, own)]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -152,6 +162,15 @@ class KopfSource:
         self._in_step.set()
         self._is_complete.set()
         await self._sweep.look_for_kinds()
+
+    async def _until_silent(self) -> None:
+        """Raise when a watch is to be begun anew."""
+        await self._is_silent.wait()
+        raise WatchSilentError(self._silent)
+
+
+class WatchSilentError(Exception):
+    """A watch gives no sign of life."""
 
 
 async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
@@ -214,7 +233,8 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.watching.chunk_size = 500
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
-    settings.watching.inactivity_timeout = SILENT_SECONDS
+    # Never: `kopf_requests` bounds the silence, and says why Kopf must not.
+    settings.watching.inactivity_timeout = math.inf
     # A list that is never answered delays all later requests, by default for five minutes.
     settings.networking.request_timeout = REQUEST_SECONDS
     settings.networking.connect_timeout = CONNECT_SECONDS

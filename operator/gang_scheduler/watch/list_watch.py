@@ -135,7 +135,6 @@ class ListWatch:
             else:
                 self._optional_kinds.listed(self.name)
                 self._gvr, self.served, self._has_listed = gvr, True, True
-                watch_ages.seen(self.name)
                 self._keep_step()
                 return True
         decisive_kinds.require_absent(self.name)
@@ -146,6 +145,7 @@ class ListWatch:
         version = ""
         async with aclosing(self._pages(gvr)) as pages:
             async for page in pages:
+                watch_ages.listed(self.name)
                 self._known_objects.as_of(page.metadata.resource_version)
                 for number, item in enumerate(page.items or ()):
                     if not number % SLICE:

@@ -9,16 +9,23 @@ from typing import Final
 
 import structlog
 
-from gang_scheduler.api.kinds import JOBS, PROVISIONING_REQUEST_CONFIGS, PROVISIONING_REQUESTS
+from gang_scheduler.api.kinds import (
+    DEVICE_CLASSES,
+    JOBS,
+    PROVISIONING_REQUEST_CONFIGS,
+    PROVISIONING_REQUESTS,
+)
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.decode.workloads import makers, table
+from gang_scheduler.decode.workloads import makers, queue_namers, table
 from gang_scheduler.telemetry import metrics
 
 OPTIONAL: Final = frozenset(
     each.objects.versions[0].name for each in table.KINDS if each.objects is not None
 ) - {JOBS.name} | {
+    DEVICE_CLASSES.name,
     *(PROVISIONING_REQUESTS[0].name, PROVISIONING_REQUEST_CONFIGS[0].name),
     *(each.versions[0].name for each in makers.MAKERS),
+    *(versions[0].name for versions in queue_namers.KINDS.values()),
 }
 FORBIDDEN: Final = 403
 BRIEF_SECONDS: Final = 20.0

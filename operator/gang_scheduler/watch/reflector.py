@@ -4,12 +4,10 @@ Bytes of pods and nodes are decoded once, straight into structs. Objects that ar
 list are deleted at once, so no sweep is needed.
 """
 
-from typing import Final
-
 import anyio
 import structlog
 
-from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.reader import HasMetadata, Object
@@ -17,8 +15,6 @@ from gang_scheduler.watch import decisive_kinds, list_watch
 from gang_scheduler.watch.known_objects import Handler, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
-
-CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 log = structlog.get_logger()
 
@@ -64,6 +60,12 @@ class Reflector:
         for each in self._kinds:
             each.list_anew()
         await self._in_step()
+
+    def begin_anew(self, kind: str) -> None:
+        """Begin the watch of a kind anew, with a list, whatever is under way."""
+        for each in (self._crds, *self._kinds):
+            if each.name == kind:
+                each.list_anew()
 
     async def fresh(self) -> None:
         """Return when the watches of pods and nodes are in step, or have not been out for long."""

@@ -26,6 +26,12 @@ class Source(Protocol):
         Watches are not relied on, since they may have stalled or been interrupted.
         """
 
+    def begin_anew(self, kind: str) -> None:
+        """Begin the watch of a kind anew, with a list, whatever is under way. Waits for nothing.
+
+        Watches of other kinds may be begun anew with it.
+        """
+
     async def fresh(self) -> None:
         """Return at once unless watches of pods or nodes are out of step for long; else when not.
 

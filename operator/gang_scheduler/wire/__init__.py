@@ -18,6 +18,7 @@ watch and the dicts that Kopf hands out.
 | volumes     | claims, volumes, classes, drivers and attachments     |
 | selectors   | node selectors and label selectors                    |
 | quantities  | amounts of resources                                  |
+| texts       | how long texts may be, and what is read in place of longer ones |
 | structs     | how a struct of any kind is read                      |
 | workloads   | workloads, as far as they make gangs                  |
 | provisioning | requests for nodes, and how Kueue configures them    |

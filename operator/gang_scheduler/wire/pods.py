@@ -58,6 +58,7 @@ class PodStatus(Wire, frozen=True):
     """`status` of a pod."""
 
     phase: PodPhase = PodPhase.PENDING
+    reason: str = ""
     nominated_node_name: str = ""
     start_time: str = ""
     pod_ip: str = field(default="", name="podIP")

@@ -1,13 +1,15 @@
 """A proxy before the API server that does to some writes what networks and servers do at times.
 
-Plain HTTP on loopback towards the operator, TLS towards the API server. Everything but those
-writes, which are bindings unless a test says otherwise, passes through as it is.
+On loopback, towards the operator in plain HTTP or in TLS, always in TLS towards the API server.
+Everything but those writes, which are bindings unless a test says otherwise, passes through as it
+is.
 """
 
 import contextlib
 import http.client
 import http.server
 import socket
+import ssl
 import threading
 import time
 import urllib.parse
@@ -22,6 +24,7 @@ from tools.controlplane import access, credentials
 
 READ_BYTES = 1 << 16
 HOLD_SECONDS = 120.0
+HANDSHAKE_SECONDS = 10.0
 PASSED_ON = ("Authorization", "Accept", "Content-Type")
 PASSED_BACK = ("Content-Type", "Retry-After")
 
@@ -62,10 +65,18 @@ def bound_pod(method: str, path: str, _body: bytes) -> str:
 class FaultProxy:
     """The proxy. A context manager. `choose` may be replaced at any time; `start_over` does.
 
-    Watches stall while `flows` is not set.
+    Watches stall while `flows` is not set. With `key_file`, that of the API server's certificate,
+    it speaks TLS with the operator, as the API server itself would.
     """
 
-    def __init__(self, server: access.Access, kubeconfig: Path, name: Name = bound_pod) -> None:
+    def __init__(
+        self,
+        server: access.Access,
+        kubeconfig: Path,
+        name: Name = bound_pod,
+        *,
+        key_file: Path | None = None,
+    ) -> None:
         self.kubeconfig = kubeconfig
         self.server = server
         self.name = name
@@ -78,7 +89,8 @@ class FaultProxy:
         self.flows.set()
         self._lock = threading.Lock()
         self._upstream: set[http.client.HTTPSConnection] = set()
-        handler = type("Handler", (_Handler,), {"proxy": self})
+        self._tls = _serving(server, key_file) if key_file else None
+        handler = type("Handler", (_Handler,), {"proxy": self, "tls": self._tls})
         self._listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._listener.daemon_threads = True
         self._listener.block_on_close = False
@@ -86,7 +98,8 @@ class FaultProxy:
 
     def __enter__(self) -> Self:
         host, port = self._listener.server_address[:2]
-        here = access.Access(f"http://{host!s}:{port}", token=self.server.token)
+        scheme, ca_file = ("https", self.server.ca_file) if self._tls else ("http", None)
+        here = access.Access(f"{scheme}://{host!s}:{port}", ca_file, token=self.server.token)
         credentials.write_kubeconfig(self.kubeconfig, here)
         self._thread.start()
         return self
@@ -149,14 +162,40 @@ class FaultProxy:
             made.close()
 
 
+def _serving(server: access.Access, key_file: Path) -> ssl.SSLContext:
+    """Return what the API server itself shows its clients."""
+    if server.ca_file is None:
+        raise ValueError("the API server has no certificate of its own")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(server.ca_file, key_file)
+    return context
+
+
 class _Handler(http.server.BaseHTTPRequestHandler):
     """One connection of the operator."""
 
     proxy: FaultProxy
+    tls: ssl.SSLContext | None
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        if self.tls is not None:
+            self.request = self.tls.wrap_socket(
+                self.request, server_side=True, do_handshake_on_connect=False
+            )
+        super().setup()
+
+    def finish(self) -> None:
+        super().finish()
+        # The server has the socket that was wrapped, and closes that.
+        self.request.close()
 
     def handle(self) -> None:
         with contextlib.suppress(OSError, http.client.HTTPException), self.proxy.upstream() as up:
+            if isinstance(self.request, ssl.SSLSocket):
+                self.request.settimeout(HANDSHAKE_SECONDS)
+                self.request.do_handshake()
+                self.request.settimeout(None)
             self._up = up
             super().handle()
 

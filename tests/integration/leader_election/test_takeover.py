@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.client.leader_election import LATE_SECONDS, Sign
+from gang_scheduler.client.leader_election import LATE_SECONDS, Sign, annotations_of
 from integration.support.replicas import HANGS, OUTAGE, Replica, now, replicas, spec, until
 
 pytestmark = pytest.mark.looptime
@@ -116,3 +116,22 @@ async def test_after_an_outage_what_was_sent_before_it_may_arrive_first(fault: F
         b.api.scripts = []
 
         assert 0 < await waited_for_late_writes(b) <= LATE_SECONDS
+
+
+async def test_the_next_leader_finds_what_the_last_one_noted_on_the_lease() -> None:
+    cluster = FakeCluster()
+    async with replicas(cluster, "a", "b") as (a, b):
+        await until(a.elector.is_leader)
+        a.elector.annotations = {"stuck-with": "gang g"}
+        await asyncio.sleep(3)
+        assert {"stuck-with": "gang g"} == annotations_of(cluster.get(LEASES, "ns", "lease"))
+
+        await a.dies()
+        await until(b.elector.is_leader)
+        assert {"stuck-with": "gang g"} == annotations_of(b.elector.lease)
+
+        await asyncio.sleep(10)
+        assert {"stuck-with": "gang g"} == annotations_of(b.elector.lease)
+        b.elector.annotations = {"stuck-with": ""}
+        await asyncio.sleep(3)
+        assert {} == annotations_of(cluster.get(LEASES, "ns", "lease"))

@@ -12,7 +12,8 @@ from support.binder_harness import BinderHarness
 MEMBERS = 4
 LOST_ANSWER = ApiError(0, "TimeoutError")
 SERVER_ERROR = ApiError(500, "etcd has no leader")
-FORBIDDEN = ApiError(403, "pods/binding is forbidden")
+REFUSED = ApiError(422, "the binding is invalid")
+DENIED = ApiError(403, "pods/binding is forbidden")
 UNREADABLE = ApiError(503, "the API server is down")
 
 

@@ -1,4 +1,4 @@
-"""The two servers that the contract of the Api port holds for, as their administrator."""
+"""The three servers that the contract of the Api port holds for, as their administrator."""
 
 import asyncio
 import copy
@@ -10,6 +10,9 @@ from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUMES, SCHED_PLUGINS_POD_
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
 from gang_scheduler.client.port import Api
+from gang_scheduler.embedded import server as embedded
+from gang_scheduler.embedded.kinds import Served
+from gang_scheduler.embedded.objects import Deletion, Options
 from tools import controlplane
 
 WITHOUT_STATUS = SCHED_PLUGINS_POD_GROUPS
@@ -55,6 +58,40 @@ class FakeServer:
     async def delete(self, gvr: GVR, name: str) -> None:
         """Delete an object, of the namespace if its kind has one."""
         self.cluster.delete(gvr, _where(self, gvr), name)
+
+
+class EmbeddedServer:
+    """The API server in Python. The administrator's requests go past HTTP and the code under test.
+
+    As the real one of these tests it has no controllers: nothing changes but by a test.
+    """
+
+    namespace = "default"
+
+    def __init__(self, server: embedded.Server, api: Api) -> None:
+        self.api = api
+        self._server = server
+
+    async def create(self, gvr: GVR, body: dict[str, Any]) -> dict[str, Any]:
+        """Create an object."""
+        served = self._kind(gvr)
+        namespace = body["metadata"].get("namespace", "")
+        return self._server.objects.create(
+            served, namespace, copy.deepcopy(body), Options()
+        ).document
+
+    async def get(self, gvr: GVR, name: str) -> dict[str, Any]:
+        """Return an object, of the namespace if its kind has one."""
+        return self._server.objects.get(self._kind(gvr), _where(self, gvr), name)
+
+    async def delete(self, gvr: GVR, name: str) -> None:
+        """Delete an object, of the namespace if its kind has one."""
+        self._server.objects.delete(self._kind(gvr), _where(self, gvr), name, Deletion())
+
+    def _kind(self, gvr: GVR) -> Served:
+        served = self._server.kinds.find(*gvr)
+        assert served is not None, f"{gvr} is not served"
+        return served
 
 
 class RealServer:

@@ -58,9 +58,7 @@ class OverlappingGangs(FakeWorkloads):
         """End all pods that terminate."""
         for name, pod in self.pods().items():
             if pod.deleting:
-                with self.cluster.changing(PODS, pod.namespace, name) as found:
-                    found["metadata"]["finalizers"] = []
-                self.cluster.delete(PODS, pod.namespace, name)
+                self.cluster.remove(PODS, pod.namespace, name)
 
     def broken(self) -> set[str]:
         """Return the gangs of the crowd that have lost members and still have some."""

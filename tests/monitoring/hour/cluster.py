@@ -130,9 +130,7 @@ class Cluster:
 
     def gone(self, name: str) -> None:
         """Let a pod be gone."""
-        with self.objects.changing(PODS, NAMESPACE, name) as found:
-            found["metadata"]["finalizers"] = []
-        self.objects.delete(PODS, NAMESPACE, name)
+        self.objects.remove(PODS, NAMESPACE, name)
 
     def fails(self, node: str) -> None:
         """Let a node not be ready any more."""

@@ -29,7 +29,9 @@ def no_place_is_left(case: Case) -> Iterator[str]:
         return
     room = case.room([*cycle.binds.items(), *cycle.nominations.items()])
     for group in refused(case):
-        if not group.gains and seating.any_quorum_fits(group, case.trees, room):
+        if group.gains or case.loses_members(group):
+            continue
+        if seating.any_quorum_fits(group, case.trees, room):
             yield f"{_names(group)} fit, and wait"
 
 

@@ -31,6 +31,22 @@ def gangs_go_whole(case: Case) -> Iterator[str]:
                 yield f"{gang.name} keeps {len(there) - len(gone)} of {dict(gang.roles)}"
 
 
+def highest_ranks_go_first(case: Case) -> Iterator[str]:
+    """Check that a gang of numbered members loses none while one after it stays."""
+    victims = case.once.cycles[0].victims
+    for gang in case.gangs.values():
+        there = [p for p in case.running if p.gang == gang.name and p.ours and not p.deleting]
+        gone = {pod.key for pod in there if pod.key in victims}
+        if not gone or len(gone) == len(there) or not evicting.are_numbered(gang, there):
+            continue
+        group = case.group_of(victims[min(gone)])
+        assert group is not None, gang.name
+        able = [pod for pod in there if evicting.may_go(pod, gang, group)]
+        first = [pod.key for pod in evicting.in_turn(gang, able, gang.spare)[: len(gone)]]
+        if {*first} != gone:
+            yield f"{gang.name} loses {sorted(gone)}, and not {sorted(first)}"
+
+
 def plans_are_complete(case: Case) -> Iterator[str]:
     """Check that a preemptor is nominated with all members that its gangs lack."""
     cycle = case.once.cycles[0]
@@ -158,6 +174,7 @@ def _is_drawn(group: Group) -> bool:
 LAWS = (
     victims_may_go,
     gangs_go_whole,
+    highest_ranks_go_first,
     plans_are_complete,
     none_evicts_in_vain,
     victims_are_the_cheapest,

@@ -88,9 +88,7 @@ class Staff:
     def _end(self, body: Document) -> None:
         metadata = body["metadata"]
         if self._is_same(body):
-            with self._cluster.changing(PODS, metadata["namespace"], metadata["name"]) as found:
-                found["metadata"]["finalizers"] = []
-            self._cluster.delete(PODS, metadata["namespace"], metadata["name"])
+            self._cluster.remove(PODS, metadata["namespace"], metadata["name"])
 
     def _run(self, body: Document) -> None:
         metadata = body["metadata"]

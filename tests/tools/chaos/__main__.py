@@ -31,7 +31,11 @@ def tell(seen: Seen) -> None:
         print(line)
     met = sum(each.times for each in seen.rows)
     print(f"{met} faults, {seen.pods} pods created by users, {seen.bound} pods bound,", end=" ")
-    print(f"{seen.writes} writes to pods and the Lease, {seen.restarts} restarts of replicas")
+    print(
+        f"{seen.writes} writes to pods and the Lease, {seen.restarts} restarts of replicas,",
+        end=" ",
+    )
+    print(f"{seen.begun_anew} watches begun anew that had stopped")
     for words in seen.in_part:
         print(f"long in part: {words}")
     for each in seen.violations:

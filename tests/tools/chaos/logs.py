@@ -1,15 +1,11 @@
 """What in the logs of replicas tells of an error that nothing was there to handle."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 TRACEBACK: Final = "Traceback"
-LOST_LEASE: Final = re.compile(
-    r"^[ |]*gang_scheduler\.client\.leader_election\.LeadershipLost: ", re.MULTILINE
-)
 KOPF: Final = "kopf._core.reactor."
 """How the loggers begin by which Kopf tells, with a traceback, of its own end."""
 
@@ -19,17 +15,14 @@ class _Line(msgspec.Struct):
 
 
 def unexpected(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the tracebacks: lines of JSON with one in them, and all that is between such lines.
-
-    Not that of a process that has ended because it has lost its Lease.
-    """
+    """Yield the tracebacks: lines of JSON with one in them, and all that is between such lines."""
     crash: list[str] = []
     for line in (*lines, "{}"):
         if not line.startswith("{"):
             crash.append(line)
             continue
         written = "\n".join(crash)
-        if TRACEBACK in written and not LOST_LEASE.search(written):
+        if TRACEBACK in written:
             yield written
         crash.clear()
         if TRACEBACK in line and not _is_of_kopf(line):

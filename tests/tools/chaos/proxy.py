@@ -84,9 +84,14 @@ class ChaosProxy(FaultProxy):
     """A proxy of one replica. `kill` is what ends the replica at once."""
 
     def __init__(
-        self, replica: str, log: WriteLog, server: access.Access, kubeconfig: Path
+        self,
+        replica: str,
+        log: WriteLog,
+        server: access.Access,
+        kubeconfig: Path,
+        key_file: Path | None = None,
     ) -> None:
-        super().__init__(server, kubeconfig, named)
+        super().__init__(server, kubeconfig, named, key_file=key_file)
         self.replica = replica
         self.kill: Callable[[], None] = lambda: None
         self.watch_fault = WatchFault()

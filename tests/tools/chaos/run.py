@@ -10,6 +10,7 @@ from pathlib import Path
 from e2e.support.auditing import Audit, auditing
 from tools.chaos import logs, releases, report, settled, site, storm, workload
 from tools.chaos.faults import Fault
+from tools.chaos.replica import Replica
 from tools.chaos.site import Say, Site
 from tools.chaos.storm import Struck
 from tools.chaos.users import Users
@@ -46,6 +47,7 @@ class Seen:
     bound: int
     writes: int
     restarts: int
+    begun_anew: int
     violations: list[Violation] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
     in_part: list[str] = field(default_factory=list)
@@ -93,6 +95,7 @@ def _seen(
         *(Violation(at, words) for at, words in there.log.foreign()),
         *_findings(audit),
         *(Violation(time.monotonic(), each) for each in _tracebacks(there)),
+        *(Violation(time.monotonic(), each) for each in _dead_watches(there)),
     ]
     bindings = witness.bindings()
     last = timed[-1][1].received_at if timed else 0.0
@@ -103,6 +106,7 @@ def _seen(
         bound=len(bindings),
         writes=len(there.log.writes),
         restarts=sum(each.starts for each in there.replicas),
+        begun_anew=sum(_log_of(each).count('"watch_begun_anew"') for each in there.replicas),
         violations=found,
         unsettled=unsettled,
         in_part=[_told(each, last) for each in _long(witness.spells_in_part(sizes), last)],
@@ -128,8 +132,22 @@ def _tracebacks(there: Site) -> list[str]:
     return [
         f"{each.name}: {found[-LONGEST:]}"
         for each in there.replicas
-        for found in logs.unexpected(each.log.read_text(errors="replace").splitlines())
+        for found in logs.unexpected(_log_of(each).splitlines())
     ]
+
+
+def _dead_watches(there: Site) -> list[str]:
+    """Return the watches that had stopped, and that a new beginning did not help."""
+    return [
+        f"{each.name}: {line}"
+        for each in there.replicas
+        for line in _log_of(each).splitlines()
+        if '"watch_dead"' in line
+    ]
+
+
+def _log_of(replica: Replica) -> str:
+    return replica.log.read_text(errors="replace")
 
 
 def _long(spells: Sequence[Spell], last: float) -> list[Spell]:

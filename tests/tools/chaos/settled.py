@@ -4,6 +4,7 @@ A scheduler that met no fault would find nothing left to do in it: `simulate` is
 """
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,9 @@ HEARTBEAT_SECONDS = 15.0
 LEAVING, LEAVING_SECONDS = "pods are leaving", 45.0
 """After so long it is KWOK that has forgotten them: they have 3 seconds at most."""
 GANGS = "apis/scheduling.sigs.k8s.io/v1alpha1"
+AGE = re.compile(r'^pgs_watch_age_seconds\{kind="([^"]+)"\} (\S+)$', re.MULTILINE)
+SILENT_SECONDS = 60.0
+"""After so long without a sign of life a watch has stopped."""
 Pod = Mapping[str, Any]
 
 
@@ -64,6 +68,9 @@ def _wrong_now(site: Site, living: Mapping[str, Gang], were_whole: set[str]) -> 
     yield from left_over(pods)
     groups = placements.items(site.plane, f"{GANGS}/namespaces/{site.namespace.name}/podgroups")
     yield from statuses(pods, groups)
+    for each in site.replicas:
+        for words in stopped_watches(each.get("/metrics") or ""):
+            yield f"{each.name}: {words}"
 
 
 def in_part(pods: Sequence[Pod], living: Mapping[str, Gang], were_whole: set[str]) -> Iterator[str]:
@@ -101,6 +108,13 @@ def statuses(pods: Sequence[Pod], groups: Sequence[Mapping[str, Any]]) -> Iterat
         said = each.get("status", {}).get("scheduled", 0)
         if said != bound[name]:
             yield f"status of {name}: {said} scheduled, and it is {bound[name]}"
+
+
+def stopped_watches(exposition: str) -> Iterator[str]:
+    """Yield the watches of a replica that tell nothing any more, from its metrics."""
+    for kind, age in AGE.findall(exposition):
+        if float(age) > SILENT_SECONDS:
+            yield f"the watch of {kind} has told nothing for {float(age):.0f} s"
 
 
 def undone(site: Site) -> Iterator[str]:

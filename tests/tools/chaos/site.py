@@ -108,6 +108,8 @@ def running(number: int, source: str, say: Say) -> Iterator[Site]:
             "create", "token", ACCOUNT, f"--namespace={HOME}", "--duration=24h"
         ).strip()
         account = access.Access(plane.url, plane.ca_file, token)
+        # Replicas speak TLS with the proxies, as they would with the API server.
+        key_file = plane.ca_file.with_suffix(".key") if plane.ca_file else None
         # Apart from the servers: a replica that has ended is no failure of theirs.
         beside = stack.enter_context(
             controlplane.Cluster(plane.kubeconfig, plane.access, Processes(*directories.create()))
@@ -119,7 +121,7 @@ def running(number: int, source: str, say: Say) -> Iterator[Site]:
         for index in range(number):
             name = f"replica-{index}"
             path = beside.directory / f"kubeconfig-{name}"
-            proxy = stack.enter_context(ChaosProxy(name, log, account, path))
+            proxy = stack.enter_context(ChaosProxy(name, log, account, path, key_file))
             replicas.append(Replica(beside, proxy, name, *FLAGS, *elected, f"--source={source}"))
         namespace = Namespace(plane, "chaos")
         namespace.begin()

@@ -62,7 +62,7 @@ def _settings() -> Schema:
             "Lease are the chart's."
         ),
         "properties": {
-            _camel(name): _setting(schema, made.get("$defs", {}))
+            camel(name): _setting(schema, made.get("$defs", {}))
             for name, schema in made["properties"].items()
             if name not in FIXED
         },
@@ -82,6 +82,7 @@ def _setting(schema: Schema, definitions: dict[str, Schema]) -> Schema:
     return found
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """Return the name of a setting as the chart writes it."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))

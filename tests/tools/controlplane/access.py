@@ -72,11 +72,11 @@ class Client:
     def __init__(self, access: Access, timeout_seconds: float = REQUEST_TIMEOUT_SECONDS) -> None:
         address = urllib.parse.urlsplit(access.url)
         self._headers = access.headers()
-        self._connection = http.client.HTTPSConnection(
-            str(address.hostname),
-            address.port,
-            context=access.tls(),
-            timeout=timeout_seconds,
+        place = (str(address.hostname), address.port)
+        self._connection = (
+            http.client.HTTPConnection(*place, timeout=timeout_seconds)
+            if address.scheme == "http"
+            else http.client.HTTPSConnection(*place, context=access.tls(), timeout=timeout_seconds)
         )
 
     def __enter__(self) -> Self:

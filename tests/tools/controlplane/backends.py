@@ -84,9 +84,10 @@ def _existing_by_environment(options: Options, say: builds.Say) -> cluster.Clust
     return existing(Path(kubeconfig), options, say)
 
 
-def _new_kind_cluster(options: Options, say: builds.Say) -> cluster.Cluster:
+def kind(options: Options, say: builds.Say) -> cluster.Cluster:
+    """Make a cluster of kind; stop() deletes it."""
     if not (shutil.which("kind") and shutil.which("docker")):
-        raise errors.ControlPlaneError("E2E_CLUSTER=kind needs kind and docker on PATH")
+        raise errors.ControlPlaneError("a cluster of kind needs kind and docker on PATH")
     directory, lock = directories.create()
     processes = Processes(directory, lock)
     kubeconfig = directory / "kubeconfig"
@@ -123,5 +124,5 @@ def _kind(*arguments: str) -> None:
 BACKENDS: dict[str, Callable[[Options, builds.Say], cluster.Cluster]] = {
     "local": _local,
     "existing": _existing_by_environment,
-    "kind": _new_kind_cluster,
+    "kind": kind,
 }

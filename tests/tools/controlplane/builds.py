@@ -69,6 +69,13 @@ SOURCES = {
         "github.com/google/go-containerregistry/cmd/crane",
         1,
     ),
+    # Checks the workflows in .github.
+    "actionlint": Source(
+        "actionlint",
+        "github.com/rhysd/actionlint",
+        "github.com/rhysd/actionlint/cmd/actionlint",
+        1,
+    ),
     # Controllers of jobs: `tools.controllers` runs them.
     "jobset": Source("jobset", "sigs.k8s.io/jobset", "sigs.k8s.io/jobset", 4),
     "lws": Source("lws", "sigs.k8s.io/lws", "sigs.k8s.io/lws/cmd", 4),

@@ -79,6 +79,11 @@ def _decisions() -> list[AnyPanel]:
             unit="s",
         ),
         panels.lines(
+            "Left to the next cycle",
+            "Gangs that a cycle had no more time for. Above 0 for long: too much waits.",
+            ("sum(pgs_gangs_untried)", "gangs"),
+        ),
+        panels.lines(
             "Decisions a second",
             "Decisions on complete gangs; the same refusal again is not counted.",
             per_second(DECISIONS, "result"),
@@ -149,16 +154,17 @@ def _seen() -> list[AnyPanel]:
     return [
         panels.lines(
             "Watch age",
-            "The time since the last event or bookmark of each kind.",
+            "The time since the last sign of life of each kind.",
             ("max by (kind) (pgs_watch_age_seconds)", "{{kind}}"),
             unit="s",
         ),
         panels.bars(
             "Begun anew",
-            "Lists after the first one, restarts of all watches, and deletions that no watch told.",
+            "Lists after the first one, watches that stopped, restarts of all, missed deletions.",
             (rise("pgs_relists_total", "kind")[0], "{{kind}} listed"),
             (rise("pgs_source_restarts_total")[0], "all watches"),
             (rise("pgs_swept_total", "kind")[0], "{{kind}} swept"),
+            (rise("pgs_watches_begun_anew_total", "kind")[0], "{{kind}} had stopped"),
         ),
         panels.lines(
             "Watch events a second",
@@ -212,6 +218,7 @@ def _errors() -> list[AnyPanel]:
             "Please report them.",
             rise("pgs_internal_errors_total", "step"),
             (rise("pgs_queue_usage_differences_total")[0], "figures of queues"),
+            (rise("pgs_costly_decisions_total")[0], "decisions of 2 s and more"),
         ),
         panels.bars(
             "Objects that cannot be read",

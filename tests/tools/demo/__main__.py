@@ -1,5 +1,6 @@
 """Run the demo: python -m tools.demo run | up | down.
 
+run --cluster existing
 up --nodes racks --with jobset
 """
 
@@ -12,9 +13,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from gang_scheduler.demo.cluster import DemoFailed
 from tools import controlplane
 from tools.controlplane import background, binaries, builds, errors
-from tools.demo import cluster, examples, story
+from tools.demo import cluster, examples, stages
 
 INTERRUPTED = 130
 
@@ -29,14 +31,14 @@ def main() -> int:
     except KeyboardInterrupt:
         builds.say_on_stderr("\ninterrupted: everything is stopped and removed")
         return INTERRUPTED
-    except (errors.ControlPlaneError, examples.InvalidExample, TimeoutError) as error:
+    except (errors.ControlPlaneError, examples.InvalidExample, DemoFailed, TimeoutError) as error:
         builds.say_on_stderr(f"\nthe demo failed: {error}")
         return 1
     return 0
 
 
-def _run(_: argparse.Namespace) -> None:
-    story.Story().tell()
+def _run(asked: argparse.Namespace) -> None:
+    stages.tell(asked.cluster)
 
 
 def _up(asked: argparse.Namespace) -> None:
@@ -61,6 +63,7 @@ def _what_to_try(nodes_file: Path, needs: examples.Needs) -> str:
     tried = [f"kubectl get nodes -L {labels}" if labels else "kubectl get nodes"]
     if fitting:
         tried += [f"kubectl apply -f examples/{fitting[0]}", f"kubectl get {gangs},pods -o wide"]
+        tried += ['PATH="$PWD/.venv/bin:$PATH" kubectl gang list']
     shown = f"\nThe examples for it: {', '.join(fitting)}." if fitting else ""
     return "\n".join(["\nThen, for example:\n", *tried, shown])
 
@@ -100,6 +103,12 @@ def _arguments(nodes_file: Path, needs: examples.Needs) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.demo", description=__doc__)
     parser.add_argument("command", nargs="?", default="run", choices=COMMANDS)
+    parser.add_argument(
+        "--cluster",
+        default="real",
+        choices=stages.STAGES,
+        help="of run: where the story is told",
+    )
     parser.add_argument(
         "--nodes", default=examples.GPU_NODES.stem, help="of up: a file, or a name in clusters/"
     )

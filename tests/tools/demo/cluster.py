@@ -1,4 +1,4 @@
-"""The demo's cluster: the nodes of a file, our CRDs, the operator, and what some examples need."""
+"""The cluster of `make up`: the nodes of a file, our CRDs, the operator, and needs of examples."""
 
 import contextlib
 import json
@@ -14,9 +14,6 @@ from tools.demo import examples
 from tools.jobset import standin
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-SPINE = "network.topology.nvidia.com/spine"
-BLOCK = "network.topology.nvidia.com/block"
-GPU = "nvidia.com/gpu"
 FLAGS = ("--log-format=console", "--manage-job=Job", "--manage-job=JobSet")
 
 
@@ -68,12 +65,6 @@ def furnished(
         scheduler = controlplane.Scheduler(plane, *FLAGS)
         scheduler.start()
         yield scheduler
-
-
-def change_nodes(plane: controlplane.ControlPlane, say: builds.Say, nodes_file: Path) -> None:
-    """Put other nodes in place of those that there are; no pod may be left on these."""
-    plane.kubectl("delete", "nodes", "--all")
-    _create_nodes(plane, say, nodes_file)
 
 
 def _create_nodes(plane: controlplane.ControlPlane, say: builds.Say, nodes_file: Path) -> None:

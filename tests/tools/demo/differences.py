@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tools.controlplane import Cluster
+from gang_scheduler.demo.cluster import Cluster
 from tools.demo import placements
 from tools.demo.examples import Outcome, Waiting
 

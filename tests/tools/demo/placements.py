@@ -5,10 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rich.table import Table
-
-from tools.controlplane import Cluster
-from tools.demo import cluster
+from gang_scheduler.demo.cluster import Cluster
 
 INDEXES = (
     "gang.scheduling.koordinator.sh/network-topology-index",
@@ -110,41 +107,3 @@ GANG_NAMES: tuple[Callable[[Pod], str], ...] = (
     _job,
     lambda pod: str(pod["metadata"]["name"]),
 )
-
-
-def table(where: Cluster) -> Table:
-    """Return a picture of the cluster: every node, where it stands, and what runs on it."""
-    on_node: dict[str, list[dict[str, Any]]] = {}
-    for pod in items(where, "api/v1/pods"):
-        on_node.setdefault(pod["spec"].get("nodeName", ""), []).append(pod)
-    shown = Table("SPINE", "BLOCK", "NODE", "GPUS IN USE", "PODS", box=None, header_style="bold")
-    nodes = items(where, "api/v1/nodes")
-    above = ("", "")
-    for node in sorted(nodes, key=lambda each: int(each["metadata"]["name"].rpartition("-")[2])):
-        name, labels = node["metadata"]["name"], node["metadata"]["labels"]
-        place = (labels[cluster.SPINE], labels[cluster.BLOCK])
-        # A name that stands above already is not repeated, so that domains can be seen.
-        shown.add_row(
-            *("" if old == new else new for old, new in zip(above, place, strict=True)),
-            name,
-            _gpus(on_node.get(name, []), node),
-            _summary(on_node.get(name, [])),
-        )
-        above = place
-    return shown
-
-
-def _gpus(running: list[dict[str, Any]], node: Mapping[str, Any]) -> str:
-    containers = (container for pod in running for container in pod["spec"]["containers"])
-    used = sum(int(each["resources"]["requests"].get(cluster.GPU, 0)) for each in containers)
-    return f"{used} of {node['status']['allocatable'][cluster.GPU]}"
-
-
-def _summary(running: list[dict[str, Any]]) -> str:
-    return ", ".join(sorted(_short(pod) for pod in running))
-
-
-def _short(pod: Mapping[str, Any]) -> str:
-    # The name of a Job's pod ends in five random letters.
-    generated = pod["metadata"].get("generateName")
-    return str(generated.rstrip("-") if generated else pod["metadata"]["name"])

@@ -25,7 +25,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.image", description=__doc__)
-    parser.add_argument("image", help="as registry.example.com/py-gang-scheduler:0.1.0")
+    parser.add_argument("image", help="as registry.example.com/py-gang-scheduler:0.2.0")
     parser.add_argument("--base", default=BASE, help="with glibc and Python; best with its digest")
     parser.add_argument("--python", help="its minor version in the base, where that says none")
     parser.add_argument(

@@ -34,7 +34,7 @@ def build(
     the base, as 3.11, where its PYTHON_VERSION does not say it. Raises ImageError.
     """
     if "@" in image or ":" not in image.rpartition("/")[2]:
-        raise ImageError(f"image {image}: needs a tag, such as {image.partition('@')[0]}:0.1.0")
+        raise ImageError(f"image {image}: needs a tag, such as {image.partition('@')[0]}:0.2.0")
     pushed = [
         _of_platform(image, base, each, python or _python_of(base, each), say) for each in platforms
     ]

@@ -33,7 +33,7 @@ def install(platform: str, python: str, target: Path) -> None:
     # Scripts begin with the path of the Python that installed them.
     shutil.rmtree(target / "bin")
     with tempfile.TemporaryDirectory() as wheels:
-        _wheel_of_ours(Path(wheels))
+        wheel_of_ours(Path(wheels))
         # By name: pip would note the path of a file that is installed.
         _pip(
             *("install", "--no-deps", "--no-index", f"--find-links={wheels}"),
@@ -42,7 +42,8 @@ def install(platform: str, python: str, target: Path) -> None:
     shutil.rmtree(target / "bin")
 
 
-def _wheel_of_ours(wheels: Path) -> None:
+def wheel_of_ours(wheels: Path) -> Path:
+    """Build the wheel of the package into a directory, with locked tools, and return its file."""
     with tempfile.TemporaryDirectory() as directory:
         backend, source = Path(directory, "backend"), Path(directory, "source")
         _pip(
@@ -56,6 +57,8 @@ def _wheel_of_ours(wheels: Path) -> None:
             *("wheel", "--no-deps", "--no-build-isolation", f"--wheel-dir={wheels}", str(source)),
             python_path=str(backend),
         )
+    (built,) = wheels.glob("py_gang_scheduler-*.whl")
+    return built
 
 
 def _copy(source: Path, target: Path) -> None:

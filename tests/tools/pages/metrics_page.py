@@ -9,19 +9,19 @@ from gang_scheduler.telemetry.labels import Closed, Label
 
 HEAD: Final = f"""# Metrics
 
-`/metrics` on port 8080 is in the format of Prometheus. This page is made from the one table that
-the scheduler itself has of them: `make pages` writes it again.
+`/metrics` on port 8080 has the format of Prometheus. This page is generated from the table of
+metrics in the scheduler: `make pages` writes it again.
 
-Each label has a bound, so that no user can make series without end: where it says "and others" the
-first so many values have series of their own, and what comes beyond them is counted under `_other`
-(`other` of a PriorityClass). A metric has at most {MOST_LABEL_SETS:,} label sets,
-a histogram {MOST_OF_HISTOGRAM};
-`pgs_metrics_folded_total` grows when that was too few. `metricsQueues` says how many queues have
-series of their own; those of a queue that is gone disappear. No label names a pod, a gang, a node
-or a user.
+Each label has a bound, so no user can create an unlimited number of series. If the table of labels
+says "and others", only that many values have series of their own. Further values are counted
+under `_other` (for PriorityClasses, under `other`). A metric has at most {MOST_LABEL_SETS:,} label
+sets, a histogram at most {MOST_OF_HISTOGRAM}. If a metric needs more,
+`pgs_metrics_folded_total` grows. The setting `metricsQueues` says how many queues have series of
+their own. The series of a queue disappear when the queue is gone. No label names a pod, a gang, a
+node or a user.
 
-"Leader" are metrics that say how the cluster is: only the replica that schedules shows them, so
-that a sum over all replicas is right.
+Metrics of type "leader" describe the cluster. Only the replica that schedules shows them, so a sum
+over all replicas is correct.
 
 ## Metrics of the scheduler
 

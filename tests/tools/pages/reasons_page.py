@@ -4,36 +4,42 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gang_scheduler.report.texts.reasons import conditions, events, queues, waiting
-from gang_scheduler.report.texts.reasons.entry import Entry
+from gang_scheduler.report.texts.reasons.entry import Entry, Turn
 
 HEAD: Final = """# Reasons
 
-Every word that this scheduler gives as a reason: what it means, whose turn it is, and what to do.
-The submitter is the team whose job it is; the queue administrator owns the queue; the platform are
-those that run nodes, storage and this scheduler. This page is made from the tables that stand
-beside the texts in the code: `make pages` writes it again, and a test fails where a reason
-has no entry.
+This page lists every reason that this scheduler gives: what it means, who can fix it, and what to
+do.
 
-A reason is a word to be counted and looked up; the message beside it has the numbers and names.
-Where to find them: [troubleshooting](troubleshooting.md).
+- The submitter is the team that owns the job.
+- The queue administrator owns the queue.
+- The platform is the team that runs nodes, storage and this scheduler.
+
+A reason is one word, so that you can count it and look it up. The message next to it has the
+numbers and names. [Troubleshooting](troubleshooting.md) says where to find both. This page is
+generated from tables in the code: `make pages` writes it again, and a test fails if a reason has
+no entry.
 
 ## Why a gang waits
 
-The reason of the condition `PodScheduled` of each waiting pod and of the condition `Scheduled` of
-its PodGroup, the column `REASON` of `kubectl get podgroups`, the label `reason` of
-`pgs_gangs_waiting`, and the field `reason` of the line `gang_waits` in the log.
+You find these reasons in
+
+- the condition `PodScheduled` of each waiting pod,
+- the condition `Scheduled` of its PodGroup, and the column `REASON` of `kubectl get podgroups`,
+- the label `reason` of the metric `pgs_gangs_waiting`, and
+- the field `reason` of the log line `gang_waits`.
 """
 TABLES: Final = (
     (
         "Conditions of a PodGroup",
         "condition",
-        "Beside `Scheduled`. A condition that was never true is not written.",
+        "Except for `Scheduled`, a condition is written only once it has been true.",
         conditions.TYPES,
     ),
     (
         "Reasons of these conditions",
         "reason",
-        "Beside the reasons why a gang waits.",
+        "These reasons exist in addition to the reasons why a gang waits.",
         conditions.REASONS,
     ),
     ("Conditions of a Queue", "condition", "", queues.QUEUE_TYPES),
@@ -60,7 +66,7 @@ TABLES: Final = (
         "reason",
         (
             "`kubectl describe` of a PodGroup, Job or pod shows them. The Event of a Volcano Job "
-            "whose pods do not exist yet has a reason of the first list."
+            "without pods has one of the reasons why a gang waits."
         ),
         events.ENTRIES,
     ),
@@ -75,16 +81,19 @@ def text() -> str:
 
 def _section(name: str, entry: Entry) -> str:
     do = f"- What to do: {entry.do}\n" if entry.do else ""
-    return f"\n### {name}\n\n{entry.meaning}\n\n- Whose turn it is: {_turn(entry)}\n{do}"
+    return f"\n### {name}\n\n{entry.meaning}\n\n- Who can fix it: {_turn(entry)}\n{do}"
 
 
 def _table(title: str, of: str, intro: str, entries: Mapping[str, Entry]) -> Iterator[str]:
     yield f"\n## {title}\n\n"
     yield f"{intro}\n\n" if intro else ""
-    yield f"| {of} | means | whose turn | do |\n|---|---|---|---|\n"
+    yield f"| {of} | meaning | who can fix it | what to do |\n|---|---|---|---|\n"
     for name, entry in entries.items():
         yield f"| `{name}` | {entry.meaning} | {_turn(entry)} | {entry.do} |\n"
 
 
 def _turn(entry: Entry) -> str:
-    return ", ".join(each.value for each in entry.turn)
+    fixers = ", ".join(each.value for each in entry.turn if each is not Turn.SCHEDULER)
+    if Turn.SCHEDULER not in entry.turn:
+        return fixers
+    return f"{fixers}; or wait" if fixers else Turn.SCHEDULER.value

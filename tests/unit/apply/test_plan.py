@@ -105,6 +105,24 @@ def test_a_gang_for_which_no_search_came_to_its_end_is_tried_again_soon(
     assert retry == cache.gang_queue.next_retry()
 
 
+def test_a_gang_that_was_not_tried_is_tried_in_the_next_cycle() -> None:
+    refused = Refused(GANG, Reason.WAITING_FOR_QUOTA, GANG.pending)
+    cache, _ = taken(Plan(refused=(refused,)), Writers())
+    cache.gang_queue.take_due(0)
+    lost_nominations = LostNominations(cache, Naming())
+
+    take_in(
+        cache,
+        Plan(untried=frozenset([GANG.key])),
+        0,
+        lost_nominations=lost_nominations,
+        writers=Writers(),
+    )
+
+    assert [GANG.key] == [group.gangs[0].key for group in cache.gang_queue.take_due(0)]
+    assert refused == cache.gang_queue.infos[GANG.key].verdict.refusal
+
+
 def test_a_gang_is_tried_again_when_one_that_it_let_pass_must_have_ended() -> None:
     other = replace(builders.gang("b"), queue=queue_ref("a"))
     passes = Placed(other, (), backfilled=Backfilled(40, GANG.key))

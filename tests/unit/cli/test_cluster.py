@@ -1,5 +1,6 @@
 """`cluster` on the command line: domains with their nodes, and a node with its pods."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,25 @@ CLUSTER = [
     *gang("waits", 5),
     pod("other", gpus=1, node="node-0", scheduler="default-scheduler"),
 ]
+
+
+def test_colour_tells_nodes_that_are_not_ready_and_what_is_full(tmp_path: Path) -> None:
+    full = [
+        *CLUSTER,
+        *gang("fills", 1, gpus=8, nodes=["node-2"]),
+        *gang("too", 1, gpus=8, nodes=["node-3"]),
+    ]
+    full[1] = {
+        **full[1],
+        "status": {**full[1]["status"], "conditions": [{"type": "Ready", "status": "False"}]},
+    }
+    colored = asked("cluster", tmp_path, full, "--color", "always").stdout
+
+    assert "\x1b[33m1/2\x1b[0m" in colored
+    assert "\x1b[31m16/16\x1b[0m" in colored
+    plain = asked("cluster", tmp_path, full).stdout
+    assert "\x1b" not in plain
+    assert plain == re.sub("\x1b\\[[0-9;]*m", "", colored)
 
 
 def domain(found: Body, *path: str) -> dict[str, Any]:
@@ -122,7 +142,8 @@ def test_a_node_as_a_document(tmp_path: Path) -> None:
 def test_a_node_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     result = asked("cluster", tmp_path, CLUSTER, "elsewhere")
 
-    assert (3, 'Error from server (NotFound): nodes "elsewhere" not found') == (
+    there_are = "; there are node-0, node-1, node-2, node-3"
+    assert (3, f'Error from server (NotFound): nodes "elsewhere" not found{there_are}') == (
         result.exit_code,
         result.stderr.splitlines()[-1],
     )

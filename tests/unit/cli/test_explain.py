@@ -1,6 +1,7 @@
 """`explain`: what it prints for a NAME, and how it ends where there is none, or several."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,17 @@ def test_a_gang_in_another_namespace_is_what_may_be_meant() -> None:
     assert "did you mean a/alpha?" in outcome.stderr
 
 
+def test_a_name_in_a_namespace_that_is_none_is_told_that() -> None:
+    elsewhere = [
+        {"kind": "PodGroup", "name": "alpha", "minMember": 1, "metadata": {"namespace": "a-team"}}
+    ]
+
+    outcome = explain("beta", "-n", "b-team", manifests=elsewhere)
+
+    assert 3 == outcome.exit_code
+    assert 'namespaces "b-team" not found; did you mean a-team?' in outcome.stderr
+
+
 def test_members_that_are_gated_are_what_is_missing() -> None:
     gates = {"schedulingGates": [{"name": "example.com/data"}]}
     gated = {"kind": "Pod", "copies": 2, "name": "a", "gang": "a", "spec": gates}
@@ -173,7 +185,7 @@ def test_a_snapshot_has_the_events_of_the_gang_and_its_pods(tmp_path: Path) -> N
     )
 
     told = [each["what"] for each in found["history"] if "times" in each]
-    assert ["FailedScheduling", "FailedScheduling: It lacks room"] == sorted(told)
+    assert ["FailedScheduling: It lacks room"] == told
     assert "historyLacks" not in found
 
 
@@ -208,9 +220,18 @@ def test_settings_may_be_given() -> None:
     assert [["n-0"], ["n-0", "n-1"]] == [sorted(each["nodesTaken"]) for each in (packed, spread)]
 
 
-def test_what_has_no_colours_and_no_headers_has_no_options_for_them() -> None:
-    for option in ("--color=always", "--no-headers"):
-        assert 2 == explain("llama", option).exit_code
+def test_what_has_no_headers_has_no_option_for_them() -> None:
+    assert 2 == explain("llama", "--no-headers").exit_code
+
+
+def test_colour_shows_the_parts_and_changes_no_word() -> None:
+    colored = explain("llama", "--color=always").stdout
+    plain = explain("llama").stdout
+
+    assert "\x1b[1mWHERE\x1b[0m" in colored
+    assert colored.startswith("\x1b[1mdefault/llama")
+    assert "\x1b" not in plain
+    assert plain == re.sub("\x1b\\[[0-9;]*m", "", colored)
 
 
 def test_of_a_workload_that_waits_suspended_it_is_said_that_volumes_do_not_count_yet() -> None:

@@ -47,6 +47,34 @@ def test_what_waits_comes_first_in_the_order_of_turns(tmp_path: Path) -> None:
     assert all(len(line) <= 100 for line in lines)
 
 
+def test_gangs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    template: Body = {
+        "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}},
+        "spec": {
+            "schedulerName": "py-gang-scheduler",
+            "restartPolicy": "Never",
+            "containers": [{"name": "c", "image": "i"}],
+        },
+    }
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "runs", "namespace": "team", **template["metadata"]},
+        "spec": {"parallelism": 2, "completions": 2, "template": template},
+    }
+
+    group, *members = RUNS
+    others = [
+        {**each, "metadata": {**each["metadata"], "name": f"other-{number}"}}
+        for number, each in enumerate(members)
+    ]
+
+    result = asked("list", tmp_path, [*NODES, group, *others, *WAITS, *LATER, job])
+
+    called = [line.split("  ")[0] for line in result.stdout.splitlines()[1:5]]
+    assert {"team/runs (PodGroup)", "team/runs (Job)", "team/waits", "other/later"} == set(called)
+
+
 def test_a_document_has_all_there_is_to_say(tmp_path: Path) -> None:
     found = document("list", tmp_path, CLUSTER)
 
@@ -85,6 +113,7 @@ def test_names_are_for_other_programs(tmp_path: Path) -> None:
         (["--sort", "name"], ["other/later", "team/runs", "team/waits"]),
         (["--sort", "time"], ["team/runs", "team/waits", "other/later"]),
         (["--queue", "none"], []),
+        (["-A", "-n", "team", "--state", "waiting"], ["team/waits", "other/later"]),
     ],
 )
 def test_only_what_is_asked_for_is_listed(
@@ -162,7 +191,7 @@ def test_a_gang_without_members_waits_for_them(tmp_path: Path) -> None:
 def test_room_that_is_there_is_told(tmp_path: Path) -> None:
     (found,) = document("list", tmp_path, [*NODES, *gang("soon", 3)])["items"]
 
-    assert ("Waiting", "Starting") == (found["state"], found["reason"])
+    assert ("Waiting", "NextCycle") == (found["state"], found["reason"])
 
 
 def test_elastic_gangs_show_their_workers(tmp_path: Path) -> None:
@@ -254,7 +283,7 @@ def test_on_a_narrow_page_whole_words_are_left_and_wide_cuts_nothing(
     (line,) = asked("list", tmp_path, long).stdout.splitlines()[1:2]
 
     assert uncut.endswith("(Unschedulable: asks 9 nvidia.com/gpu, nodes have 8)")
-    assert line.endswith("(Unschedulable: asks...")
+    assert line.endswith("(Unschedulable: asks 9...")
     assert "the largest node has 8" in asked("list", tmp_path, long, "-o", "wide").stdout
 
 
@@ -288,5 +317,115 @@ def test_a_watch_marks_the_lines_that_have_changed(
 
     marked = [line for line in lines if line.startswith("* ")]
     assert ["team/waits", "other/later"] == [line.split()[1] for line in marked]
-    assert "Starting" in marked[0]
+    assert "NextCycle" in marked[0]
     assert 2 == sum(line.startswith("  team/runs ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--state", "PD"], "--state: pd is none; there are Waiting, Starting, Running"),
+        (["--state", "Waitin"], "--state: waitin is none; did you mean Waiting?"),
+        (["--state", "Running,Pending"], "--state: pending is none; "),
+        (["--reason", "Unschedulabel"], "did you mean Unschedulable?"),
+        (["--reason", "waiting-for-quota"], "did you mean WaitingForQuota or "),
+        (["--reason", "typo"], "--reason: typo is none; there are AdmissionDenied"),
+    ],
+)
+def test_a_word_that_no_gang_is_listed_with_is_refused(
+    tmp_path: Path, options: list[str], said: str
+) -> None:
+    result = asked("list", tmp_path, [node("n")], *options)
+
+    assert 2 == result.exit_code
+    assert said in result.stderr
+
+
+def local_queue(name: str, namespace: str, of: str) -> Body:
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "LocalQueue",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"clusterQueue": of},
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (["--queue", "blu"], 3, 'queue "blu" not found; did you mean blue?'),
+        (["--queue", "BLEU"], 3, 'queue "bleu" not found; did you mean blue?'),
+        (["--queue", "blue,nosuch"], 3, 'queue "nosuch" not found; there are blue, cq, none, red'),
+        (["--queue", "blue", "--queue", "x", "-o", "json"], 3, 'queue "x" not found; there are'),
+        (["--queue", "users"], 2, "--queue: users is a LocalQueue of cq: --queue cq"),
+        (["-n", "teem"], 3, 'namespaces "teem" not found; did you mean team?'),
+        (["-n", "nosuch"], 3, 'namespaces "nosuch" not found; there are other, team'),
+        (["-n", "nosuch", "-o", "name"], 3, 'namespaces "nosuch" not found; there are'),
+    ],
+)
+def test_what_does_not_exist_is_said_and_not_an_empty_list(
+    tmp_path: Path, options: list[str], status: int, said: str
+) -> None:
+    cluster_queue = {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "ClusterQueue",
+        "metadata": {"name": "cq"},
+        "spec": {},
+    }
+    queues = [queue("red", 8), queue("blue", 8), cluster_queue, local_queue("users", "team", "cq")]
+    result = asked("list", tmp_path, [*CLUSTER, *queues], *options)
+
+    assert (status, "") == (result.exit_code, result.stdout)
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize("options", [["--queue", "blue"], ["--queue", "none"], ["-n", "team"]])
+def test_a_queue_that_is_empty_is_no_mistake(tmp_path: Path, options: list[str]) -> None:
+    cluster = [*CLUSTER, queue("blue", 8)]
+
+    assert 0 == asked("list", tmp_path, cluster, *options).exit_code
+
+
+def test_gangs_that_are_there_and_not_listed_are_counted(tmp_path: Path) -> None:
+    found = asked("list", tmp_path, CLUSTER, "-n", "team", "--state", "failed").stdout
+
+    assert (
+        "not one of the 2 gangs in namespace team is as it is asked for" == (found.splitlines()[0])
+    )
+
+
+def ended(name: str, phase: str) -> list[Body]:
+    bodies = gang(name, 2, nodes=["node-0", "node-1"], gpus=1)
+    for each in bodies[1:]:
+        each["status"]["phase"] = phase
+    return bodies
+
+
+def test_one_state_has_one_word_in_every_answer(tmp_path: Path) -> None:
+    part = gang("part", 2, nodes=["node-0"], gpus=1)
+    bound = ended("bound", "Pending")
+    empty, *_ = gang("empty", 2)
+    cluster = [
+        *NODES,
+        *gang("room", 1, gpus=1),
+        *gang("never", 9),
+        *gang("runs", 2, nodes=["node-0", "node-1"], gpus=1),
+        *part,
+        *bound,
+        empty,
+        *ended("done", "Succeeded"),
+        *ended("broken", "Failed"),
+    ]
+    listed = {each["name"]: each["state"] for each in document("list", tmp_path, cluster)["items"]}
+
+    explained = {name: document("explain", tmp_path, cluster, f"team/{name}") for name in listed}
+
+    of_phase = {"Scheduled": "Starting", "Running": "Running", "Finished": "Finished"}
+    of_phase |= {"Failed": "Failed"}
+    assert {"room", "never", "runs", "part", "bound", "empty", "done", "broken"} == listed.keys()
+    assert {"Waiting", "Starting", "Running", "Finished", "Failed"} == {*listed.values()}
+    for name, found in explained.items():
+        assert listed[name] == found["state"] == of_phase.get(found["phase"], "Waiting"), name
+        assert found["verdict"] is None or found["state"] in ("Waiting", "Running"), name
+    assert "Starts" == explained["room"]["verdict"]
+    assert "Waits" == explained["never"]["verdict"]

@@ -49,7 +49,10 @@ def test_a_name_shows_what_waits_there(tmp_path: Path) -> None:
 def test_a_queue_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     result = asked("queues", tmp_path, CLUSTER, "green")
 
-    assert (3, 'Error from server (NotFound): queue "green" not found') == (
+    assert (
+        3,
+        'Error from server (NotFound): queue "green" not found; there are blue, lab, red, root',
+    ) == (
         result.exit_code,
         result.stderr.splitlines()[-1],
     )

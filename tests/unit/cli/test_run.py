@@ -3,17 +3,22 @@
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import click
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
+from structlog.testing import capture_logs
 
 import gang_scheduler
+from gang_scheduler import app, gc_tuning
 from gang_scheduler.cli import main
+from gang_scheduler.client.leader_election import LeadershipLost
 from gang_scheduler.settings.choices import LogFormat, Strategy
 from gang_scheduler.settings.run import Settings
+from gang_scheduler.telemetry import logs
 
 KUBECONFIG = """\
 current-context: c
@@ -216,3 +221,62 @@ def test_help_shows_every_setting_with_its_variable_and_default() -> None:
         if f"[PGS_{name.upper()}; default: " not in str(options[name].help)
     ]
     assert [] == missing
+
+
+@pytest.fixture
+def ends(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], Result]:
+    """Give what runs the operator to an error, without the settings of the whole process."""
+    monkeypatch.setattr(logs, "configure", lambda _: None)
+    monkeypatch.setattr(gc_tuning, "collect_rarely", lambda: None)
+
+    def end(error: Exception) -> Result:
+        async def fails(_: Settings) -> None:
+            raise ExceptionGroup("of the parts", [error])
+
+        monkeypatch.setattr(app, "main", fails)
+        return CliRunner().invoke(main, ["run"])
+
+    return end
+
+
+def test_a_lost_lease_ends_it_with_one_line_and_no_traceback(
+    ends: Callable[[Exception], Result],
+) -> None:
+    lost = LeadershipLost("the Lease is held by z")
+    with capture_logs() as lines:
+        result = ends(ExceptionGroup("of a part", [lost]))
+
+    assert (1, "") == (result.exit_code, result.output)
+    said = {"event": "leadership_lost", "why": "the Lease is held by z", "log_level": "error"}
+    assert [said] == lines
+
+
+def test_another_error_beside_a_lost_lease_is_told_in_full(
+    ends: Callable[[Exception], Result],
+) -> None:
+    result = ends(ExceptionGroup("of a part", [LeadershipLost("lost"), KeyError("planted")]))
+
+    assert isinstance(result.exception, ExceptionGroup)
+
+
+@pytest.mark.parametrize(
+    ("singular", "plural"),
+    [
+        ("--fair-strategy", "--fair-strategies"),
+        ("--exclude-resource-prefix", "--exclude-resource-prefixes"),
+        ("--gang-kind", "--gang-kinds"),
+        ("--manage-job", "--manage-jobs"),
+    ],
+)
+def test_what_is_given_one_by_one_has_a_flag_in_the_singular(singular: str, plural: str) -> None:
+    flags = [each.opts for each in main.loaded("run").params]
+
+    assert [plural, singular] in flags
+
+
+def test_a_misspelt_flag_is_told_the_near_one() -> None:
+    result = CliRunner().invoke(main, ["run", "--fair-strategie", "x"])
+
+    assert 2 == result.exit_code
+    assert "'--fair-strategies'" in result.stderr
+    assert "'--fair-strategy'" in result.stderr

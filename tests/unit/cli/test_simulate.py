@@ -13,10 +13,10 @@ MANIFESTS = """
 {kind: Node, apiVersion: v1, metadata: {name: n}, status: {allocatable: {cpu: 2, pods: 10}}}
 ---
 {kind: Pod, apiVersion: v1, metadata: {name: b},
- spec: {containers: [{resources: {requests: {cpu: 2}}}]}}
+ spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}}
 ---
 {kind: Pod, apiVersion: v1, metadata: {name: a},
- spec: {containers: [{resources: {requests: {cpu: 2}}}]}}
+ spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}}
 """
 
 DOCUMENT = {
@@ -108,7 +108,11 @@ def test_what_is_skipped_is_said_on_stderr_only() -> None:
 
 
 def test_workloads_without_their_pods_fail_the_command_on_demand() -> None:
-    text = "{kind: DaemonSet, apiVersion: apps/v1, spec: {template: {spec: {containers: []}}}}"
+    text = (
+        "{kind: DaemonSet, apiVersion: apps/v1, metadata: {name: d}, spec: {"
+        "selector: {matchLabels: {a: b}}, "
+        "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c}]}}}}"
+    )
     options: list[list[str]] = [[], ["--fail-on-unschedulable"]]
 
     assert [0, 1] == [simulated(*each, text=text).exit_code for each in options]
@@ -185,3 +189,62 @@ def test_several_files_are_one_input(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["simulate", "-o", "json", *files])
 
     assert DOCUMENT == json.loads(result.stdout)
+
+
+BY_FIELD = """
+{kind: Job, apiVersion: batch/v1, metadata: {name: j}, spec: {SPEC
+ template: {spec: {restartPolicy: POLICY, containers: [{name: c}]}}}}
+"""
+
+
+def job(policy: str = "Never", spec: str = "") -> str:
+    """Return a Job with its restartPolicy, and with what else its spec has."""
+    return BY_FIELD.replace("POLICY", policy).replace("SPEC", spec)
+
+
+def test_what_the_api_server_refuses_is_bad_input_unless_it_is_not_asked() -> None:
+    options: list[list[str]] = [[], ["--strict"], ["--no-strict"]]
+    found = [simulated(*each, text=job("Always")) for each in options]
+
+    assert [2, 2, 0] == [each.exit_code for each in found]
+    where = "<stdin>: document 1: spec.template.spec.restartPolicy"
+    assert f'{where} must be Never or OnFailure, not "Always"' in found[0].stderr
+
+
+def test_a_field_that_is_unknown_is_named_and_fails_the_command_on_demand() -> None:
+    options: list[list[str]] = [[], ["--fail-on-unschedulable"], ["--no-strict"]]
+    text = MANIFESTS.split("---", maxsplit=1)[0] + "---" + job(spec="paralelism: 2,")
+    found = [simulated(*each, text=text) for each in options]
+
+    assert [0, 1, 0] == [each.exit_code for each in found]
+    said = "<stdin>: document 2: unknown field spec.paralelism (did you mean parallelism?)"
+    assert [True, True, False] == [said in each.stderr for each in found]
+
+
+def test_what_an_api_server_has_stored_is_not_looked_at_again() -> None:
+    stored = job("Always", "fieldOfTomorrow: 1,").replace("name: j", "name: j, uid: u")
+
+    assert 0 == simulated(text=stored).exit_code
+    assert "unknown field" not in simulated(text=stored).stderr
+
+
+def test_what_is_made_of_a_kind_of_others_is_held_against_the_schemas_once() -> None:
+    text = """
+    {kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, metadata: {name: s}, spec: {
+     replicatedJobs: [{name: w, replicas: 3, template: {spec: {paralelism: 2, template: {
+      spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: GPUS}}}]}}}}}]}}
+    """
+    right, wrong = (simulated(text=text.replace("GPUS", each)) for each in ("1", "0.5"))
+
+    assert (0, 1) == (right.exit_code, right.stderr.count("unknown field"))
+    assert 2 == wrong.exit_code
+    assert "resources.limits[nvidia.com/gpu] must be a whole number" in wrong.stderr
+
+
+def test_a_pod_without_the_limit_that_it_needs_is_told() -> None:
+    text = MANIFESTS.replace("cpu: 2}}}", "nvidia.com/gpu: 1}}}")
+
+    assert (
+        "<stdin>: 2 pods with a request for nvidia.com/gpu and no limit"
+        in simulated(text=text).stderr
+    )

@@ -125,7 +125,10 @@ def test_a_namespace_has_its_own_names_and_no_others(tmp_path: Path) -> None:
 
     assert (0, False) == (result.exit_code, "optics" in result.stdout)
     assert '"namespace":"default"' in result.stdout
-    assert (3, 'Error from server (NotFound): namespaces "nowhere" not found\n') == (
+    assert (
+        3,
+        'Error from server (NotFound): namespaces "nowhere" not found; there are default, optics\n',
+    ) == (
         missing.exit_code,
         missing.stderr.split("\n", 1)[1] if "\n" in missing.stderr[:-1] else missing.stderr,
     )

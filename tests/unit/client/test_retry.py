@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from gang_scheduler.client import retry
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import DENIED_SECONDS, Backoff, Denials
 
 
 def drawing(*drawn: float) -> Callable[[], float]:
@@ -86,3 +87,32 @@ async def test_a_wait_is_no_longer_than_there_is_time() -> None:
     await backoff.after(ApiError(500, ""))
 
     assert (3, 5) == (first, clock())
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_denial_may_pass_at_first(status: int) -> None:
+    now = [0.0]
+    denials, error = Denials(lambda: now[0]), ApiError(status, "not allowed")
+
+    found = []
+    for moment in (0, 1, DENIED_SECONDS - 1, DENIED_SECONDS, DENIED_SECONDS + 20):
+        now[0] = moment
+        found.append(denials.may_pass(error, "a"))
+    assert [True, True, True, False, False] == found
+    assert denials.may_pass(error, "b")
+    now[0] += DENIED_SECONDS + 1
+    assert denials.may_pass(error, "a")
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 422, 429, 500, 0])
+def test_no_other_error_is_a_denial(status: int) -> None:
+    assert not Denials(lambda: 0.0).may_pass(ApiError(status, "another error"))
+
+
+def test_what_is_remembered_of_denials_is_bounded() -> None:
+    denials = Denials(lambda: 0.0)
+
+    for number in range(retry.MOST_DENIED + 10):
+        denials.may_pass(ApiError(403, "not allowed"), number)
+
+    assert retry.MOST_DENIED == len(denials._denied)

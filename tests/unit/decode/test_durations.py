@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import durations
 from gang_scheduler.decode.gangs import pod_groups
-from gang_scheduler.decode.workloads import jobs
+from gang_scheduler.decode.workloads import job_sets, jobs
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
@@ -96,3 +96,31 @@ def test_a_job_says_it_for_its_pods_from_its_start() -> None:
     assert wrong.run_time == RunTime(90, None, 1_767_225_600)
     assert wrong.run_time_problem is not None
     assert "Job ns/j" in text_of(wrong.run_time_problem.cause)
+
+
+@pytest.mark.parametrize("text", ["1m" * 32, "+" + "1" * 12 + "s"])
+def test_a_duration_may_be_long(text: str) -> None:
+    assert durations.seconds(text, "x") > 0
+
+
+@pytest.mark.parametrize("text", ["1m" * 33, "1" * 65 + "s", "1" * 250_000])
+def test_what_is_longer_than_any_duration_is_none(text: str) -> None:
+    with pytest.raises(InvalidField, match="must be a duration"):
+        durations.seconds(text, "x")
+
+
+def test_a_job_set_says_how_long_its_gangs_run() -> None:
+    template = {"metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}}, "spec": {}}
+    job = {"spec": {"template": template}}
+    own = {"name": "s", "namespace": "default", "uid": "s"}
+
+    said = []
+    for text in ("2h", "soon"):
+        body = {
+            "metadata": {**own, "annotations": {EXPECTED: text}},
+            "spec": {"replicatedJobs": [{"name": "w", "template": job}]},
+        }
+        (spec,) = job_sets.read(body).gang_specs
+        said.append((spec.run_time, spec.problem and spec.problem.reason))
+
+    assert [(RunTime(expected=7200), None), (None, Reason.INVALID_SPEC)] == said

@@ -4,6 +4,7 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import keys
+from support.call_counts import calls_of
 
 OURS, THEIRS = "py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/"
 
@@ -12,7 +13,8 @@ def test_every_key_that_is_read_or_written_is_known() -> None:
     written = {each for each in vars(annotations).values() if isinstance(each, str)}
 
     expected = {each for each in written if each.startswith(keys.PREFIXES)}
-    assert expected == keys.LABELS | keys.ANNOTATIONS | keys.OF_NAMESPACES
+    elsewhere = keys.OF_NAMESPACES | keys.OF_LEASES
+    assert expected == keys.LABELS | keys.ANNOTATIONS | elsewhere
 
 
 @pytest.mark.parametrize(
@@ -108,12 +110,27 @@ def test_a_request_of_kueue_in_a_label_is_refused(key: str, wrong: str) -> None:
 
 
 def test_a_key_is_compared_with_others_once_however_many_pods_have_it() -> None:
-    keys.meant_by.cache_clear()
+    key = "app.kubernetes.io/compared-once"
+    keys.meant_by(key)
 
-    for _ in range(100):
-        keys.meant_by("app.kubernetes.io/name")
+    again = calls_of(lambda: [keys.meant_by(key) for _ in range(100)])
 
-    assert 1 == keys.meant_by.cache_info().misses
+    assert 0 == again["keys._is_near"]
+
+
+@pytest.mark.parametrize("key", ["py-gang-scheduler.io/min-runtim", "pod-group.schedulin", "q"])
+def test_of_thousands_of_keys_few_are_compared_and_it_is_said_that_there_are_more(key: str) -> None:
+    present = [f"{key}{number}" for number in range(8000)]
+
+    cost = calls_of(lambda: [*keys.unknown_labels(present), *keys.unknown_annotations(present)])
+    said = [*map(str, keys.unknown_labels(present))]
+
+    assert cost.total() < 100_000
+    assert len(said) <= keys.MOST_LOOKED_AT + 1
+    if key != "q":
+        more = f"must have at most {keys.MOST_LOOKED_AT} keys that are like ones that are read"
+        assert f"metadata.labels {more}, not 8000" == said[-1]
+        assert keys.has_odd_labels(present)
 
 
 def test_keys_of_others_are_not_looked_at() -> None:

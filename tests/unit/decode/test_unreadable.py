@@ -14,7 +14,7 @@ from support import cache_feeding
 from support.api_objects import pod_body
 from support.builders import SCHEDULER, gang_key
 
-ENORMOUS = [{"resources": {"requests": {"cpu": "99999999999999999999"}}}]
+UNREADABLE = [{"resources": {"requests": {"cpu": "99999999999999999999x"}}}]
 SPEC = '{"gatherStrategy": [{"layer": "Rack", "strategy": "MustGather"}]}'
 
 
@@ -88,21 +88,21 @@ def test_a_pod_that_waits_is_a_member_with_a_problem() -> None:
     harness = Harness()
     harness.pod(pod_body("a", gang="g"))
 
-    harness.pod(pod_body("a", gang="g", containers=ENORMOUS))
+    harness.pod(pod_body("a", gang="g", containers=UNREADABLE))
 
     (found,) = harness.cache.pods()
     assert found.problem is not None
     assert (gang_key("g"), Reason.INVALID_SPEC) == (found.gang, found.problem.reason)
     assert (
         "pod default/a: spec.containers[0].resources.requests.cpu must be a quantity, "
-        'not "99999999999999999999"'
+        'not "99999999999999999999x"'
     ) == text_of(found.problem.cause)
 
 
 def test_the_gang_of_a_member_that_cannot_be_read_waits_and_says_so() -> None:
     harness = Harness()
     harness.event_handlers.of(POD_GROUPS).take({"type": "ADDED", "object": pod_group()})
-    for name, containers in (("a", None), ("b", None), ("c", ENORMOUS)):
+    for name, containers in (("a", None), ("b", None), ("c", UNREADABLE)):
         harness.pod(pod_body(name, gang="g", containers=containers))
 
     (group,) = harness.cache.snapshot(0).groups

@@ -10,7 +10,7 @@ import pytest
 from gang_scheduler.api.kinds import JOBS, NODES, POD_GROUPS, PODS, QUEUES, RAY_CLUSTERS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.inspection import live
+from gang_scheduler.inspection import live, origins
 from gang_scheduler.inspection.clusters import Source
 from gang_scheduler.inspection.profiles import CONFIG_MAPS, NAME
 from gang_scheduler.inspection.servers import Server
@@ -88,6 +88,16 @@ async def test_without_a_decisive_kind_it_is_what_is_written_in_one_namespace(
     assert (JOBS.name, NODES.name) == cluster.unread
     assert ["p"] == [each["metadata"]["name"] for each in cluster.written[PODS.name]]
     assert ["train"] == [key.name for key in cluster.cache.gang_queue.infos]
+    assert [origins.ASK_FOR_ALL] == [each for each in cluster.notes if "ask an admin" in each]
+
+
+async def test_of_queues_that_may_not_be_listed_it_is_said_what_to_ask_for() -> None:
+    async with server_of({**ALL, **forbidden(NODES, QUEUES)}) as server:
+        cluster = await live.read(server, "a")
+
+    assert (Source.WRITTEN, True) == (cluster.source, QUEUES.name in cluster.unread)
+    asks = [each for each in cluster.notes if "ask an admin" in each]
+    assert [origins.ASK_FOR_ALL, origins.ASK_FOR_QUEUES] == asks
 
 
 async def test_without_rights_in_the_namespace_there_is_nothing() -> None:

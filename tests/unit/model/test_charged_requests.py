@@ -6,6 +6,7 @@ import pytest
 
 from gang_scheduler.model.charged_requests import RequestRules, Requests, Transformation
 from gang_scheduler.model.queues import QueueSet
+from gang_scheduler.model.resources import ENORMOUS, MOST_QUOTA
 
 MIG = "nvidia.com/mig-1g.5gb"
 
@@ -71,3 +72,12 @@ def test_requests_are_charged_alike_in_the_same_set() -> None:
     declared, requests = QueueSet(), (("cpu", 1),)
 
     assert declared.charged(requests) is declared.charged(requests)
+
+
+@pytest.mark.parametrize(
+    ("requested", "charged"), [(ENORMOUS - 1, ENORMOUS - 1), (ENORMOUS, MOST_QUOTA)]
+)
+def test_a_request_that_was_cut_off_fills_the_largest_quota(requested: int, charged: int) -> None:
+    found = QueueSet().charged((("example.net/token", requested),))
+
+    assert {"example.net/token": charged} == found

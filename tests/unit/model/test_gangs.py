@@ -88,6 +88,13 @@ def test_a_group_has_the_lowest_priority_the_oldest_age_and_the_first_uid_of_its
     )
 
 
+def test_a_group_is_no_older_than_the_last_of_its_quorums() -> None:
+    old = replace(gang("a", created_at=3), complete_at=3)
+    new = replace(gang("b", created_at=90), complete_at=90)
+
+    assert 90 == group(old, new).created_at
+
+
 def test_the_class_of_a_workload_ranks_it_among_the_gangs_of_queues() -> None:
     found = gang("a", priority=5)
 

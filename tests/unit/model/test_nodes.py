@@ -1,5 +1,7 @@
 """Nodes as columns: in natural order, over all resources, and derived from once."""
 
+from dataclasses import replace
+
 from gang_scheduler.model.nodes import ABSENT, NodeTable
 from support.builders import GPU, node, taint
 
@@ -91,3 +93,13 @@ def test_a_table_of_no_nodes_has_no_rows() -> None:
 
     assert (0, (), (0, 0)) == (len(table), table.resources, table.allocatable.shape)
     assert [] == table.label("zone").codes.tolist()
+
+
+def test_without_refusals_nodes_are_offered_what_they_were() -> None:
+    refusing = replace(node("n1"), refused=(((("cpu", 1),), "OutOfcpu"),))
+    table = NodeTable([refusing], {"example.com/gpu": "gpu"})
+
+    found = table.refusing_nothing()
+
+    assert () == found.nodes[0].refused
+    assert {"example.com/gpu": "gpu"} == found.device_classes

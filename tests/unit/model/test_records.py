@@ -1,12 +1,14 @@
 """A record is a dataclass: compared by its fields, with slots, and replaced as a whole."""
 
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 
 import pytest
 
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.records import record
+from gang_scheduler.model.records import record, revised
 from support.builders import pod
+
+CHANGED = ("node", "assumed")
 
 
 @record
@@ -39,3 +41,15 @@ def test_a_pod_is_replaced_and_stays_what_it_was() -> None:
 def test_a_record_is_no_key_since_it_may_hold_what_is_none() -> None:
     with pytest.raises(TypeError):
         hash(Told("a"))
+
+
+def test_a_revised_record_is_what_replace_makes_of_it() -> None:
+    before = pod("a", node="n0", priority=7)
+
+    after = revised(before, node="n1", assumed=True)
+
+    assert replace(before, node="n1", assumed=True) == after
+    assert [getattr(before, each.name) for each in fields(Pod) if each.name not in CHANGED] == [
+        getattr(after, each.name) for each in fields(Pod) if each.name not in CHANGED
+    ]
+    assert "n0" == before.node

@@ -1,9 +1,11 @@
 """Quantities are read as apimachinery reads them, and always rounded up."""
 
+from fractions import Fraction
+
 import pytest
 
 from gang_scheduler.model import resources
-from gang_scheduler.model.resources import amount_of, parse_quantity, quantity_of
+from gang_scheduler.model.resources import amount_of, exact_amount_of, parse_quantity, quantity_of
 
 
 @pytest.mark.parametrize(
@@ -72,10 +74,34 @@ def test_the_largest_amount_fits_64_bits() -> None:
     assert 2**63 - 1 == parse_quantity("9223372036854775807")
 
 
-@pytest.mark.parametrize("text", ["9223372036854775808", "8Ei", "10E", "1e19", "1e999"])
-def test_more_than_64_bits_is_an_error_that_names_the_value(text: str) -> None:
-    with pytest.raises(ValueError, match=f"'{text}' does not fit 64 bits"):
-        parse_quantity(text)
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("9223372036854775808", "18446744073709551615", "99999999999999999999", "8Ei", "16Ei"),
+        *("9.3E", "10E", "1e19", "1E19", "1e999", "1e99999999999", 2**63, 2**70),
+        *("0.1e1000", "9223372036854775807.5", 1e300),
+    ],
+)
+def test_a_number_above_2_to_the_63_is_capped(text: str | float) -> None:
+    assert 2**63 - 1 == parse_quantity(text)
+    assert 2**63 - 1 == amount_of("cpu", text)
+
+
+@pytest.mark.parametrize("text", ["-9223372036854775808", "-8Ei", "-1e999", -(2**70)])
+def test_a_number_below_that_is_capped_alike(text: str | int) -> None:
+    assert -(2**63 - 1) == parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("1e-999", 1), ("1e-99999999999", 1), ("0e99999999999", 0), ("-1e-999", 0)],
+)
+def test_an_exponent_of_any_length_is_read(text: str, amount: int) -> None:
+    assert amount == parse_quantity(text)
+
+
+def test_cpus_are_capped_in_milli_too() -> None:
+    assert 2**63 - 1 == amount_of("cpu", "9E")
 
 
 @pytest.mark.parametrize(("text", "milli"), [("1", 1000), ("100m", 100), ("0.0001", 1), (2, 2000)])
@@ -130,6 +156,23 @@ def test_an_amount_is_written_as_kubernetes_does(resource: str, amount: int, tex
 
 
 @pytest.mark.parametrize(
+    ("resource", "amount", "text", "read"),
+    [
+        ("nvidia.com/gpu", Fraction(3, 2), "1500m", Fraction(3, 2)),
+        ("nvidia.com/gpu", Fraction(4, 3), "1333m", Fraction(1333, 1000)),
+        ("nvidia.com/gpu", Fraction(4, 2), "2", 2),
+        ("cpu", Fraction(2000, 3), "666m", 666),
+        ("memory", Fraction(10, 3), "3", 3),
+    ],
+)
+def test_a_part_of_a_unit_is_written_in_thousandths(
+    resource: str, amount: Fraction, text: str, read: int | Fraction
+) -> None:
+    assert text == quantity_of(resource, amount)
+    assert read == exact_amount_of(resource, text)
+
+
+@pytest.mark.parametrize(
     ("resource", "amount", "text"),
     [
         ("cpu", 1500, "1.5"),
@@ -138,7 +181,11 @@ def test_an_amount_is_written_as_kubernetes_does(resource: str, amount: int, tex
         ("memory", 1023, "1023"),
         ("memory", 0, "0"),
         ("nvidia.com/gpu", 8, "8"),
+        ("nvidia.com/gpu", Fraction(3, 2), "1.5"),
+        ("nvidia.com/gpu", Fraction(8, 7), "1.142"),
+        ("cpu", Fraction(2000, 3), "0.666"),
+        ("memory", Fraction(2**31, 3), "682.7Mi"),
     ],
 )
-def test_amounts_are_written_for_people(resource: str, amount: int, text: str) -> None:
+def test_amounts_are_written_for_people(resource: str, amount: int | Fraction, text: str) -> None:
     assert text == resources.quantity(resource, amount)

@@ -1,8 +1,13 @@
 """What is logged of decisions, and how much of it."""
 
+import json
 import logging
+import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -230,3 +235,28 @@ def test_a_line_names_the_queue_where_there_are_queues(lines: list[EventDict]) -
     decisions.waits(waiting("c"))
 
     assert ["team-a", "team-a", None] == [line.get("queue") for line in lines]
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq")
+def test_the_page_asks_the_log_for_what_happened_to_one_gang(lines: list[EventDict]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "logs.md").read_text()
+    (program,) = re.findall(r"jq -Rr --arg gang research/llama '(.*?)' log", page, re.DOTALL)
+    log = DecisionLog({})
+    log.waits(waiting("a"))
+    log.waits(waiting("a-2"))
+    log.bound(bound("a"))
+    log.bound(bound("a-2"))
+    victim, preemptor = gang("a"), gang("b")
+    for gangs in ((preemptor,), (victim,)):
+        log.preempting(Preemption(gangs, (), ()))
+    log.evicted(victim.key, [bound_pod("p", "n").pod], Preemption((preemptor,), (), ()))
+    written = [json.dumps({**each, "timestamp": f"{i}"}) for i, each in enumerate(lines)]
+
+    asked = ["jq", "-Rr", "--arg", "gang", "default/a", program]
+    text = "\n".join(["Traceback:", *written, "{half a line"])
+    found = subprocess.run(asked, input=text, capture_output=True, text=True, check=True)
+
+    told = [each.split("  ") for each in found.stdout.splitlines()]
+    assert ["gang_waits", "gang_bound", "preempting", "gang_evicted"] == [each[1] for each in told]
+    assert "Unschedulable" in told[0]
+    assert ["default/b", "Priority"] == told[3][2:]

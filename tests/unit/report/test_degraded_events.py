@@ -31,8 +31,8 @@ class Desk:
     async def told(self, now: int) -> Told:
         """Return all that was told by now, in its order."""
         self.look(now)
-        while not self._events._queue.empty():
-            await self._events._send(self._events._queue.get_nowait())
+        while len(self._events._queue):
+            await self._events._send(self._events.take())
         return [
             (each["type"], each["reason"], each["regarding"]["kind"])
             for each in self.api.cluster.all(EVENTS)

@@ -38,8 +38,8 @@ class Desk:
         """Return type, reason, object and note of what was told after two cycles."""
         for _ in range(2):
             self.gang_events.planned(Plan(), 0)
-        while not self.events._queue.empty():
-            await self.events._send(self.events._queue.get_nowait())
+        while len(self.events._queue):
+            await self.events._send(self.events.take())
         return [
             (each["type"], each["reason"], each["regarding"]["kind"], each["note"])
             for each in self.api.cluster.all(EVENTS)

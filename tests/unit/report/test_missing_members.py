@@ -12,11 +12,16 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.missing_members import NAMED_BY_NO_POD, PATIENCE_SECONDS, MissingMembers
+from gang_scheduler.report.missing_members import (
+    NAMED_BY_NO_POD,
+    PATIENCE_SECONDS,
+    REMEMBERED_SECONDS,
+    MissingMembers,
+)
 from gang_scheduler.state import pruning
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from support import builders, cache_feeding, parts
+from support import builders, cache_feeding, cpu, parts
 
 BEGAN = 1000
 LATE = BEGAN + PATIENCE_SECONDS
@@ -52,8 +57,8 @@ class Desk:
     async def told(self, now: int = LATE) -> Told:
         """Return all that was told by now."""
         self.look(now)
-        while not self.events._queue.empty():
-            await self.events._send(self.events._queue.get_nowait())
+        while len(self.events._queue):
+            await self.events._send(self.events.take())
         return [
             (each["type"], each["regarding"]["kind"], each["regarding"]["name"], each["note"])
             for each in self.api.cluster.all(EVENTS)
@@ -210,3 +215,34 @@ async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatc
     await writer.flush()
 
     assert {} == desk.missing_members._told
+
+
+async def test_many_names_that_are_nearly_right_cost_what_few_do() -> None:
+    """A tenant has hundreds of PodGroups without pods, and of pods that name missing ones."""
+    cache = Cache([builders.SCHEDULER], Changes())
+    missing_members = MissingMembers(cache, parts.events(FakeApi(), lambda: 0))
+    long = "ab" * 29
+    for number in range(300):
+        spec = replace(builders.gang_spec(f"{long}-{number:03}a", 3), created_at=BEGAN)
+        cache_feeding.upsert_gang_specs(cache, "group", spec.uid, [spec])
+        cache.upsert_pod(builders.pod(f"p-{number}", gang=f"{long}-{number:03}b", created_at=BEGAN))
+
+    def look_at_all() -> None:
+        for info in [*cache.gang_queue.infos.values()]:
+            missing_members.look(info, LATE)
+
+    cpu.at_most(1000, look_at_all)
+
+
+async def test_a_name_is_looked_up_again_after_a_minute_whatever_is_touched() -> None:
+    desk = Desk()
+    desk.look(LATE)
+    desk.cache.upsert_pod(builders.pod("p", gang="b", created_at=BEGAN))
+    desk.say(replace(builders.gang_spec("aaaa", 3), gvr=POD_GROUPS, created_at=BEGAN))
+
+    looked = [desk.missing_members._meant.get(desk.key)]
+    for moment in (LATE + 1, LATE + REMEMBERED_SECONDS - 1, LATE + REMEMBERED_SECONDS):
+        desk.look(moment)
+        looked.append(desk.missing_members._meant.get(desk.key))
+
+    assert [LATE, LATE, LATE, LATE + REMEMBERED_SECONDS] == [each.at for each in looked if each]

@@ -443,7 +443,7 @@ async def test_pods_that_wait_no_longer_are_forgotten() -> None:
 
         assert {"uid-a-0"} == {uid for uid, _ in here.pod_events._told}
         assert {"uid-a-0"} == here.pod_events._seen.keys()
-        assert {"uid-a-0"} >= here.pod_events._waiting.keys()
+        assert {"uid-a-0"} >= set(here.pod_events._waiting)
 
 
 @pytest.mark.parametrize("how", [{"enabled": False}, {"may_write": lambda: False}], ids=str)

@@ -232,6 +232,19 @@ def test_what_was_said_before_a_restart_stands_until_the_gang_is_tried() -> None
     assert {"Preempting": ("True", "it", "was so")} == found
 
 
+def test_a_gang_that_no_cycle_has_come_to_says_so_and_not_that_it_is_being_bound() -> None:
+    def said(info: GangInfo) -> str:
+        found = written(info, View({}, now=7))["conditions"]
+        return str(next(each["message"] for each in found if each["type"] == "Scheduled"))
+
+    info = record_of(builders.pod("a-0", gang="a"))
+    before = said(info)
+    info.verdict.placed(None)
+
+    assert before.endswith("was not tried yet: others come before it")
+    assert "members are being bound" == said(info)
+
+
 def test_a_victim_says_which_gang_took_its_members() -> None:
     info = record_of(builders.pod("a-0"))
     info.preempted.begin("default/high")
@@ -343,6 +356,31 @@ def test_a_gang_that_is_charged_has_reserved_quota(pod: dict[str, Any]) -> None:
     assert ("True", "charged to queue team-a") == (found["status"], found["message"])
 
 
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        (Reason.WAITING_FOR_QUOTA, True),
+        (Reason.WAITING_FOR_TURN, True),
+        (Reason.QUOTA_EXCEEDED, True),
+        (Reason.JOB_LIMIT_REACHED, True),
+        (Reason.QUEUE_STOPPED, True),
+        (Reason.UNSCHEDULABLE, False),
+    ],
+)
+def test_a_gang_that_is_charged_says_why_its_other_members_wait_for_quota(
+    reason: Reason, *, told: bool
+) -> None:
+    info = record_of(builders.pod("a-0", gang="a", node="n"), builders.pod("a-1", gang="a"))
+    gang = info.as_gang(frozenset({builders.SCHEDULER}))
+    info.verdict.note(Refused(gang, reason, gang.pending, left_over=True))
+
+    found = quota_reserved(info, View({}, now=0, queue=TEAM_A))
+
+    assert found is not None
+    assert "True" == found["status"]
+    assert (f"others wait ({reason})" in found["message"]) is told
+
+
 def test_the_flavors_of_bindings_are_told() -> None:
     flavors = (("cpu", "spot"), ("nvidia.com/gpu", "a100"))
     pod = replace(builders.pod("a-0", gang="a", node="n"), charged_to=ChargedTo("q", flavors))
@@ -431,3 +469,28 @@ def test_a_gang_that_is_evicted_whole_for_its_own_sake_is_told_so() -> None:
     assert "their domain had no room" in told["message"]
     (scheduled,) = [each for each in found if each["type"] == "Scheduled"]
     assert "evicted with its whole gang" in scheduled["message"]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        *(Reason.WAITING_FOR_QUOTA, Reason.UNSCHEDULABLE, Reason.WAITING_FOR_TURN),
+        *(Reason.WAITING_FOR_VICTIMS, Reason.JOB_LIMIT_REACHED, Reason.WAITING_FOR_VOLUMES),
+        *(Reason.ADMISSION_DENIED, Reason.QUEUE_STOPPED, Reason.WAITING_FOR_CHECKS),
+        Reason.SCATTERED,
+    ],
+)
+def test_a_started_gang_says_why_members_wait_that_it_has_lost(reason: Reason) -> None:
+    runs = builders.pod("a-0", gang="a", node="n")
+    lost = builders.pod("a-1", gang="a")
+    spec = replace(builders.gang_spec("a", 2), was_scheduled=True)
+    info = gang_info(KEY, [runs, lost], [spec])
+    info.attempt.take_over(spec)
+    gang = info.as_gang(frozenset({builders.SCHEDULER}))
+    info.verdict.note(Refused(gang, reason, gang.pending))
+
+    found = written(info, View({}, now=7))["conditions"]
+    (said,) = [each for each in found if each["type"] == "Scheduled"]
+
+    assert "True" == said["status"]
+    assert said["message"].startswith(f"1 members have a node; others wait ({reason}): ")

@@ -25,9 +25,9 @@ class Told:
 
     def take(self) -> list[tuple[str, str, str, str]]:
         """Return kind, name, reason and note of each."""
-        queue, found = self._events._queue, []
-        while not queue.empty():
-            event = queue.get_nowait().event
+        found = []
+        while len(self._events._queue):
+            event = self._events.take().event
             about = event["regarding"]
             found.append((about["kind"], about["name"], event["reason"], event["note"]))
         return found

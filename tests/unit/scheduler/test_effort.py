@@ -3,8 +3,10 @@
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.effort import (
     LEAST,
+    LOOKS_A_GANG,
     MOST_LOOKS,
     MOST_OF_ALL,
+    MOST_OF_CYCLE,
     OVERRUN,
     PART,
     RESERVED,
@@ -90,6 +92,17 @@ def test_each_gang_has_its_turn() -> None:
     assert set(GANGS) == lucky
 
 
+def test_namespaces_take_turns_however_many_gangs_one_has() -> None:
+    few, many = GangKey("Pod", "few", "a"), [GangKey("Pod", "many", f"p{i}") for i in range(500)]
+    turns = 0
+    for now in range(1_700_000_000, 1_700_000_100):
+        effort = Effort([*many, few], taken_at=now)
+        effort.begin(few)
+        turns += use_up(effort) > SHARE
+
+    assert 30 < turns < 70
+
+
 def test_the_same_moment_gives_the_same_shares() -> None:
     one, other = (Effort(GANGS, taken_at=1_700_000_000) for _ in range(2))
 
@@ -142,3 +155,60 @@ def _extra(key: GangKey) -> bool:
     effort = Effort(GANGS)
     effort.begin(key)
     return use_up(effort) > SHARE
+
+
+def test_a_cycle_is_over_when_its_work_is_done_or_its_searches_are() -> None:
+    worked, searched = Effort(), Effort()
+    for each in (worked, searched):
+        each.begin(GANGS[0])
+    worked.count(MOST_OF_CYCLE / 2)
+    searched.spend(MOST_LOOKS // 2)
+
+    assert [(False, True)] * 2 == [(e.is_over(), e.is_over(0.5)) for e in (worked, searched)]
+    worked.count(MOST_OF_CYCLE / 2)
+    searched.spend(MOST_LOOKS // 2)
+    assert worked.is_over()
+    assert searched.is_over()
+
+
+def test_other_work_takes_no_looks_from_searches() -> None:
+    effort = Effort()
+    effort.count(MOST_OF_CYCLE)
+
+    effort.begin(GANGS[0])
+
+    assert SHARE == use_up(effort)
+
+
+def test_no_work_is_begun_beyond_a_part_and_parts_are_of_what_is_left() -> None:
+    effort = Effort()
+    effort.count(MOST_OF_CYCLE / 2)
+
+    half = effort.by(0.5)
+
+    assert 0.75 == half
+    assert (True, False) == (effort.takes(MOST_OF_CYCLE / 4, half), effort.takes(1, half))
+    assert 0.75 * MOST_OF_CYCLE == effort.done
+
+
+def test_renewed_it_is_as_new() -> None:
+    effort = Effort()
+    effort.begin(GANGS[0])
+    effort.spend(MOST_OF_ALL)
+    effort.count(MOST_OF_CYCLE)
+
+    effort.renew()
+
+    assert (0, 0, False) == (effort.spent, effort.done, effort.is_over())
+    assert SHARE == use_up(effort)
+
+
+def test_the_work_of_a_snapshot_counts_and_leaves_a_quarter_for_decisions() -> None:
+    few, very_many = Effort(), Effort()
+
+    few.count_snapshot(100)
+    very_many.count_snapshot(1_000_000)
+
+    assert 100 * LOOKS_A_GANG == few.done
+    assert 0.75 * MOST_OF_CYCLE == very_many.done
+    assert not very_many.is_over()

@@ -23,6 +23,25 @@ def test_a_request_beside_the_template_is_told(kind: str) -> None:
     assert f"f: document 1: {kind} web, which is not read on a cluster: {MISPLACED}" == said
 
 
+@pytest.mark.parametrize("key", ["py-gang-scheduler.io/queue", "kueue.x-k8s.io/queue-name"])
+@pytest.mark.parametrize(
+    ("kind", "group", "template"),
+    [
+        ("ReplicaSet", "apps/v1", "spec.template"),
+        ("DaemonSet", "apps/v1", "spec.template"),
+        ("CronJob", "batch/v1", "spec.jobTemplate"),
+        ("Deployment", "apps/v1", ""),
+    ],
+)
+def test_a_queue_that_is_named_where_nothing_reads_it_is_told(
+    kind: str, group: str, template: str, key: str
+) -> None:
+    said = noted(kind, f"labels: {{{key}: night}}", group)
+
+    told = f"metadata.labels[{key}] belongs in {template}.metadata.labels" in said
+    assert bool(template) == told
+
+
 def test_all_faults_are_told() -> None:
     said = noted("Deployment", f'{GANG}, annotations: {{py-gang-scheduler.io/gangs: "true"}}')
 

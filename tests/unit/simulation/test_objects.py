@@ -260,6 +260,31 @@ def test_a_priority_class_says_whether_its_pods_preempt(spec: str, preempts: boo
     assert (7, preempts) == (pod.priority, pod.preempts)
 
 
+@pytest.mark.parametrize("version", ["v1beta1", "v1alpha2"])
+@pytest.mark.parametrize(
+    ("spec", "priority"),
+    [
+        ("priorityClassName: high", 7),
+        ("", 3),
+        ("priority: 5", 5),
+    ],
+)
+def test_a_native_pod_group_has_the_priority_of_its_class(
+    version: str, spec: str, priority: int
+) -> None:
+    policy = "schedulingPolicy: {gang: {minCount: 1}}"
+    *_, found = nouns(
+        "{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: high}, value: 7}"
+        "\n---\n{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: usual}, "
+        "value: 3, globalDefault: true}\n---\n"
+        f"{{kind: PodGroup, apiVersion: scheduling.k8s.io/{version}, metadata: {{name: g}}, "
+        f"spec: {{{policy}, {spec}}}}}"
+    )
+
+    assert isinstance(found, GangObject)
+    assert [priority] == [each.priority for each in found.gang_specs]
+
+
 QUEUE = "apiVersion: py-gang-scheduler.io/v1alpha1\nkind: Queue\nmetadata: {name: a}\nspec: "
 
 

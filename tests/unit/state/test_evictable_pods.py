@@ -10,6 +10,7 @@ from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.affinity.requirements import Operator, Requirement
 from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.state.cache import Cache
@@ -107,6 +108,25 @@ def test_labels_protect_only_where_an_administrator_lets_them() -> None:
     there = running("there", namespace="trusted", labels=DISABLED)
 
     assert ["here"] == evictable(new_cache(rules, here, there))
+
+
+def test_pods_of_a_group_that_is_not_preemptable_stay() -> None:
+    cache = new_cache(Rules(), running("a-0", gang="a"), running("b-0", gang="b"))
+    told(cache, replace(gang_spec("a", 1), preemptable=False))
+
+    assert ["b-0"] == evictable(cache)
+    assert Sparing.POD_GROUP is cache.evictable_pods.sparing(running("a-0", gang="a").uid)
+
+    told(cache, gang_spec("a", 1))
+    assert ["a-0", "b-0"] == evictable(cache, NOW + 1)
+
+
+def test_a_group_protects_its_pods_only_where_an_administrator_lets_it() -> None:
+    rules = Rules(label_namespaces=frozenset({"trusted"}))
+    cache = new_cache(rules, running("a-0", gang="a"))
+    told(cache, replace(gang_spec("a", 1), preemptable=False))
+
+    assert ["a-0"] == evictable(cache)
 
 
 def test_pods_of_jobs_that_evictions_end_are_marked_so_whatever_comes_first() -> None:

@@ -8,9 +8,12 @@ from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, POD_GROUPS
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.cache_rules import CacheRules
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import DEFAULT_RULES
+from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.terminating import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving
 from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
@@ -129,6 +132,83 @@ def test_a_victim_is_not_given_up_before_another_pod_would_be() -> None:
     last = ENDING.gone_by + PATIENCE_SECONDS
 
     assert [True, False] == [impatient.is_awaited("uid-x", now) for now in (last, last + 1)]
+
+
+LONG = 315_360_000
+LEAVES_LATE = replace(ENDING, gone_by=NOW + LONG, grace_seconds=LONG)
+ENDS = DEFAULT_RULES.ends
+
+
+@pytest.mark.parametrize(
+    ("shown", "longest"),
+    [
+        (LEAVES_LATE, ENDS.longest),
+        (replace(LEAVES_LATE, marked=True), ENDS.longest_of_queues),
+    ],
+)
+def test_a_pod_that_leaves_later_than_is_waited_for_stays_until_then(
+    cache: Cache, shown: Pod, longest: int
+) -> None:
+    cache.upsert_pod(shown)
+    first = shown.gone_by - longest - PATIENCE_SECONDS
+
+    assert ([], ["x"]) == (leaving(cache, first - 1), leaving(cache, first))
+    assert "x" in staying(cache, first - 2)
+    assert [(True, True), (False, False)] == [
+        (cache.evictable_pods.leaving.stays("uid-x", now), "x" in staying(cache, now))
+        for now in (first - 3, first)
+    ]
+
+
+def test_one_that_leaves_late_and_is_evicted_leaves_from_the_decision_on(cache: Cache) -> None:
+    cache.upsert_pod(LEAVES_LATE)
+    before = leaving(cache)
+    cache.victims.decided(["uid-x"])
+    decided = leaving(cache, NOW + 1)
+    cache.upsert_pod(replace(LEAVES_LATE, gone_by=NOW + LONG + 1))
+    again = leaving(cache, NOW + 2)
+    cache.victims.decided(["uid-x"])
+    cache.upsert_pod(replace(LEAVES_LATE, gone_by=NOW + ENDS.longest))
+    hurried = leaving(cache, NOW + 3)
+
+    assert [[], ["x"], [], ["x"]] == [before, decided, again, hurried]
+
+
+def victims_of(*pods: Pod, rules: Rules = DEFAULT_RULES) -> list[str]:
+    """Return which of the pods, each on a node of its own, go for one that needs a whole node."""
+    made = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
+    for each in pods:
+        made.upsert(made.node_store, node(each.node, cpu=1))
+        made.upsert_pod(each)
+    made.upsert_pod(pod("high", priority=1000, cpu=1))
+    found = schedule(made.snapshot(NOW), PROFILES["binpack"]).preemptions
+    return [each.pod.name for preemption in found for each in preemption.victims]
+
+
+USUAL = pod("usual", node="n2", phase="Running", priority=500, cpu=1)
+LATE = pod("late", node="n1", phase="Running", cpu=1)
+LONG_LIVED = [
+    replace(LATE, grace_seconds=LONG),
+    replace(LATE, grace_seconds=LONG, deleting=True, gone_by=NOW + LONG),
+    replace(LATE, deleting=True, gone_by=NOW + LONG),
+]
+
+
+@pytest.mark.parametrize("late", LONG_LIVED, ids=["long grace", "deleted", "deleted with it"])
+def test_what_may_take_long_to_end_goes_only_where_nothing_else_makes_room(late: Pod) -> None:
+    assert [["usual"], ["late"]] == [victims_of(late, USUAL), victims_of(late)]
+
+
+def test_where_budgets_are_limits_a_long_grace_makes_no_pod_immune() -> None:
+    rules = replace(DEFAULT_RULES, within_budgets=True)
+
+    assert [["late"]] * 3 == [victims_of(each, rules=rules) for each in LONG_LIVED]
+
+
+def test_what_leaves_late_is_protected_as_it_was_before() -> None:
+    label = {"scheduling.koordinator.sh/disable-preemptible": "true"}
+
+    assert [] == victims_of(replace(LONG_LIVED[1], labels=label))
 
 
 def test_a_pod_without_a_known_end_does_not_hang(cache: Cache) -> None:

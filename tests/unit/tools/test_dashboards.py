@@ -65,8 +65,8 @@ def test_a_query_that_is_no_promql_is_found() -> None:
 def test_an_alert_says_what_it_means_and_where_to_read_on(rule: dict[str, Any]) -> None:
     notes = rule["annotations"]
 
-    assert {"summary", "description", "runbook_url"} == set(notes)
-    assert f"docs/runbooks.md#{rule['alert'].lower()}" == notes["runbook_url"]
+    assert {"summary", "description", "runbook"} == set(notes)
+    assert f"docs/runbooks.md#{rule['alert'].lower()}" == notes["runbook"]
     assert rule["labels"]["severity"] in {"critical", "warning", "info"}
 
 

@@ -24,3 +24,21 @@ def test_the_age_of_a_watch_grows_until_it_gives_a_sign(monkeypatch: pytest.Monk
     watch_ages.seen("toys")
     assert 0 == sample(NAME, kind="toys")
     watch_ages.not_served("toys")
+
+
+def test_a_list_is_no_sign_of_a_watch_but_the_watch_is_on_its_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    watch_ages.listed("toys")
+    assert (0, 0) == (watch_ages.ages()["toys"], watch_ages.idle()["toys"])
+    now = 130.0
+    watch_ages.listed("toys")
+    now = 140.0
+
+    assert (40, 10) == (watch_ages.ages()["toys"], watch_ages.idle()["toys"])
+    watch_ages.seen("toys")
+    assert (0, 0) == (watch_ages.ages()["toys"], watch_ages.idle()["toys"])
+    watch_ages.not_served("toys")
+    assert not {"toys"} & {*watch_ages.ages(), *watch_ages.idle()}

@@ -1,16 +1,19 @@
 """Binds placed gangs, and settles requests whose answer left the outcome open.
 
 A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete one
-by one and no task is made per pod. Gangs that start together wait for their unbound claims first
-(`volume_binder`); then the bindings of their quorums are queued at once.
+by one and no task is made per pod. One that is denied is queued again later: no other waits for it.
+Gangs that start together wait for their unbound claims first (`volume_binder`); then the bindings
+of their quorums are queued at once.
 
 A binding ends in one of three ways: the pod is on its node; the pod is gone, or on another node; or
 the API server refuses. A pod that is not bound is forgotten in the cache, and planned again with
-the rest of its gang.
+the rest of its gang. Until then the room of the rest is kept, if some of what starts together is
+bound: the pods are nominated to their nodes, in our memory alone.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import anyio
 
@@ -20,7 +23,7 @@ from gang_scheduler.apply.binding.volume_binder import VolumeBinder
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.binding import ApiAnswer
 from gang_scheduler.model.causes.errors import InternalError
@@ -49,6 +52,20 @@ UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
 Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
 
 
+@dataclass(slots=True, eq=False)
+class _Binding:
+    """One binding, over all its attempts.
+
+    `is_open`: a request was not answered, and a refusal of a later one may not be final.
+    """
+
+    of: GangBinding
+    bind: Bind
+    is_open: bool = False
+    backoff: Backoff = field(default_factory=Backoff)
+    denials: Denials = field(default_factory=Denials)
+
+
 class Binder:
     """Binds with bounded concurrency, and only while `may_write()` says that we are the leader.
 
@@ -72,7 +89,7 @@ class Binder:
         self._volume_binder = volume_binder
         self._outcomes = outcomes
         self._held: asyncio.Queue[Held] = asyncio.Queue()
-        self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Binding] = asyncio.Queue()
         self._closed = False
 
     @property
@@ -90,6 +107,8 @@ class Binder:
         The members are assumed on their nodes already.
         """
         placed = [gang_binding.placed for gang_binding in together]
+        for gang_binding in together:
+            gang_binding.together = together
         if not any(needs_claims(bind) for each in placed for bind in each.binds):
             for gang_binding in together:
                 self._enqueue(gang_binding)
@@ -138,32 +157,69 @@ class Binder:
 
     def _enqueue(self, gang_binding: GangBinding) -> None:
         for bind in gang_binding.placed.binds:
-            self._queue.put_nowait((gang_binding, bind))
+            self._queue.put_nowait(_Binding(gang_binding, bind))
 
     async def _work(self) -> None:
         while True:
-            gang_binding, bind = await self._queue.get()
+            binding = await self._queue.get()
+            gang_binding, bind = binding.of, binding.bind
             if self._closed and not gang_binding.begun:
                 self._queue.task_done()
                 continue
             gang_binding.begun = True
-            outcome = Outcome.GAVE_UP
+            outcome: Outcome | None = Outcome.GAVE_UP
             with confined("bind", bind.pod.key) as step:
-                outcome = await self._bind(gang_binding, bind)
+                outcome = await self._bind(binding)
+            if outcome is None:
+                self._queue_later(binding)
+                continue
             if step.error is not None:
                 gang_binding.problem = InternalError.of(step.error)
             with confined("settle", bind.pod.key):
                 self._settle(gang_binding, bind, outcome)
             self._queue.task_done()
 
+    def _queue_later(self, binding: _Binding) -> None:
+        """Queue a binding again after a pause, in which its worker does others."""
+
+        def again() -> None:
+            self._queue.put_nowait(binding)
+            # Until now it was not done.
+            self._queue.task_done()
+
+        asyncio.get_running_loop().call_later(binding.backoff.seconds(), again)
+
     def _settle(self, gang_binding: GangBinding, bind: Bind, outcome: Outcome) -> None:
         gang_binding.outcomes[bind.pod.uid] = outcome
-        if outcome not in COUNTED:
+        if outcome not in (*COUNTED, *UNBOUND):
             self._cache.forget(bind.pod.uid)
         if gang_binding.done:
+            # Not one by one: what is missing would be planned while others are on their way.
+            for each in gang_binding.placed.binds:
+                if gang_binding.outcomes[each.pod.uid] in UNBOUND:
+                    self._keep_room(gang_binding, each)
+            self._give_room_up(gang_binding.together)
             self._outcomes.put(gang_binding)
 
-    async def _bind(self, gang_binding: GangBinding, bind: Bind) -> Outcome:
+    def _keep_room(self, gang_binding: GangBinding, bind: Bind) -> None:
+        """Take a bind back, but keep its room: others that start together may be bound."""
+        self._cache.forget(bind.pod.uid)
+        pod = self._cache.pod(bind.pod.uid)
+        if pod is not None and not pod.nominated:
+            gang_binding.kept.append(pod.uid)
+            self._cache.nominate([bind])
+
+    def _give_room_up(self, together: Sequence[GangBinding]) -> None:
+        """Keep no room for gangs that are not bound in part, once that is known."""
+        if all(each.done for each in together):
+            for each in together:
+                if not each.is_in_part:
+                    self._cache.clear_nominations(each.kept)
+                    each.kept.clear()
+
+    async def _bind(self, binding: _Binding) -> Outcome | None:
+        """Return how a binding ended; None to try again later."""
+        gang_binding, bind = binding.of, binding.bind
         pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
         marks = {
             **plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id),
@@ -173,18 +229,18 @@ class Binder:
         }
         clock = asyncio.get_running_loop().time
         backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
-        is_open = False
         while self._may_write():
             try:
                 await self._api.bind(pod, bind.node, marks)
             except ApiError as error:
                 gang_binding.problem = ApiAnswer(str(error))
-                # Once a request was not answered, a refusal of a later one may not be final.
-                is_open |= error.kind is Kind.UNKNOWN
+                binding.is_open |= error.kind is Kind.UNKNOWN
+                if not self._closed and binding.denials.may_pass(error):
+                    return None
                 outcome = await self._judge(pod, bind.node, error)
                 if outcome is None and clock() >= deadline:
                     outcome = Outcome.GAVE_UP
-                if outcome in UNBOUND and is_open:
+                if outcome in UNBOUND and binding.is_open:
                     return await self._find_out(pod, bind.node, outcome)
                 if outcome is not None:
                     return outcome
@@ -206,7 +262,7 @@ class Binder:
         match error.kind:
             case Kind.GONE:
                 return Outcome.GONE
-            case Kind.REFUSED:
+            case Kind.REFUSED | Kind.DENIED:
                 return Outcome.REFUSED
             case Kind.THROTTLED:
                 return None
@@ -254,4 +310,7 @@ class Binder:
 
 
 def _bindings(wait: ClaimWait, plan_ids: Mapping[GangKey, str]) -> list[GangBinding]:
-    return [GangBinding(placed, plan_ids[placed.gang.key], wait.joins) for placed in wait.placed]
+    found = [GangBinding(placed, plan_ids[placed.gang.key], wait.joins) for placed in wait.placed]
+    for each in found:
+        each.together = found
+    return found

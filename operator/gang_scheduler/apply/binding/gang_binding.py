@@ -2,6 +2,7 @@
 
 import asyncio
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.model.causes.binding import BindingFailed
@@ -29,7 +30,9 @@ class GangBinding:
     """Members of a gang that are being bound. `outcomes` fills up by pod uid.
 
     With `joins` the gang does not need these members for its quorum. `submitted_at` is the event
-    loop's time, in seconds. `begun`: the first of the bindings is being sent, or was.
+    loop's time, in seconds. `begun`: the first of the bindings is being sent, or was. `together`
+    are the bindings of all gangs that start together, and `kept` the uids of members whose room is
+    kept though they are not bound.
     """
 
     placed: Placed
@@ -39,6 +42,8 @@ class GangBinding:
     submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     problem: Cause | None = None
+    together: Sequence["GangBinding"] = ()
+    kept: list[str] = field(default_factory=list)
 
     @property
     def gang(self) -> Gang:
@@ -64,6 +69,25 @@ class GangBinding:
         cause = BindingFailed(len(rest), len(self.outcomes), self.problem)
         gang = replace(self.gang, partially_bound=self.gang.partially_bound or bool(bound))
         return Refused(gang, Reason.UNSCHEDULABLE, rest, cause=cause)
+
+    @property
+    def has_bound(self) -> bool:
+        """Members are on nodes, some of these or others."""
+        return self.gang.bound > 0 or self._on_nodes > 0
+
+    @property
+    def lacks(self) -> bool:
+        """The quorum is not bound."""
+        return not self.joins and self._on_nodes < self.gang.quorum
+
+    @property
+    def is_in_part(self) -> bool:
+        """The quorum is not bound, and others of what starts together are."""
+        return self.lacks and any(each.has_bound for each in self.together)
+
+    @property
+    def _on_nodes(self) -> int:
+        return sum(each in (Outcome.BOUND, Outcome.LOST) for each in self.outcomes.values())
 
     @property
     def without_volumes(self) -> bool:

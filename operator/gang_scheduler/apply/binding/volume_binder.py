@@ -17,7 +17,7 @@ from gang_scheduler.apply.binding.claim_waits import ClaimWait, WaitSet
 from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.model.causes.binding import HeldForPodGone, HeldNodeGone, HoldEnded, NotLeading
 from gang_scheduler.model.causes.claims import ClaimNotWritten, ClaimsUnbound, PodsClaimFailed
 from gang_scheduler.model.gangs import Gang
@@ -66,6 +66,7 @@ class VolumeBinder:
         self._may_write = may_write
         self._outcomes = outcomes
         self._waits = changes.waits_for_claims
+        self._denials = Denials()
 
     def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
         """Note the waits at once, so that no plan places the same gangs again."""
@@ -129,7 +130,8 @@ class VolumeBinder:
                 metrics.WRITES.labels(what, error.kind.value).inc()
                 volume = step.volume.name if step.volume is not None else ""
                 problem = ClaimNotWritten(step.claim.key, step.node, volume, str(error))
-                if error.kind not in PASSING:
+                denied = self._denials.may_pass(error, (what, step.claim.namespace))
+                if error.kind not in PASSING and not denied:
                     for wait in users:
                         wait_set.fail(wait, problem)
                     return

@@ -34,6 +34,10 @@ come again.
 MOST_REFUSALS: Final = 3
 """How often in a row the API server may refuse to bind a gang until other gangs get its room."""
 
+REST_SECONDS: Final = 600
+"""For so long the rest of a gang that is bound in part keeps its room, however often it is
+refused: else others take it, and what is bound holds nodes for nothing."""
+
 
 class LostNomination(NamedTuple):
     """A gang that has lost room, the cause, and the members whose nominations must end."""
@@ -52,6 +56,8 @@ class LostNominations:
         # With the info, so that another gang of the same name has lost nothing.
         self._causes: dict[GangKey, tuple[GangInfo, Cause]] = {}
         self._unused: dict[GangKey, LostNomination] = {}
+        # When the API server first refused to bind the rest of a gang.
+        self._in_part_since: dict[GangKey, int] = {}
 
     def cause(self, key: GangKey) -> Cause | None:
         """Return how a gang lost its room; None for a gang that did not."""
@@ -61,9 +67,17 @@ class LostNominations:
     def over(self, key: GangKey) -> None:
         """Note that a gang has a place."""
         self._causes.pop(key, None)
+        self._in_part_since.pop(key, None)
 
-    def refused(self, gang: Gang, times: int) -> None:
-        """Note that the API server has refused so many times in a row to bind a gang."""
+    def refused(self, gang: Gang, times: int, now: int, *, in_part: bool = False) -> None:
+        """Note that the API server has refused so many times in a row to bind a gang.
+
+        `now` is in seconds. The rest of a gang that is bound `in_part` has its room for longer.
+        """
+        if in_part:
+            since = self._in_part_since.setdefault(gang.key, now)
+            if now < since + REST_SECONDS:
+                return
         pods = tuple(gang.nominated_members())
         if pods and times >= MOST_REFUSALS:
             cause = NominationUnused(pods[0].nominated, times)
@@ -85,6 +99,7 @@ class LostNominations:
                 self._causes[each.gang] = (info, each.cause)
                 self._cache.gang_queue.changed.add(each.gang)
         self._causes = pruned(self._causes, infos)
+        self._in_part_since = pruned(self._in_part_since, infos)
         return [pod for each in found for pod in each.pods]
 
     def _expired(

@@ -8,7 +8,7 @@ import anyio
 import structlog
 
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.model.causes.preemption import StepFailed
 from gang_scheduler.model.checkpoints import Request
 from gang_scheduler.model.plan import Preemption
@@ -116,6 +116,7 @@ class StepWriter:
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
         self._may_write = may_write
+        self._denials = Denials()
 
     async def write_all(self, current: PreemptionRun, steps: Sequence[Step]) -> None:
         """Write the steps, some at once, until one fails for good. A task a slot, not a step."""
@@ -145,7 +146,9 @@ class StepWriter:
                     await step.request(pod)
             except ApiError as error:
                 metrics.WRITES.labels(f"pod_{step.what}", error.kind.value).inc()
-                if error.kind not in step.passing or clock() >= deadline:
+                denied = self._denials.may_pass(error, (step.what, pod.namespace))
+                passes = denied or error.kind in step.passing
+                if not passes or clock() >= deadline:
                     self._judge(current, step, error)
                     return
                 await backoff.after(error)

@@ -12,6 +12,7 @@ from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes
 from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend, WholeWorkloads
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.preemption import MemberGone
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.state.cache import Cache
@@ -164,9 +165,14 @@ class Stages:
         return not info.observed.has_quorum([*left, *ended])
 
     def victims(self, current: PreemptionRun) -> Iterator[Pod]:
-        """Yield the victims as they are now, without those that are leaving or have ended."""
-        found = (self._cache.pod(each.pod.uid) for each in current.preemption.victims)
-        return (pod for pod in found if pod is not None and pod.living)
+        """Yield the victims as they are now, without those that are leaving or have ended.
+
+        One that was leaving so late that it was chosen all the same is among them until it hurries.
+        """
+        for each in current.preemption.victims:
+            pod = self._cache.pod(each.pod.uid)
+            if pod is not None and (pod.living or _lingers(each, pod)):
+                yield pod
 
     def is_marked(self, pod: Pod) -> bool:
         """Return whether a mark stands; the pod in the cache may be older than its removal."""
@@ -175,3 +181,8 @@ class Stages:
     def _is_gone(self, pod: Pod) -> bool:
         found = self._cache.pod(pod.uid)
         return found is None or not found.living
+
+
+def _lingers(victim: BoundPod, pod: Pod) -> bool:
+    """Return whether a pod that was being deleted when it was chosen leaves as late as then."""
+    return victim.lingers and not pod.terminal and pod.gone_by == victim.pod.gone_by

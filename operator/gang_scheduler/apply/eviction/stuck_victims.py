@@ -22,8 +22,8 @@ log = structlog.get_logger()
 class StuckVictims:
     """Reports every pod once that is stuck in termination on a node that a gang is nominated to.
 
-    A pod is stuck when `timeout_seconds` have passed since the end of its grace period. `outcomes`
-    then gets the gang that waits, and the pod.
+    A pod is stuck when `timeout_seconds` have passed since the end of its grace period, or where it
+    leaves later than is waited for. `outcomes` then gets the gang that waits, and the pod.
     """
 
     def __init__(
@@ -81,5 +81,7 @@ class StuckVictims:
             yield from ((pod.nominated, key) for pod in nominated)
 
     def _hangs(self, pod: Pod) -> bool:
-        over_at = pod.gone_by + self._timeout_seconds
-        return pod.deleting and not pod.terminal and self._clock() >= over_at
+        now = self._clock()
+        is_over = pod.deleting and now >= pod.gone_by + self._timeout_seconds
+        stays = self._cache.evictable_pods.leaving.stays(pod.uid, int(now))
+        return not pod.terminal and (is_over or stays)

@@ -19,7 +19,7 @@ from gang_scheduler.apply.member_bodies import MemberBodies
 from gang_scheduler.apply.provisioning import bodies
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.decode import provisioning as decode
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.provisioning import ProvisioningRequest
@@ -68,6 +68,7 @@ class Provisioner:
         self._tell = tell
         self._clock = clock
         self._pauses: dict[str, tuple[Backoff, float]] = {}
+        self._denials = Denials()
 
     async def run(self) -> None:
         """Look when something has changed, and now and then, until cancelled."""
@@ -153,7 +154,8 @@ class Provisioner:
             decided.sent = True
             self._created(await self._create_request(decided, owners), request)
         except ApiError as error:
-            if error.kind is not Kind.REFUSED:
+            refused = error.kind in (Kind.REFUSED, Kind.DENIED)
+            if not refused or self._denials.may_pass(error, (request.namespace, request.name)):
                 raise
             metrics.WRITES.labels(WHAT, error.kind.value).inc()
             log.warning("provisioning_request_refused", request=request.name, error=str(error))
@@ -161,6 +163,8 @@ class Provisioner:
             self._cache.provisioning.refused(request, error.message, now)
 
     async def _create_once(self, template: Body, namespace: str) -> None:
+        if not self._may_write():
+            return
         try:
             await self._api.create(POD_TEMPLATES, namespace, template)
         except ApiError as error:
@@ -221,6 +225,8 @@ class Provisioner:
     async def _delete_one(
         self, gvr: GVR, request: ProvisioningRequest, name: str, uid: str
     ) -> None:
+        if not self._may_write():
+            return
         try:
             await self._api.delete(gvr, request.namespace, name, uid)
         except ApiError as error:

@@ -20,7 +20,7 @@ from gang_scheduler.apply.workloads import workload_patches
 from gang_scheduler.apply.workloads.workload_objects import WorkloadObjects
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.admissions import (
     KueueManages,
@@ -66,6 +66,7 @@ class Admitter:
         self._concurrency = concurrency
         self._outcomes = outcomes
         self._may_write = may_write
+        self._denials = Denials()
         self._kueue_runs = kueue_runs
         self._clock = clock
         self._queue: asyncio.Queue[Admission] = asyncio.Queue()
@@ -122,7 +123,8 @@ class Admitter:
                 metrics.WRITES.labels("admission", error.kind.value).inc()
                 if error.kind is Kind.CONFLICT:
                     return await self._after_conflict(admission, at)
-                if error.kind not in PASSING or clock() >= deadline:
+                passes = error.kind in PASSING or self._may_pass(admission, error)
+                if not passes or clock() >= deadline:
                     return self._why(admission, error)
                 await backoff.after(error, most=deadline - clock())
             else:
@@ -136,11 +138,16 @@ class Admitter:
         try:
             name = await self._objects.kueue_workload_of(admission.workload)
         except ApiError as error:
-            if error.kind is not Kind.REFUSED:
+            refused = error.kind in (Kind.REFUSED, Kind.DENIED)
+            if not refused or self._may_pass(admission, error):
                 raise
             # Two that decide would undo each other's writes: what cannot be known stays as it is.
             return ApiAnswer(str(error))
         return KueueManages(name) if name else None
+
+    def _may_pass(self, admission: Admission, error: ApiError) -> bool:
+        """Return whether an answer is a denial that may pass. All of a kind are denied together."""
+        return self._denials.may_pass(error, admission.workload.kind)
 
     async def _write(self, admission: Admission, at: str) -> None:
         """Send the patch, with what must be changed in the templates. Raises ApiError."""
@@ -187,7 +194,7 @@ class Admitter:
     def _why(admission: Admission, error: ApiError) -> Cause:
         if error.kind is Kind.GONE:
             return WorkloadGone()
-        if error.status == 403:
+        if error.kind is Kind.DENIED:
             return PatchForbidden(SUSPEND_FIELDS[admission.workload.kind].versions[0].name)
         return ApiAnswer(str(error))
 

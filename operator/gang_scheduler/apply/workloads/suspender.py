@@ -17,7 +17,7 @@ from gang_scheduler.apply.workloads import workload_patches
 from gang_scheduler.apply.workloads.workload_objects import WorkloadObjects
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.suspended import ManagedWorkload, Suspension
 from gang_scheduler.telemetry import metrics
@@ -43,6 +43,7 @@ class Suspender:
         self._objects = WorkloadObjects(api)
         self._outcomes = outcomes
         self._may_write = may_write
+        self._denials = Denials()
         self._queue: asyncio.Queue[Suspension] = asyncio.Queue()
         self._queued: set[str] = set()
 
@@ -97,7 +98,9 @@ class Suspender:
                 await self.suspend(suspension.workload)
             except ApiError as error:
                 metrics.WRITES.labels("suspension", error.kind.value).inc()
-                if error.kind not in PASSING or clock() >= deadline:
+                kind = suspension.workload.kind
+                passes = error.kind in PASSING or self._denials.may_pass(error, kind)
+                if not passes or clock() >= deadline:
                     name = str(suspension.workload)
                     log.warning("suspension_failed", workload=name, error=str(error))
                     return

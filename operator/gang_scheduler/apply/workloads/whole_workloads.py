@@ -11,6 +11,7 @@ import structlog
 
 from gang_scheduler.apply.eviction.preemption_run import PATCHED, Step
 from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.retry import Denials
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
@@ -60,6 +61,7 @@ class WholeWorkloads:
         self._managed = managed
         self._suspend = suspend
         self._eviction = eviction
+        self._denials = Denials()
 
     def suspensions(self, victims: Sequence[Pod], begun: set[str]) -> Iterator[Step]:
         """Yield a step for each workload that goes whole, of its first victim; others go along.
@@ -83,7 +85,8 @@ class WholeWorkloads:
         try:
             return await self._suspend(workload)
         except ApiError as error:
-            if error.kind is not Kind.REFUSED:
+            refused = error.kind in (Kind.REFUSED, Kind.DENIED)
+            if not refused or self._denials.may_pass(error, workload.uid):
                 raise
             log.warning("suspension_refused", workload=str(workload), error=str(error))
             return False

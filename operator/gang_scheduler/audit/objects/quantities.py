@@ -19,19 +19,24 @@ SUFFIXES: Final[Mapping[str, Decimal]] = {
     "u": Decimal("1e-6"),
     "m": Decimal("1e-3"),
 }
+MOST: Final = Decimal(2**63 - 1)
+"""The largest number of a quantity: an API server caps those that are larger."""
 
 
 @lru_cache(maxsize=4096)
 def amount(resource: str, text: str) -> int:
     """Return a quantity in the unit of its resource, rounded up; 0 for what is no quantity."""
-    number, factor = text, Decimal(1000 if resource == "cpu" else 1)
+    number, factor = text, Decimal(1)
     for length in (2, 1):
         suffix = text[-length:]
         if suffix in SUFFIXES:
             number, factor = text[:-length], factor * SUFFIXES[suffix]
             break
     try:
-        return int((Decimal(number) * factor).to_integral_value(ROUND_CEILING))
+        # Cut off before anything is worked out with it: an exponent may have any length.
+        whole = min(max(-MOST, min(Decimal(number), MOST)) * factor, MOST)
+        units = min(whole * (1000 if resource == "cpu" else 1), MOST)
+        return int(units.to_integral_value(ROUND_CEILING))
     except (InvalidOperation, ValueError, OverflowError):
         return 0
 

@@ -68,12 +68,27 @@ class Evictions:
 def _protected(pod: Pod) -> str:
     """Return why a pod may be evicted for no gang, "" if it may."""
     states = {
-        "though it is a mirror pod": keys.MIRROR_POD in pod.annotations,
-        "though it is of a DaemonSet": pod.controller.get("kind") == "DaemonSet",
+        "though it is a mirror pod": keys.MIRROR_POD in pod.annotations
+        and _is_controlled_by(pod, "v1", "Node"),
+        "though it is of a DaemonSet": _is_controlled_by(pod, "apps/v1", "DaemonSet")
+        and _is_for_one_node(pod),
         "though a label protects it": pod.labels.get(keys.DISABLE_PREEMPTIBLE) == "true"
         or pod.labels.get(keys.QUOTA_PREEMPTIBLE) == "false",
     }
     return next((words for words, holds in states.items() if holds), "")
+
+
+def _is_controlled_by(pod: Pod, api_version: str, kind: str) -> bool:
+    controller = pod.controller
+    return (controller.get("apiVersion"), controller.get("kind")) == (api_version, kind)
+
+
+def _is_for_one_node(pod: Pod) -> bool:
+    """Return whether its node affinity is the one that the controller of DaemonSets writes."""
+    of_nodes = mapping(mapping(pod.spec, "affinity"), "nodeAffinity")
+    required = mapping(of_nodes, "requiredDuringSchedulingIgnoredDuringExecution")
+    names = {"key": "metadata.name", "operator": "In", "values": [pod.node]}
+    return required.get("nodeSelectorTerms") == [{"matchFields": [names]}]
 
 
 def _of_preemptor(

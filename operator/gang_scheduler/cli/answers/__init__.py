@@ -6,6 +6,7 @@ Help and completion need none of it: there it would take longer than all else.
 |----------|------------------------------------------------------------|
 | audit    | `audit`: a witness of what the scheduler does              |
 | cluster  | `cluster`: the nodes of each domain, and what is on a node |
+| demo     | `demo`: a story on an API server of its own                |
 | explain  | `explain`: why a gang waits, and what would help           |
 | list     | `list`: all gangs, in the order of turns                   |
 | queues   | `queues`: the tree of queues, and what waits in one        |

@@ -8,20 +8,44 @@ from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading.sources import Reading
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.listing import domains, node_states, node_view, shapes
+from gang_scheduler.inspection.listing import domains, node_states, node_view, shapes, users
 from gang_scheduler.inspection.listing.shapes import Shape
+
+
+def answer_users(asked: Asked, node: str | None) -> None:
+    """Print the users of what is scarce; ends the process for a node, which has its own view."""
+    if node is not None:
+        refuse([f"--users: of all nodes; cluster {node} shows the pods on that one"])
+    cluster, namespace = _read(asked)
+    found = users.lines(cluster, namespace if asked.namespace else "")
+    if asked.output in ("json", "yaml"):
+        text = printing.documented(users.document(found, cluster), asked.output)
+    elif asked.output == "name":
+        text = "".join(f"{each}\n" for each in sorted({each.namespace for each in found}))
+    else:
+        page = printing.page(asked, wide=asked.output == "wide")
+        lines = [*users.table(found, page)] if found else ["nothing that is scarce is used"]
+        text = "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))
+    printing.show(asked, text)
+
+
+def _read(asked: Asked) -> Reading:
+    """Return the cluster; ends the process where not all nodes and pods may be listed."""
+    reading = sources.read(asked)
+    if reading.cluster.source is Source.WRITTEN:
+        resource = f'resource "{NODES.plural}" in API group ""'
+        problem = f"cannot list {resource} at the cluster scope"
+        refuse([f"Error from server (Forbidden): {problem}"], Exit.NOT_ALLOWED)
+    return reading
 
 
 def answer(asked: Asked, node: str | None, depth: int | None, given: Sequence[str]) -> None:
     """Print the domains down to a depth, for shapes that are given; or what is on a node."""
     chosen = [_shape(text) for text in given]
-    cluster, _ = sources.read(asked)
-    if cluster.source is Source.WRITTEN:
-        resource = f'resource "{NODES.plural}" in API group ""'
-        problem = f"cannot list {resource} at the cluster scope"
-        refuse([f"Error from server (Forbidden): {problem}"], Exit.NOT_ALLOWED)
+    cluster, _ = _read(asked)
     text = _tree(asked, cluster, depth, chosen) if node is None else _node(asked, cluster, node)
     printing.show(asked, text)
 
@@ -42,7 +66,7 @@ def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Sh
     if asked.output == "name":
         lines = [str(line.domain) for view in views for line in view.lines]
         return "".join(f"{line}\n" for line in lines)
-    page = printing.page(asked, wide=asked.output == "wide")
+    page = printing.page(asked, domains.painted, wide=asked.output == "wide")
     lines = [line for view in views for line in domains.table(view, page)]
     lines += node_states.lines(cluster.cache.node_usage.table())
     return "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))

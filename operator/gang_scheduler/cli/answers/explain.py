@@ -5,6 +5,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import click
+
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 PASSING: Final = ("readAt", "waitsSeconds")
 """What changes with the time alone."""
+_HEADING: Final = re.compile(r"(?m)^[A-Z]{2,}(?: [A-Z]{2,})*(?= {2}|$)")
 _DURATION: Final = re.compile(r"[0-9]+ (s|min|h|days)\b")
 IN_NO_SNAPSHOT: Final = "Events: the snapshot has none"
 MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
@@ -73,7 +76,14 @@ def _explained(
         return Printed(printing.documented(document, asked.output), said)
     shown = text.render(document, view, origins.line(reading.cluster))
     lines = tuple(_DURATION.sub("", line).strip() for line in shown.splitlines())
-    return Printed(shown, said, (*lines[:-1], ""))
+    return Printed(_painted(shown) if asked.colored else shown, said, (*lines[:-1], ""))
+
+
+def _painted(shown: str) -> str:
+    """Return a text in which its first line and the headings of its parts stand out."""
+    first, _, rest = shown.partition("\n")
+    parts = _HEADING.sub(lambda found: click.style(found[0], bold=True), rest)
+    return f"{click.style(first, bold=True)}\n{parts}"
 
 
 def _read(asked: Asked, name: str, at: int | None) -> _Found:
@@ -92,6 +102,8 @@ def _of_files(reading: Reading, name: str) -> _Found:
     """Return what the Events of a snapshot say, or that it has none."""
     cluster = reading.cluster
     about = _about(reading, name)
+    if about is None and not _near(reading, name):
+        sources.refuse_unknown_namespace(reading)
     if cluster.told is None or about is None:
         lacks = cluster.of_snapshot and cluster.told is None
         return _Found(reading, (), IN_NO_SNAPSHOT if lacks else "")
@@ -105,6 +117,12 @@ def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:
     return names.objects_of(cache, found[0]) if len(found) == 1 else None
 
 
+def _near(reading: Reading, name: str) -> bool:
+    """Return whether anything has the NAME, or one like it."""
+    cache, wanted = reading.cluster.cache, names.wanted(name, reading.namespace)
+    return bool(names.find(cache, wanted) or names.near(cache, wanted))
+
+
 async def _live(asked: Asked, name: str, server: "Server") -> _Found:
     # Here, since files need no Kubernetes client.
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
@@ -113,6 +131,8 @@ async def _live(asked: Asked, name: str, server: "Server") -> _Found:
     reading = await sources.of_server(asked, server)
     about = _about(reading, name)
     if about is None:
+        if not _near(reading, name):
+            await sources.must_know_namespace(reading, server)
         return _Found(reading)
     try:
         return _Found(reading, history.of_events(await events_of(server, *about)))

@@ -3,24 +3,39 @@
 import functools
 import getpass
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gang_scheduler.cli import printing
-from gang_scheduler.cli.exits import refuse
+from gang_scheduler.cli.exits import meant, refuse
 from gang_scheduler.cli.printing import Printed
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.cli.reading.sources import Reading
 from gang_scheduler.inspection import origins
 from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import decisions, gang_table, labels, rows, selection
+from gang_scheduler.inspection.listing import (
+    decisions,
+    gang_table,
+    labels,
+    queue_lines,
+    rows,
+    selection,
+    users,
+)
+from gang_scheduler.inspection.listing.queue_lines import KnownQueues
 from gang_scheduler.inspection.listing.rows import Row
 from gang_scheduler.inspection.listing.selection import Selection
-from gang_scheduler.inspection.listing.vocabulary import RUNNING, STARTING, WAITING
+from gang_scheduler.inspection.listing.vocabulary import RUNNING, STARTING, STATES, WAITING
+from gang_scheduler.inspection.listing.waits import NEXT_CYCLE
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import NONE
+from gang_scheduler.report.texts.plurals import counted
 
 _AGE: Final = re.compile(r"(?<= )[0-9]+[smhd]([0-9]+[mh])?(?= )")
 """An age in its column."""
+REASONS: Final = tuple(sorted([*Reason, NEXT_CYCLE]))
+"""What gangs that wait are listed with."""
 
 
 def chosen(
@@ -38,15 +53,25 @@ def chosen(
         matches = labels.parsed(selector)
     except ValueError as error:
         refuse([f"--selector: {error}"])
+    wrong = [*_unknown("--state", states, STATES), *_unknown("--reason", reasons, REASONS)]
+    if wrong:
+        refuse(wrong)
     return Selection(
         states=selection.words(states),
         queues=selection.words(queues),
         reasons=selection.words(reasons),
+        selector=selector,
         matches=matches,
         user=getpass.getuser() if mine else "",
         only_waiting=start,
         order=order or ("start" if start else ""),
     )
+
+
+def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with words that no gang is listed with: they would list none."""
+    for word in sorted(selection.words(given) - {each.lower() for each in known}):
+        yield f"{option}: {word} is none{meant(word, known)}"
 
 
 def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:
@@ -59,7 +84,9 @@ def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:
 
 def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = False) -> str:
     cluster, namespace = reading
-    found = rows.rows(cluster, decisions.decide(cluster), namespace)
+    decided = decisions.decide(cluster)
+    found = rows.rows(cluster, decided, namespace)
+    _refuse_unknown_queues(chosen, queue_lines.known(cluster, decided), found)
     shown = selection.selected(found, chosen)
     if asked.output in ("json", "yaml"):
         return printing.documented(gang_table.document(shown, cluster), asked.output)
@@ -70,13 +97,36 @@ def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = 
     header = [_header(found, cluster)] if watched else []
     lines = [*header, *gang_table.table(shown, cluster, page, wide=wide, starts=starts)]
     if not shown:
-        lines = [
-            *header,
-            f"no gangs in {f'namespace {namespace}' if namespace else 'all namespaces'}",
-        ]
+        lines = [*header, _nothing(len(found), namespace)]
+    others = users.foreign(cluster, namespace) if chosen.is_of_all else ""
+    if others and not asked.no_headers:
+        lines.append(others)
     # What takes headers out reads rows alone.
     last = [] if asked.no_headers and not watched else [origins.short_line(cluster)]
     return "".join(f"{line}\n" for line in (*lines, *last))
+
+
+def _refuse_unknown_queues(chosen: Selection, known: KnownQueues, found: Sequence[Row]) -> None:
+    """End the process for a queue that is not there, and that no gang names either.
+
+    Where Queues may not be listed, it may be there.
+    """
+    names = {each.lower() for each in (*known.names, *(row.queue for row in found), NONE.name)}
+    for each in sorted(chosen.queues - names) if known.all_known else ():
+        above = sorted({of for name, of in known.local if name.lower() == each})
+        if above:
+            refuse(
+                [f"--queue: {each} is a LocalQueue of {' and '.join(above)}: --queue {above[0]}"]
+            )
+        sources.refuse_name("queue", each, known.names)
+
+
+def _nothing(number: int, namespace: str) -> str:
+    """Return that no gang is listed, of as many as there are."""
+    where = f"namespace {namespace}" if namespace else "all namespaces"
+    if not number:
+        return f"no gangs in {where}"
+    return f"not one of the {counted(number, 'gang')} in {where} is as it is asked for"
 
 
 def _header(found: Sequence[Row], cluster: Cluster) -> str:

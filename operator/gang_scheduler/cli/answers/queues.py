@@ -33,6 +33,7 @@ class _View(NamedTuple):
 
 def answer(asked: Asked, name: str | None) -> None:
     """Print the tree of queues, or what waits in one; ends the process if there is no such one."""
+    # That queues may not be listed is told with what to ask for.
     cluster, namespace = sources.read(asked)
     if cluster.source is Source.WRITTEN and QUEUES.name in cluster.unread:
         resource = f'resource "{QUEUES.plural}" in API group "{QUEUES.group}"'

@@ -33,6 +33,7 @@ class Wanted:
     until_settled: bool
     recreate_victims: bool
     fail_on_unschedulable: bool
+    strict: bool
     assume_scheduler_name: bool | None
 
 
@@ -42,7 +43,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
         refuse(["--recreate-victims: victims come back between cycles: add --until-settled"])
     read = list(documents.read(wanted.filenames, recursive=wanted.recursive))
     policy = _policy(read, given)
-    found = _objects(read, policy, wanted.at, assume_ours=wanted.assume_scheduler_name)
+    found = _objects(read, policy, wanted)
     for note in remarks.of(found, policy.scheduler_names):
         click.echo(note, err=True)
     outcome = simulate(found, Options(policy, wanted.until_settled, wanted.recreate_victims))
@@ -52,7 +53,9 @@ def answer(wanted: Wanted, given: Policy) -> None:
     if not outcome.settled:
         click.echo(f"--until-settled: not settled after {MOST_CYCLES} cycles", err=True)
         sys.exit(NOT_SETTLED)
-    if wanted.fail_on_unschedulable and (outcome.refused or found.not_expanded):
+    waits = outcome.refused or any(report.of_others(outcome.cache))
+    lacking = waits or found.not_expanded or found.unknown_fields
+    if wanted.fail_on_unschedulable and lacking:
         sys.exit(Exit.NOT_TRUE)
 
 
@@ -67,17 +70,16 @@ def _policy(read: Iterable[Item], given: Policy) -> Policy:
     return policy
 
 
-def _objects(
-    read: Iterable[Item], policy: Policy, at: str | None, *, assume_ours: bool | None
-) -> Objects:
+def _objects(read: Iterable[Item], policy: Policy, wanted: Wanted) -> Objects:
     try:
-        now = None if at is None else defaults.moment("--at:", at)
+        now = None if wanted.at is None else defaults.moment("--at:", wanted.at)
         return objects.load(
             read,
             policy.scheduler_names[0],
-            assume_ours=assume_ours,
+            assume_ours=wanted.assume_scheduler_name,
             at=now,
             membership=membership(policy),
+            strict=wanted.strict,
         )
     except InvalidField as error:
         refuse([str(error)])

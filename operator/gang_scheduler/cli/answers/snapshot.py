@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from gang_scheduler import gc_tuning
+from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import sources
@@ -85,7 +86,8 @@ def _of_files(asked: Asked, at: str | None) -> Snapshot:
 def _of_namespace(taken: Snapshot, namespace: str) -> Snapshot:
     """Return what a namespace may know; ends the process if there is none of the name."""
     if not any(namespace in (each.namespace, each.name) for each in taken.lines):
-        sources.refuse_name("namespaces", namespace)
+        known = {each.namespace for each in taken.lines if each.namespace}
+        sources.refuse_name(NAMESPACES.plural, namespace, known)
     return tenants.restricted(taken, namespace)
 
 

@@ -41,7 +41,7 @@ class Asked:
 def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Command]:
     """Return what adds the common options to a command, and hands them to it as `asked`.
 
-    Without `tables` these have no headers, and nothing is coloured.
+    Without `tables` there are no headers that could be left out.
     """
 
     def add(command: Command) -> Command:
@@ -53,7 +53,7 @@ def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Co
 
         made: Command = called
         of_output = _of_output(outputs)
-        for option in reversed((*_of_cluster(), *(of_output if tables else of_output[:1]))):
+        for option in reversed((*_of_cluster(), *(of_output if tables else of_output[:2]))):
             made = option(made)
         return made
 

@@ -1,6 +1,5 @@
 """Settings that are given to a command that only reads, in place of those of the operator."""
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Any, Final
@@ -9,6 +8,7 @@ import msgspec
 from pydantic import ValidationError
 
 from gang_scheduler.cli.exits import refuse
+from gang_scheduler.model import likeness
 from gang_scheduler.settings.policy import Policy
 
 _JSON: Final = ("[", "{")
@@ -34,7 +34,7 @@ def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     known = _INNER_CAPITAL.sub("_", name).replace("-", "_").lower()
     if not equals or known not in Policy.model_fields:
-        near = difflib.get_close_matches(known, Policy.model_fields, n=1)
+        near = likeness.close_to(known, Policy.model_fields)
         meant = f"; did you mean {near[0]}?" if near else ""
         refuse([f"--setting: {text}: must be NAME=VALUE of a setting that decides{meant}"])
     try:

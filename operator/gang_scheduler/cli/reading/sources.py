@@ -4,22 +4,22 @@ Errors are worded as kubectl's, and end the process with the status that `exits`
 """
 
 import asyncio
-import difflib
 import functools
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeVar
 
 import click
 
 from gang_scheduler import gc_tuning
+from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.cli.exits import Exit, meant, refuse
 from gang_scheduler.cli.reading import given
 from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.decode import durations
-from gang_scheduler.inspection import files
+from gang_scheduler.inspection import files, origins
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.telemetry import logs
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
 
 T = TypeVar("T")
+READING: Final = "reading the cluster ..."
 
 
 class Reading(NamedTuple):
@@ -43,9 +44,12 @@ def read(asked: Asked) -> Reading:
 
     Ends the process where it cannot be read.
     """
-    reading = (
-        of_files(asked) if asked.filenames else answer(asked, functools.partial(of_server, asked))
-    )
+    if asked.filenames:
+        reading = of_files(asked)
+        refuse_unknown_namespace(reading)
+    else:
+        ask = functools.partial(_of_server, asked)
+        reading = answer(asked, ask, needs=origins.ASK_FOR_ALL if asked.all_namespaces else "")
     tell(reading)
     return reading
 
@@ -59,13 +63,19 @@ def tell(reading: Reading) -> None:
 def of_files(asked: Asked, at: int | None = None) -> Reading:
     """Return the cluster of files, as it was at a time; ends the process where they are wrong."""
     try:
-        return Reading(
-            files.read(asked.filenames, given.policy_of(asked.settings), at=at), asked.namespace
-        )
+        cluster = files.read(asked.filenames, given.policy_of(asked.settings), at=at)
     except InvalidField as error:
         refuse([str(error)])
     except UnreadableInput as error:
         refuse(error.lines)
+    return Reading(cluster, "" if asked.all_namespaces else asked.namespace)
+
+
+def refuse_unknown_namespace(reading: Reading) -> None:
+    """End the process for a namespace that no file says anything of, if they do of others."""
+    known = reading.cluster.namespaces
+    if reading.namespace and known and reading.namespace not in known:
+        refuse_name(NAMESPACES.plural, reading.namespace, known)
 
 
 def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str = "") -> T:
@@ -77,6 +87,7 @@ def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str 
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
     from gang_scheduler.inspection import servers  # noqa: PLC0415
+    from gang_scheduler.inspection.namespaces import NoSuchNamespace  # noqa: PLC0415
 
     timeout = seconds(asked.request_timeout)
     logs.be_quiet()
@@ -87,14 +98,29 @@ def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str 
         async with servers.connected(asked.kubeconfig, asked.context, timeout) as server:
             return await ask(server)
 
-    with interruptible():
+    with interruptible(), _sign_of_life():
         try:
             return asyncio.run(asking())
         except UnusableConfigurationError as error:
             refuse([f"error: {error}"])
         except ApiError as error:
             refuse_answer(error, needs)
+        except NoSuchNamespace as error:
+            refuse_name(NAMESPACES.plural, error.name, error.known)
     raise AssertionError  # Either way has ended.
+
+
+@contextmanager
+def _sign_of_life() -> Iterator[None]:
+    """Say on a terminal that the cluster is read, and take the words back."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    click.echo(READING, nl=False, err=True)
+    try:
+        yield
+    finally:
+        click.echo(f"\r{' ' * len(READING)}\r", nl=False, err=True)
 
 
 @contextmanager
@@ -113,6 +139,21 @@ async def of_server(asked: Asked, server: "Server") -> Reading:
     policy = given.policy_of(asked.settings)
     namespace = "" if asked.all_namespaces else asked.namespace or server.namespace
     return Reading(await live.read(server, namespace, policy), namespace)
+
+
+async def _of_server(asked: Asked, server: "Server") -> Reading:
+    reading = await of_server(asked, server)
+    if asked.namespace:
+        await must_know_namespace(reading, server)
+    return reading
+
+
+async def must_know_namespace(reading: Reading, server: "Server") -> None:
+    """Raise NoSuchNamespace, which ends `answer`, if the namespace asked about is none."""
+    from gang_scheduler.inspection import namespaces  # noqa: PLC0415
+
+    if reading.namespace:
+        await namespaces.must_be_there(server, reading.namespace, reading.cluster.cache)
 
 
 def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:
@@ -134,9 +175,10 @@ def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:
 
 def refuse_name(kind: str, name: str, known: Iterable[str] = ()) -> NoReturn:
     """End the process: there is no object of a name; `known` are names that may be meant."""
-    near = difflib.get_close_matches(name, sorted(known), n=3)
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    refuse([f'Error from server (NotFound): {kind} "{name}" not found{meant}'], Exit.NOT_FOUND)
+    not_found = (
+        f'Error from server (NotFound): {kind} "{name}" not found{meant(name, sorted(known))}'
+    )
+    refuse([not_found], Exit.NOT_FOUND)
 
 
 def seconds(text: str, option: str = "--request-timeout") -> float:

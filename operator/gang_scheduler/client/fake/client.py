@@ -59,6 +59,8 @@ class FakeApi:
                 found["metadata"].setdefault("annotations", {}).update(annotations)
                 bound = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now()}
                 set_condition(found, bound)
+                # Where it runs is known now: the API server clears where it was to run.
+                found["status"].pop("nominatedNodeName", None)
 
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
@@ -231,7 +233,8 @@ class FakeApi:
                 found.update(cast("Document", merge(found, patch)))
                 if before != found.get("spec"):
                     found["metadata"]["generation"] += 1
-            return self.cluster.get(gvr, namespace, name)
+            # As it is stored; it may be gone with its last finalizer.
+            return copy.deepcopy(found)
 
     async def get_lease(self, namespace: str, name: str) -> Body:
         """Return a Lease."""

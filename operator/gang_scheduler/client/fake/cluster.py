@@ -1,7 +1,7 @@
 """The server's side: the objects and their watchers."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Literal
@@ -54,11 +54,32 @@ class FakeCluster:
     status writes, too.
     """
 
-    def __init__(self, served: Iterable[GVR] = SERVED, without_status: Iterable[GVR] = ()) -> None:
+    def __init__(
+        self,
+        served: Iterable[GVR] = SERVED,
+        without_status: Iterable[GVR] = (),
+        *,
+        first_version: int = 0,
+    ) -> None:
         self.watchers: list[Watcher] = []
-        self.without_status = frozenset(without_status)
+        self.without_status = set(without_status)
         self._objects: dict[GVR, dict[tuple[str, str], Document]] = {gvr: {} for gvr in served}
-        self._version = 0
+        self._version = first_version
+
+    @property
+    def version(self) -> int:
+        """The version of the last change."""
+        return self._version
+
+    def serve(self, gvr: GVR) -> None:
+        """Serve one more kind from now on."""
+        self._objects.setdefault(gvr, {})
+
+    def withdraw(self, gvr: GVR) -> None:
+        """Delete all objects of a kind, and serve it no longer."""
+        for namespace, name in list(self._objects[gvr]):
+            self._remove(gvr, namespace, name)
+        del self._objects[gvr]
 
     def put(self, gvr: GVR, body: Body) -> Document:
         """Create or replace an object and return it with what a server fills in.
@@ -95,6 +116,15 @@ class FakeCluster:
             raise ApiError(404, "the server could not find the requested resource")
         return copy.deepcopy(list(self._objects[gvr].values()))
 
+    def documents(self, gvr: GVR) -> Mapping[tuple[str, str], Document]:
+        """Return the objects of a kind by namespace and name, to be read and not to be changed."""
+        return self._objects[gvr]
+
+    def remove(self, gvr: GVR, namespace: str, name: str) -> None:
+        """Remove an object, whatever finalizers it has."""
+        self._find(gvr, namespace, name)
+        self._remove(gvr, namespace, name)
+
     def delete(self, gvr: GVR, namespace: str, name: str) -> None:
         """Remove an object; with finalizers only its deletionTimestamp is set."""
         if self._find(gvr, namespace, name)["metadata"].get("finalizers"):
@@ -105,10 +135,17 @@ class FakeCluster:
 
     @contextmanager
     def changing(self, gvr: GVR, namespace: str, name: str) -> Iterator[Document]:
-        """Yield an object to be changed in place, and store it unless an exception is raised."""
+        """Yield an object to be changed in place, and store it unless an exception is raised.
+
+        One that is being deleted is gone with the last of its finalizers.
+        """
         changed = self.get(gvr, namespace, name)
+        had_finalizers = bool(changed["metadata"].get("finalizers"))
         yield changed
         self._store(gvr, changed)
+        metadata = changed["metadata"]
+        if had_finalizers and "deletionTimestamp" in metadata and not metadata.get("finalizers"):
+            self._remove(gvr, namespace, name)
 
     def _find(self, gvr: GVR, namespace: str, name: str) -> Document:
         found = self._objects.get(gvr, {}).get((namespace, name))
@@ -130,7 +167,11 @@ class FakeCluster:
         return copy.deepcopy(document)
 
     def _remove(self, gvr: GVR, namespace: str, name: str) -> None:
-        self._tell(gvr, "DELETED", self._objects[gvr].pop((namespace, name)))
+        last = copy.deepcopy(self._objects[gvr].pop((namespace, name)))
+        # A deletion is a change with a version of its own, from which a watch can go on.
+        self._version += 1
+        last["metadata"]["resourceVersion"] = str(self._version)
+        self._tell(gvr, "DELETED", last)
 
     def _tell(self, gvr: GVR, change: Change, document: Document) -> None:
         for watcher in self.watchers:

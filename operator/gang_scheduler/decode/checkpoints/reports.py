@@ -5,7 +5,7 @@ says nothing.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -31,6 +31,8 @@ from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.containers import ContainerStatus
 
 LONGEST_ID: Final = 64
+MEANT_AS_REPORT: Final = '"checkpoint"'
+"""What a termination message has in it that is to tell of a checkpoint."""
 LONGEST_LATEST: Final = 16_384
 MOST_READ: Final = 64
 """How many entries of a status are read."""
@@ -62,8 +64,11 @@ def of_pod(
     conditions: Iterable[Condition] = (),
 ) -> PodCheckpoint | None:
     """Return what a pod says of checkpoints; None for most."""
+    statuses = tuple(statuses)
     ended, noted = _of_containers(statuses), _noted(conditions)
-    if ended is None and noted is None and _KEYS.isdisjoint(present) and not policies.says(present):
+    wrong = next(_unreadable(statuses), "")
+    says = ended or noted or wrong or not _KEYS.isdisjoint(present) or policies.says(present)
+    if not says:
         return None
     policy = policies.readable(present)
     return PodCheckpoint(
@@ -71,6 +76,7 @@ def of_pod(
         request=_request(present) or noted,
         save=_newest(of_annotations(present, policy), ended),
         resume_count=_number(present.get(annotations.RESUME_COUNT)) or 0,
+        unreadable=wrong,
     )
 
 
@@ -142,6 +148,27 @@ def _of_containers(statuses: Iterable[ContainerStatus]) -> Save | None:
     return found
 
 
+def _unreadable(statuses: Iterable[ContainerStatus]) -> Iterator[str]:
+    """Yield what is wrong with messages that are meant to report a checkpoint, and do not."""
+    for each in statuses:
+        message = each.state.terminated.message if each.state.terminated is not None else ""
+        is_meant = message.lstrip().startswith("{") and MEANT_AS_REPORT in message
+        if is_meant and (why := _why_unreadable(message)):
+            yield f"the termination message of container {each.name} {why}"
+
+
+def _why_unreadable(message: str) -> str:
+    try:
+        told = msgspec.json.decode(message, type=_Message).checkpoint
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        return f"cannot be read: {error}"
+    if _step(told.step) != told.step:
+        return f"has a step that is not from 0 to {GREATEST_STEP}"
+    if _path(told.path) != told.path:
+        return f"has a path of more than {LONGEST_PATH} characters, or one that cannot be shown"
+    return ""
+
+
 def _of_message(message: str, done_at: int) -> Save | None:
     try:
         told = msgspec.json.decode(message, type=_Message).checkpoint
@@ -171,7 +198,13 @@ def _save(found: object) -> Save | None:
     done_at, step = _time(found.get("doneAt")), found.get("step")
     if not done_at:
         return None
-    return Save(done_at, _step(step), _path(found.get("path")), _id(found.get("requestId")))
+    return Save(
+        done_at,
+        _step(step),
+        _path(found.get("path")),
+        _id(found.get("requestId")),
+        _id(found.get("workloadUid")),
+    )
 
 
 def _requested(found: Mapping[str, Any]) -> Requested | None:

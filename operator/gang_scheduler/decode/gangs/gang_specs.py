@@ -7,7 +7,7 @@ from typing import Any
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields
+from gang_scheduler.decode import durations, fields, foreign_marks
 from gang_scheduler.decode.checkpoints import policies, reports
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs import (
@@ -24,6 +24,7 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey, GangName, QueueRequest
+from gang_scheduler.wire.metadata import Metadata
 
 DEFAULTS = GangOptions()
 NO_ROLES: tuple[Role, ...] = ()
@@ -36,13 +37,17 @@ class GangSpec:
     `gvr` is the kind of the object that declares it, None if members do. `apart`: every member is a
     gang of one. `roles` are those of which every quorum has a minimum, in rank order; their minima
     are together `min_member`. Fewer of the `elastic_role` than there are may start, "" for none.
-    `elastic` is how it grows and shrinks, if the object says so.
-    `priority` is None if the members' priorities decide. Of all
-    `completions`, the succeeded ones are not needed any more; `finished`: none is.
+    `elastic` is how it grows and shrinks, if the object says so. `held_back` is how many pods of
+    each of its Jobs are created only once the first one has a node.
+    `priority` is None if the members' priorities decide; `priority_class` is what a member must be
+    of, "" if the object names none. Not `preemptable`: none of its pods makes room for others. Of
+    all `completions`, the succeeded ones are not needed any more; `finished`: none is.
     `topology_request` is the request of the whole gang. `disrupted_whole`: if one member is
-    evicted, all are. `queue_request` is what the object says of the gang's queue, `run_time` how
-    long its members run, and `checkpoint` how the gang saves its work. `saved` is what the object
-    reports of that, and `checkpoints` what its status remembers. `made_for` is what the gang of the
+    evicted, all are. `suspended`: no pods are to be created. `queue_request` is what the object
+    says of the gang's queue, `run_time` how long its members run, and `checkpoint` how the gang
+    saves its work. `saved` is what the object reports of that, and `checkpoints` what its status
+    remembers.
+    `made_for` is what the gang of the
     workload would be called whose controller made the object. `status` is what the object has now;
     from it are `was_scheduled`,
     `evictions`, when the gang last changed its size, to how many workers, by how many and why
@@ -63,12 +68,16 @@ class GangSpec:
     elastic_role: str = ""
     elastic: Elastic | None = None
     priority: int | None = None
+    priority_class: str = ""
+    preemptable: bool = True
     min_resources: tuple[tuple[str, int], ...] = ()
+    held_back: int = 0
     completions: int | None = None
     finished: bool = False
     options: GangOptions = DEFAULTS
     topology_request: TopologyRequest | None = None
     disrupted_whole: bool = False
+    suspended: bool = field(default=False, compare=False)
     queue_request: QueueRequest | None = None
     run_time: RunTime | None = None
     checkpoint: CheckpointPolicy | None = None
@@ -104,6 +113,23 @@ def with_checkpoint(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec
         return replace(gang_spec, problem=gang_spec.problem or invalid_spec(error))
     saved = reports.of_annotations(present, checkpoint)
     return replace(gang_spec, checkpoint=checkpoint, saved=saved)
+
+
+def with_foreign_marks(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
+    """Return the gang spec with what the workload itself asks for that is not given here."""
+    found = "; ".join(map(str, foreign_marks.refused(workload.labels, workload.annotations)))
+    if not found or gang_spec.problem is not None:
+        return gang_spec
+    return replace(gang_spec, problem=Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(found)))
+
+
+def with_run_time(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
+    """Return the gang spec with how long a workload says that it runs, or with its problem."""
+    try:
+        lasts = durations.expected(workload.labels, workload.annotations)
+    except InvalidField as error:
+        return replace(gang_spec, problem=gang_spec.problem or invalid_spec(error))
+    return gang_spec if lasts is None else replace(gang_spec, run_time=RunTime(expected=lasts))
 
 
 def with_elastic(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:

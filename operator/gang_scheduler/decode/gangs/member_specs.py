@@ -29,7 +29,8 @@ MinMember = Callable[[Pod, tuple[Role, ...]], int]
 def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """Return the gang spec in the annotations of the oldest member whose annotations are valid.
 
-    If no member's are, the problem is that of the oldest member; None without members.
+    If no member's are, the problem is that of the oldest member; None without members. Where some
+    live, these alone are asked.
     """
     return by_the_oldest(key, members, _min_available)
 

@@ -52,6 +52,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         present = metadata.annotations
         parsed = faults.read(lambda: parse_spec(PodGroup, _said(body)), UNREAD)
         for wrong in (
+            *keys.too_long(metadata.labels, present),
             *keys.unknown_labels(metadata.labels),
             *keys.unknown_annotations(present, metadata.labels),
             *keys.misplaced_podset(present),
@@ -110,6 +111,5 @@ def _said(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _controller_of(metadata: Metadata) -> GangKey | None:
-    controllers = (each for each in metadata.owner_references if each.controller)
-    found = next(controllers, None)
-    return None if found is None else GangKey(found.kind, metadata.namespace, found.name)
+    found = metadata.controller
+    return GangKey(found.kind, metadata.namespace, found.name) if found.kind else None

@@ -48,13 +48,14 @@ class Planned(NamedTuple):
 class MadePart(NamedTuple):
     """What another workload has made, which is suspended and started in its place.
 
-    `maker` is the uid of that other one. `keys` are the gangs of the pods; `gangs` has their
-    members as long as there are none, if only what was made says what these are. `names` are the
-    queues that it names, and its templates. `expanded` finds the members of one that runs, where
-    only that says what they are: after a restart some may not be there yet.
+    `maker` is the uid of that other one, and `namespace` its own. `keys` are the gangs of the pods;
+    `gangs` has their members as long as there are none, if only what was made says what these are.
+    `names` are the queues that it names, and its templates. `expanded` finds the members of one
+    that runs, where only that says what they are: after a restart some may not be there yet.
     """
 
     maker: str
+    namespace: str = ""
     keys: tuple[GangKey, ...] = ()
     gangs: tuple[VirtualGang, ...] = ()
     names: tuple[QueueName, ...] = ()

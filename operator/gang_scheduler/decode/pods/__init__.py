@@ -10,5 +10,6 @@
 | membership        | which gang a pod is in, as which role and with which rank  |
 | faults            | what is wrong with what a pod says of its gang             |
 | rank              | the indexes of a pod that its rank is made of              |
+| runs              | of which run of a workload a pod is                        |
 | podsets           | the topology request of a podset, as Kueue defines it      |
 """

@@ -3,19 +3,18 @@
 A gang that is asked for in a way that is not understood must not become single pods.
 """
 
-import functools
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import durations, keys
+from gang_scheduler.decode import durations, foreign_marks, keys
 from gang_scheduler.decode.checkpoints import policies
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.keys import label_field
 from gang_scheduler.decode.pods.rank import Rank, index_of
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import gang_sources, remembered
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.network.topology_request import PodSet
 from gang_scheduler.model.problems import Problem, Reason
@@ -23,7 +22,10 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire.metadata import Metadata
 
 _PAIRS: Final = (annotations.GANG_MIN_AVAILABLE_LABEL, annotations.GANG_MIN_AVAILABLE)
-_TELLING: Final = (*keys.PREFIXES, keys.POD_GROUP_PREFIX, *_PAIRS, *keys.FOREIGN)
+_TELLING: Final = (
+    *(*keys.PREFIXES, keys.POD_GROUP_PREFIX, *_PAIRS, *keys.FOREIGN),
+    *foreign_marks.TELLING,
+)
 _FINE_LABELS: Final = keys.LABELS | {annotations.GANG_NAME_LABEL}
 _FINE: Final = keys.ANNOTATIONS - {
     *(annotations.GANG_MIN_AVAILABLE, annotations.ROLES, annotations.FORCE_DELETE_STUCK_PODS)
@@ -60,10 +62,14 @@ def problem_of(
     queue = None if bound else naming.misplaced(metadata.labels, metadata.annotations)
     says_more = durations.says(metadata.labels, metadata.annotations)
     says_more |= policies.says(metadata.annotations)
+    is_cut = next(keys.too_long(metadata.labels, metadata.annotations), None) is not None
     of_gangs = is_alone and not _OF_GANGS.isdisjoint(metadata.annotations)
-    if not (is_unreadable or queue or says_more or of_gangs or _tells(metadata, is_alone=is_alone)):
+    said = is_unreadable or queue or says_more or of_gangs or is_cut
+    if not (said or _tells(metadata, is_alone=is_alone)):
         return None
     found = [*_misspelt(metadata), *_unreadable(metadata, podset)]
+    marks = foreign_marks.refused(metadata.labels, metadata.annotations, gang.source)
+    found += (_Fault(str(each), Reason.UNSUPPORTED_FEATURE) for each in marks)
     if annotations.ROLES in metadata.annotations and gang.source != gang_sources.ANNOTATION.name:
         found.append(_Fault(f"{field(annotations.ROLES)} belongs on the PodGroup of the pod"))
     if queue is not None:
@@ -81,10 +87,10 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
     return _keys_tell(tuple(metadata.labels), tuple(metadata.annotations), is_alone=is_alone)
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered.by_short_texts(4096)
 def _keys_tell(labels: tuple[str, ...], present: tuple[str, ...], *, is_alone: bool) -> bool:
     """Return the same by the keys alone. Remembered, as most pods have the same keys."""
-    if any(map(keys.is_odd_label, labels)) or any(map(keys.is_odd_annotation, present)):
+    if keys.has_odd_labels(labels) or keys.has_odd_annotations(present):
         return True
     if is_alone and _asks_in_vain(labels, present):
         return True
@@ -107,7 +113,9 @@ def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
 
 
 def _misspelt(metadata: Metadata) -> Iterator[_Fault]:
-    """Yield keys that are unknown or not read, and values that are neither yes nor no."""
+    """Yield keys that are unknown or not read, and values that are too long, or not yes or no."""
+    for long in keys.too_long(metadata.labels, metadata.annotations):
+        yield _Fault(str(long))
     for unknown in keys.unknown_labels(metadata.labels):
         yield _Fault(str(unknown))
     for unknown in keys.unknown_annotations(metadata.annotations, metadata.labels):
@@ -178,7 +186,5 @@ def _is_half_a_group(labels: Collection[str], present: Collection[str]) -> bool:
 
 def _kind(metadata: Metadata) -> str:
     """Return which kind of controller a pod has, as in "no gang of the pods of a ReplicaSet"."""
-    for each in metadata.owner_references:
-        if each.controller:
-            return f"the pods of a {each.kind}"
-    return "a pod without a controller"
+    kind = metadata.controller.kind
+    return f"the pods of a {kind}" if kind else "a pod without a controller"

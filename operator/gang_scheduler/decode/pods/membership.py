@@ -3,7 +3,6 @@
 A pod may name its gang itself; else the kinds of workloads are asked in the order of their table.
 """
 
-import functools
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from typing import Final, NamedTuple
@@ -67,7 +66,7 @@ class Membership:
         self._keyless = tuple(each for each in self._kinds if not each.keys)
         self._keys = frozenset(chain.from_iterable(each.keys for each in self._kinds))
         self._ranked = tuple(each for each in self._kinds if each.rank_keys)
-        self._ranked_of = functools.lru_cache(maxsize=4096)(self._find_ranked)
+        self._rank_keys = frozenset(chain.from_iterable(each.rank_keys for each in self._ranked))
         self.by_default = frozenset(
             each.source.name
             for each in self._kinds
@@ -97,7 +96,7 @@ class Membership:
             return ()  # The gang waits with this as its problem: see `faults`.
         if own != NO_INDEX:
             return (own,)
-        for each in self._ranked_of(tuple(metadata.labels), tuple(metadata.annotations)):
+        for each in self._ranked_of(metadata):
             if found := each.rank_of(metadata):
                 return found
         return ()
@@ -114,12 +113,12 @@ class Membership:
                     return GangKey(each.source.name, metadata.namespace, name)
         return None
 
-    def _find_ranked(
-        self, labels: tuple[str, ...], present: tuple[str, ...]
-    ) -> tuple[PodsOfKind, ...]:
-        """Return the kinds that find a rank under these keys: most pods have the same ones."""
-        known = {*labels, *present}
-        return tuple(each for each in self._ranked if not known.isdisjoint(each.rank_keys))
+    def _ranked_of(self, metadata: Metadata) -> Iterable[PodsOfKind]:
+        """Return the kinds that find a rank under the keys of a pod: for most pods none."""
+        if not _has(metadata, self._rank_keys):
+            return ()
+        known = {*metadata.labels, *metadata.annotations}
+        return (each for each in self._ranked if not known.isdisjoint(each.rank_keys))
 
     def _kinds_of(self, metadata: Metadata) -> tuple[PodsOfKind, ...]:
         """Return the kinds that a pod may be of, most often those that have no keys."""
@@ -136,10 +135,8 @@ def named_gang_of(source: Pod) -> GangKey | None:
 
 def job_of(metadata: Metadata) -> OwnerReference:
     """Return the Job that controls a pod, else NO_OWNER."""
-    for each in metadata.owner_references:
-        if each.controller and each.is_job:
-            return each
-    return NO_OWNER
+    controller = metadata.controller
+    return controller if controller.is_job else NO_OWNER
 
 
 def _has(metadata: Metadata, keys: frozenset[str]) -> bool:

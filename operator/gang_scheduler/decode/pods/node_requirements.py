@@ -9,7 +9,7 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import affinity
-from gang_scheduler.decode.pods.requests import pod_requests, said_of_a_resize
+from gang_scheduler.decode.pods.requests import pod_requests, said_of_a_resize, unasked
 from gang_scheduler.model.affinity.requirements import NodeTerm, Requirement
 from gang_scheduler.model.pods import HostPort, PodClass, Toleration
 from gang_scheduler.model.remembered import LONGEST, Interned
@@ -79,6 +79,7 @@ def _read(source: pod_wire.Pod) -> PodClass:
         features=tuple(_features(spec)),
         preferred=tuple(_preferred(spec.affinity.node_affinity.preferred)),
         unsupported=tuple(_unsupported(source)),
+        unasked=unasked(source),
     )
 
 

@@ -1,5 +1,6 @@
 """From the wire to a pod."""
 
+import functools
 import sys
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -9,10 +10,11 @@ from gang_scheduler.decode import durations
 from gang_scheduler.decode.checkpoints import reports
 from gang_scheduler.decode.fields import read, timestamp
 from gang_scheduler.decode.network import gang_requests
-from gang_scheduler.decode.pods import faults, node_requirements, podsets, volumes
+from gang_scheduler.decode.pods import faults, node_requirements, podsets, runs, volumes
 from gang_scheduler.decode.pods.membership import Membership, job_of
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model.pods import GRACE_SECONDS, Pod
+from gang_scheduler.model.affinity.requirements import NodeTerm, Operator, Requirement
+from gang_scheduler.model.pods import GRACE_SECONDS, Pod, PodClass, PodPhase
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.metadata import Metadata
@@ -30,8 +32,19 @@ OUR_DRAIN = "py-gang-scheduler: draining"
 """The beginning of the message on pods that must leave their queue."""
 MARK_OF_DEGRADED = "DegradedDomain"
 """The reason on members of a gang that is evicted whole, since its domain cannot hold it."""
-NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
-"""Kinds of owners that recreate a pod on its node at once after an eviction."""
+
+REFUSALS: Final = frozenset(
+    {
+        *("UnexpectedAdmissionError", "TopologyAffinityError", "SMTAlignmentError", "AppArmor"),
+        *("NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "InvalidNodeInfo"),
+        *("UnexpectedPredicateFailureType", "PodOSNotSupported", "PodFeatureUnsupported"),
+        *("PodOSSelectorNodeLabelDoesNotMatch", "PodLevelResourcesNotSupported"),
+        "SupplementalGroupsPolicyNotSupported",
+    }
+)
+"""The reasons of pods that a kubelet has not taken, beside those of a resource."""
+OUT_OF: Final = "OutOf"
+"""The beginning of the reason of a pod for which a resource is short there, as OutOfcpu."""
 
 
 def pod(body: Mapping[str, Any], membership: Membership) -> Pod:
@@ -45,13 +58,15 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
     job = job_of(metadata)
     gang, place = membership.gang_of(source), membership.rank_of(metadata)
     podset = podsets.podset_of(metadata)
+    pod_class = node_requirements.pod_class_of(source)
     said = _said_by(source.status)
+    gone_by = timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp")
     return Pod(
         uid=metadata.uid,
         namespace=metadata.namespace,
         name=metadata.name,
         gang=gang,
-        pod_class=node_requirements.pod_class_of(source),
+        pod_class=pod_class,
         scheduler=spec.scheduler_name,
         node=spec.node_name,
         priority=spec.priority or 0,
@@ -63,6 +78,8 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         owner=_owners(metadata),
         job=job.name,
         job_uid=job.uid,
+        workload_uid=runs.workload_uid_of(metadata),
+        run=runs.run_of(metadata),
         stateful_set=_stateful_set(metadata),
         problem=faults.problem_of(metadata, gang, place, podset, bound=bool(spec.node_name)),
         rank=place,
@@ -77,7 +94,7 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         ),
         labels=metadata.labels,
         annotations=_known(metadata.annotations, membership.prefixes),
-        pinned=_pinned(metadata),
+        pinned=_pinned(source, pod_class),
         unscheduled=_why(said.unscheduled),
         unscheduled_at=_since(said.unscheduled),
         scheduled_at=_since(said.scheduled),
@@ -86,7 +103,9 @@ def pod_from_wire(source: pod_wire.Pod, membership: Membership) -> Pod:
         marked=said.marked,
         starting_anew=said.starting_anew,
         started_at=timestamp(source.status.start_time, "status.startTime"),
-        gone_by=timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
+        gone_by=gone_by,
+        deleted_at=_deleted_at(source, gone_by),
+        refused=_refused(source),
         checkpoint=reports.of_pod(
             metadata.annotations, source.status.container_statuses, source.status.conditions
         ),
@@ -101,10 +120,8 @@ def _owners(metadata: Metadata) -> str:
 
 
 def _stateful_set(metadata: Metadata) -> str:
-    for each in metadata.owner_references:
-        if each.controller and each.kind == "StatefulSet":
-            return each.name
-    return ""
+    controller = metadata.controller
+    return controller.name if controller.is_stateful_set else ""
 
 
 class _Said(NamedTuple):
@@ -157,10 +174,40 @@ def _grace_seconds(spec: pod_wire.PodSpec) -> int:
     return GRACE_SECONDS if asked is None else max(0, asked)
 
 
-def _pinned(metadata: Metadata) -> bool:
-    """Return whether the pod is recreated on its node: by its DaemonSet, or by the kubelet."""
+def _refused(source: pod_wire.Pod) -> str:
+    """Return why the kubelet has not taken a pod; "" for any other pod."""
+    if source.status.phase is not PodPhase.FAILED or not source.spec.node_name:
+        return ""
+    reason = source.status.reason
+    return reason if reason in REFUSALS or reason.startswith(OUT_OF) else ""
+
+
+def _deleted_at(source: pod_wire.Pod, gone_by: int) -> int:
+    """Return when the deletion of a pod began; 0 of one that is not being deleted."""
+    given = source.metadata.deletion_grace_period_seconds
+    grace = _grace_seconds(source.spec) if given is None else max(0, given)
+    return max(0, gone_by - grace)
+
+
+def _pinned(source: pod_wire.Pod, pod_class: PodClass) -> bool:
+    """Return whether the pod is recreated on its node: by its DaemonSet, or by the kubelet.
+
+    A user with the right to create pods can write any owner into one. So only what controls a pod
+    counts, and only for a pod that is bound to its node as such pods are: else any pod could be
+    immune. Of one that is written so in full, the controller of DaemonSets deletes what it did not
+    ask for, and the garbage collector what has no owner of that uid.
+    """
+    metadata, node = source.metadata, source.spec.node_name
+    if metadata.controller.is_daemon_set:
+        return pod_class.affinity == _of_daemon_set(node)
     mirrored = annotations.MIRROR_POD in metadata.annotations
-    return mirrored or any(each.kind in NEVER_WITHOUT for each in metadata.owner_references)
+    return mirrored and metadata.controller.is_node(node)
+
+
+@functools.lru_cache(maxsize=8192)
+def _of_daemon_set(node: str) -> tuple[NodeTerm, ...]:
+    """Return the node affinity that a DaemonSet's controller writes into a pod for a node."""
+    return ((Requirement("metadata.name", Operator.IN, (node,), on_field=True),),)
 
 
 def _known(present: Mapping[str, str], more: tuple[str, ...]) -> Mapping[str, str]:

@@ -48,8 +48,7 @@ def _owner(metadata: Metadata) -> str:
     All Jobs of a replicatedJob are one podset, so the key has the JobSet instead of the controller.
     """
     labels = metadata.labels
-    controllers = (each.uid for each in metadata.owner_references if each.controller)
-    workload = labels.get(JOB_SET_LABEL) or next(controllers, "")
+    workload = labels.get(JOB_SET_LABEL) or metadata.controller.uid
     part = next((labels[key] for key in _PART_LABELS if labels.get(key)), "")
     return f"{workload}/{part}"
 

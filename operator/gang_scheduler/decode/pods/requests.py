@@ -7,7 +7,8 @@ requests, its allocated and its actual resources, each summed up separately. The
 component-helpers' `resource.PodRequests`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.model import resources
@@ -17,6 +18,38 @@ from gang_scheduler.wire.containers import Container
 
 Count = Callable[[Container, str], Amounts]
 """Returns the amounts with which a container, at this field, counts."""
+
+
+ADDED: Final[Mapping[str, Mapping[str, str]]] = {
+    "init-pytorch": {"cpu": "50m", "memory": "10Mi"},
+    "wait-gcs-ready": {"cpu": "200m", "memory": "256Mi"},
+    "kubectl-delivery": {"cpu": "100m", "memory": "512Mi", "ephemeral-storage": "5Gi"},
+    "autoscaler": {"cpu": "500m", "memory": "512Mi"},
+    "ray-job-submitter": {"cpu": "500m", "memory": "200Mi"},
+}
+"""The containers that operators add to pods, with what they request by default."""
+
+
+def unasked(pod: pod_wire.Pod) -> frozenset[str]:
+    """Return the resources that only containers ask for which an operator adds.
+
+    Containers that ask for more than an operator's are the user's own, whatever they are called.
+    """
+    every = (*pod.spec.init_containers, *pod.spec.containers)
+    added = [each for each in every if each.name in ADDED]
+    if not added:
+        return frozenset()
+    found: set[str] = set()
+    asked = {*pod.spec.overhead, *pod.spec.resources.requests, *pod.spec.resources.limits}
+    for container in every:
+        wanted = _wanted(container, "spec.containers[]")
+        (found if _is_added(container, wanted) else asked).update(wanted)
+    return frozenset(found - asked)
+
+
+def _is_added(container: Container, wanted: Amounts) -> bool:
+    most = amounts({**ADDED.get(container.name, {})}, "")
+    return bool(most) and all(amount <= most.get(name, 0) for name, amount in wanted.items())
 
 
 def pod_requests(pod: pod_wire.Pod) -> dict[str, int]:

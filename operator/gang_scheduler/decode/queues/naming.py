@@ -15,18 +15,18 @@ from gang_scheduler.decode.fields import field
 from gang_scheduler.model import remembered
 from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
 
-_LABELS: Final = {
+LABELS: Final = {
     annotations.QUEUE: QueueNameKind.QUEUE,
     annotations.KUEUE_QUEUE: QueueNameKind.LOCAL_QUEUE,
     annotations.VOLCANO_QUEUE: QueueNameKind.VOLCANO_QUEUE,
     annotations.VOLCANO_QUEUE_SHORT: QueueNameKind.VOLCANO_QUEUE,
 }
 """The labels that name a queue; the first one counts first."""
-_ANNOTATIONS: Final = {key: kind for key, kind in _LABELS.items() if key != annotations.QUEUE}
+_ANNOTATIONS: Final = {key: kind for key, kind in LABELS.items() if key != annotations.QUEUE}
 """The annotations that do: ours says what a pod is charged to."""
 _CONSUMING: Final = frozenset({annotations.CONSUMES_REQUEST, annotations.CONSUMES_REQUEST_FORMERLY})
 _TELLING: Final = frozenset(
-    {*_LABELS, annotations.KUEUE_PRIORITY_CLASS, annotations.PROVISIONING_CLASS, *_CONSUMING}
+    {*LABELS, annotations.KUEUE_PRIORITY_CLASS, annotations.PROVISIONING_CLASS, *_CONSUMING}
 )
 _BINDING: Final = frozenset({annotations.QUEUE, annotations.FLAVORS})
 
@@ -73,7 +73,7 @@ def misplaced(labels: Mapping[str, str], present: Mapping[str, str]) -> InvalidF
 
 
 def _names(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[QueueName]:
-    for written, known in ((labels, _LABELS), (present, _ANNOTATIONS)):
+    for written, known in ((labels, LABELS), (present, _ANNOTATIONS)):
         for key, kind in known.items():
             if name := written.get(key):
                 yield QueueName(kind, name)

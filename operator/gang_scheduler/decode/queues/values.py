@@ -14,8 +14,6 @@ from gang_scheduler.wire.quantities import Quantity
 
 E = TypeVar("E", bound=StrEnum)
 
-MOST_QUOTA: Final = 2**56
-"""The largest amount of a quota that counts: more than any cluster has, and sums fit 64 bits."""
 _MILLIONTHS: Final = 10**6
 _DURATION: Final = re.compile(r"([0-9.]+)(ms|s|m|h)")
 _SECONDS: Final = {
@@ -34,7 +32,7 @@ def amount(where: str, resource: str, quantity: Quantity) -> int:
         raise InvalidField(where, quantity, "must be a quantity") from error
     if found < 0:
         raise InvalidField(where, quantity, "must not be negative")
-    return min(found, MOST_QUOTA)
+    return min(found, resources.MOST_QUOTA)
 
 
 def amounts(where: str, quantities: Mapping[str, Any] | None) -> dict[str, int]:

@@ -17,8 +17,10 @@ A new kind is its module, its row in `table` and its cases.
 | stateful_sets      | StatefulSets                                                  |
 | jobs               | Jobs                                                          |
 | job_sets           | JobSets                                                       |
+| exclusive_topology | JobSets each Job of which has a domain of its own             |
 | train_jobs         | JobSets that TrainJobs own, and TrainJobs                     |
 | members            | the pods that controllers would make of a workload            |
+| queue_namers       | workloads that name the queue of pods which do not say it     |
 | makers             | workloads that leave it to another one to make pods           |
 | suspended          | workloads that wait suspended, and that were let start        |
 | virtual_members    | the members that a suspended workload would have              |

@@ -3,7 +3,8 @@
 Those that a TrainJob owns are gangs without asking, unless their pod template refuses it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from gang_scheduler.api.annotations import (
@@ -16,23 +17,31 @@ from gang_scheduler.api.kinds import JOB_SETS
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_elastic, with_topology_request
+from gang_scheduler.decode.gangs.gang_specs import (
+    GangSpec,
+    with_elastic,
+    with_foreign_marks,
+    with_run_time,
+    with_topology_request,
+)
 from gang_scheduler.decode.pods import rank
 from gang_scheduler.decode.pods.membership import PodsOfKind
+from gang_scheduler.decode.pods.requests import pod_requests
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable
-from gang_scheduler.decode.workloads import misplaced_requests, train_jobs
+from gang_scheduler.decode.workloads import exclusive_topology, misplaced_requests, train_jobs
 from gang_scheduler.decode.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import gang_sources, pods
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire.metadata import Metadata
-from gang_scheduler.wire.pods import PodTemplate
+from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.wire.workloads.jobs import JobSet, JobSetSpec, ReplicatedJob
 
 INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
 """Where the indexes of a pod are, the coarse one first: pods of two Jobs must not alternate."""
 
 IN_ORDER: Final = "InOrder"
+ALPHA_PREFIX: Final = "alpha.jobset.sigs.k8s.io/"
 
 
 def name_of(metadata: Metadata) -> str:
@@ -120,12 +129,45 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
         created_at=fields.timestamp(source.metadata.creation_timestamp),
         min_member=max(1, each.replicas * job.at_once),
         completions=each.replicas * job.all_completions,
+        finished=_succeeded(source, each) >= each.replicas,
         options=options,
         queue_request=naming.request_of(source.metadata.labels, source.metadata.annotations),
     )
     of_template = job.template.metadata.annotations
     spec = with_topology_request(spec, of_template)
-    return with_elastic(spec, {**of_template, **source.metadata.annotations})
+    spec = with_run_time(spec, source.metadata)
+    spec = with_foreign_marks(spec, source.metadata)
+    spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
+    place = exclusive_topology.said_by(source.metadata, each.template.metadata)
+    return _holding_back(spec, each) if exclusive_topology.layer_of(place) else spec
+
+
+def _holding_back(spec: GangSpec, each: ReplicatedJob) -> GangSpec:
+    """Return the gang of Jobs of which all pods but the first come once that has a node."""
+    job = each.template.spec
+    needed = pod_requests(Pod(job.template.metadata, job.template.spec))
+    number = each.replicas * job.at_once
+    return replace(
+        spec,
+        held_back=job.at_once - 1,
+        min_resources=tuple(sorted((name, amount * number) for name, amount in needed.items())),
+    )
+
+
+def by_members(
+    _: GangKey, members: Iterable[pods.Pod], described: GangSpec | None
+) -> GangSpec | None:
+    """Return the gang of a replicatedJob without the pods that cannot be there yet."""
+    if described is None or not described.held_back:
+        return described
+    return exclusive_topology.without_held_back(described, members)
+
+
+def _succeeded(source: JobSet, job: ReplicatedJob) -> int:
+    """Return how many Jobs of a replicatedJob have succeeded, whose pods may be gone."""
+    return sum(
+        each.succeeded for each in source.status.replicated_jobs_status if each.name == job.name
+    )
 
 
 def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
@@ -146,6 +188,8 @@ KIND: Final = WorkloadKind(
         keys=frozenset({JOB_SET_LABEL}),
         rank_of=lambda metadata: rank.numbers(metadata, INDEXES),
         rank_keys=frozenset(INDEXES),
+        prefixes=(ALPHA_PREFIX,),
     ),
     ObjectsOfKind((JOB_SETS,), read, Unreadable.KEEP),
+    by_members,
 )

@@ -16,6 +16,7 @@ from gang_scheduler.decode.gangs.gang_specs import (
     GangSpec,
     with_checkpoint,
     with_elastic,
+    with_foreign_marks,
     with_topology_request,
 )
 from gang_scheduler.decode.pods.membership import Membership, PodsOfKind, job_of
@@ -55,8 +56,11 @@ def read(body: Body) -> GangObject:
 
 def failed_gang_of(source: Job) -> GangKey | None:
     """Return the gang of the pods of a Job that has failed; None for any other Job."""
-    if not job_failures.has_failed(source):
-        return None
+    return _OF_JOBS.gang_of(_like_its_pods(source)) if job_failures.has_failed(source) else None
+
+
+def _like_its_pods(source: Job) -> Pod:
+    """Return a pod such as a Job makes."""
     metadata, template = source.metadata, source.spec.template
     owner = OwnerReference("batch/v1", "Job", metadata.name, metadata.uid, controller=True)
     made = Metadata(
@@ -66,7 +70,7 @@ def failed_gang_of(source: Job) -> GangKey | None:
         annotations=template.metadata.annotations,
         owner_references=[owner],
     )
-    return _OF_JOBS.gang_of(Pod(made, template.spec))
+    return Pod(made, template.spec)
 
 
 def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
@@ -92,6 +96,7 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
     spec = replace(spec, checkpoints=reports.of_latest(source.metadata.annotations))
     spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
     spec = _with_force_delete(spec, source.metadata)
+    spec = with_foreign_marks(spec, source.metadata)
     # What is left of a Job may be less than its minimum.
     return (replace(spec, min_member=max(1, min(spec.min_member, left))),)
 
@@ -106,11 +111,35 @@ def _with_force_delete(spec: GangSpec, job: Metadata) -> GangSpec:
     return replace(spec, options=replace(spec.options, force_delete_seconds=seconds))
 
 
-def _pods_of(source: Job) -> JobPods | None:
-    """Return how many pods a Job can have; None for a Job that is a part of a larger workload."""
-    if any(each.controller for each in source.metadata.owner_references):
-        return None
-    return JobPods(source.spec.at_once, max(0, min(source.spec.parallelism, source.left)))
+def _pods_of(source: Job) -> JobPods:
+    """Return how many pods a Job can have."""
+    spec, metadata = source.spec, source.metadata
+    pods = JobPods(
+        at_once=spec.at_once,
+        left=max(0, min(spec.parallelism, source.left)),
+        completions=spec.all_completions,
+        is_part=any(each.controller for each in metadata.owner_references),
+        created_at=fields.timestamp(metadata.creation_timestamp),
+    )
+    if source.left > 0:
+        return pods
+    made = _like_its_pods(source)
+    return pods._replace(
+        ended_at=fields.timestamp(source.status.completion_time, "status.completionTime"),
+        gang=_gang_of(made),
+        role=_OF_JOBS.role_of(made.metadata),
+    )
+
+
+def _gang_of(made: Pod) -> GangKey:
+    """Return the gang of a pod of a Job; that of its replicatedJob, if it asks for none.
+
+    The pods of a TrainJob do not ask for it.
+    """
+    gang, part = _OF_JOBS.gang_of(made), job_sets.name_of(made.metadata)
+    if gang.source != gang_sources.SINGLE.name or not part:
+        return gang
+    return GangKey(gang_sources.JOB_SET.name, made.metadata.namespace, part)
 
 
 def _run_time_problem(metadata: Metadata) -> Problem | None:

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode import keys
+from gang_scheduler.decode import foreign_marks, keys
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.pods.membership import named_gang_of
@@ -153,6 +153,7 @@ def _misplaced(
         yield str(queue)
     for where, product in keys.foreign(labels, present):
         yield f"{where} is for {product}, and makes no gang here"
+    yield from map(str, foreign_marks.refused(asked.labels, asked.annotations))
 
 
 def _says_something(key: str, text: str) -> bool:
@@ -168,15 +169,19 @@ def _in_labels(labels: Collection[str], template: str) -> Iterator[str]:
 
 
 def _in_annotations(present: Collection[str], template: str, options: str) -> Iterator[str]:
+    podsets = 0
     for key in sorted(present):
+        podsets += key.startswith(annotations.KUEUE_PODSET_PREFIX)
         if key == annotations.JOB_GANG_LABEL or key in _LABELS:
             yield f"{field(key)} belongs in {template}.metadata.labels"
         elif options and (key in keys.OPTIONS or key == annotations.MIN_RUNTIME):
             yield f"{field(key)} {options}"
         elif key in _ANNOTATIONS:
             yield f"{field(key)} belongs in {template}.metadata.annotations"
-        elif key.startswith(annotations.KUEUE_PODSET_PREFIX) and (
-            near := keys.near_podset(field(key))
+        elif (
+            podsets <= keys.MOST_HINTED
+            and key.startswith(annotations.KUEUE_PODSET_PREFIX)
+            and (near := keys.near_podset(field(key)))
         ):
             yield f"{field(key)} is unknown; did you mean {near}?"
     rest = _without(present, _LABELS | {annotations.JOB_GANG_LABEL, annotations.QUEUE})

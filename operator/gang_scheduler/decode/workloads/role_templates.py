@@ -6,7 +6,7 @@ from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import durations, fields, keys
+from gang_scheduler.decode import durations, fields, foreign_marks, keys
 from gang_scheduler.decode.gangs import elastic, gang_annotations
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
@@ -61,11 +61,13 @@ def with_annotations(spec: GangSpec, workload: Metadata, templates: Iterable[Met
 
 def _in_vain(workload: Metadata, templates: Iterable[Metadata]) -> Iterator[InvalidField]:
     """Yield what the workload itself says that nothing reads there."""
+    yield from keys.too_long(workload.labels, workload.annotations)
     yield from keys.unknown_labels(workload.labels)
     yield from keys.unknown_annotations(workload.annotations, workload.labels)
     yield from keys.misplaced_podset(workload.annotations)
     if wrong := naming.misplaced(workload.labels, workload.annotations):
         yield wrong
+    yield from foreign_marks.refused(workload.labels, workload.annotations)
     key = annotations.JOB_GANG_LABEL
     said = workload.labels.get(key, "true")
     if said not in {"true", *(each.labels.get(key) for each in templates)}:

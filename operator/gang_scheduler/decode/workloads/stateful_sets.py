@@ -9,11 +9,11 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import gang_annotations
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_foreign_marks
 from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods.membership import PodsOfKind, named_gang_of
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.workloads import leader_worker_sets, misplaced_requests
+from gang_scheduler.decode.workloads import leader_worker_sets, misplaced_requests, queue_namers
 from gang_scheduler.decode.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gang_sources import GangSource
@@ -24,23 +24,20 @@ from gang_scheduler.wire.workloads.apps import StatefulSet, StatefulSetSpec
 
 SOURCE: Final = GangSource("StatefulSet", "StatefulSet")
 PARALLEL: Final = "Parallel"
-PREFIX: Final = "apps/"
 
 
 def name_of(source: Pod) -> str:
     """Return the name of the StatefulSet that controls a pod; "" for any other pod."""
-    for each in source.metadata.owner_references:
-        if each.controller and each.kind == SOURCE.name and each.api_version.startswith(PREFIX):
-            return each.name
-    return ""
+    controller = source.metadata.controller
+    return controller.name if controller.is_stateful_set else ""
 
 
 def read(body: Body) -> GangObject:
     """Return a StatefulSet. Raises InvalidField for what is no StatefulSet."""
     source = fields.read(body, StatefulSet)
-    return GangObject(
-        source.metadata.uid,
-        (_gang_spec(source),) if _is_gang(source) else (),
+    return replace(
+        queue_namers.named(queue_namers.STATEFUL_SET, source.metadata),
+        gang_specs=(_gang_spec(source),) if _is_gang(source) else (),
         misplaced=misplaced_requests.of_stateful_set(source),
     )
 
@@ -72,7 +69,8 @@ def _gang_spec(source: StatefulSet) -> GangSpec:
         faults.check()
     except InvalidField as error:
         return replace(spec, problem=Problem(Reason.INVALID_SPEC, InvalidInput(str(error))))
-    return replace(spec, options=options, topology_request=request)
+    spec = replace(spec, options=options, topology_request=request)
+    return with_foreign_marks(spec, metadata)
 
 
 def _check_order(spec: StatefulSetSpec) -> None:

@@ -57,6 +57,9 @@ def reading(kind: str, gvr: GVR, read: Read) -> Read:
 
 def _read(kind: str, gvr: GVR, read: Read, body: Body) -> GangObject:
     described = read(body)
+    if _suspends(body):
+        specs = (replace(each, suspended=True) for each in described.gang_specs)
+        described = replace(described, gang_specs=tuple(specs))
     made_by = makers.maker_of(kind, body)
     if made_by is not None:
         return _made(described, kind, gvr, made_by, body)
@@ -105,13 +108,14 @@ def _made(
     ref = _ref(kind, fields.read(body, Workload).metadata)
     keys = (*_keys(described), gang_of_others(ref))
     if maker.tells:
-        return replace(described, part=MadePart(uid, keys))
+        return replace(described, part=MadePart(uid, ref.namespace, keys))
     typed = _typed(kind, gvr, body)
     expand = functools.partial(
         virtual_members.gangs_of, ref, typed, by_default=described.by_default is not None
     )
     if not _suspends(body):
-        return replace(described, part=MadePart(uid, keys, expanded=lambda: _expanded(expand)))
+        part = MadePart(uid, ref.namespace, keys, expanded=lambda: _expanded(expand))
+        return replace(described, part=part)
     workload = fields.read(typed, Workload)
     gangs = expand()
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
@@ -124,7 +128,9 @@ def _made(
         described,
         gang_specs=_specs(described, described.gang_specs, suspended, gvr),
         by_default=by_default,
-        part=MadePart(uid, keys, tuple(map(virtual_members.uneditable, gangs)), names),
+        part=MadePart(
+            uid, ref.namespace, keys, tuple(map(virtual_members.uneditable, gangs)), names
+        ),
     )
 
 
@@ -248,5 +254,6 @@ def _spec_of(
         gvr=gvr,
         created_at=other.created_at if other is not None else first.created_at,
         min_member=len(gang.pods),
+        suspended=True,
         queue_request=other.queue_request if other is not None else request,
     )

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gang_scheduler.api import annotations
+from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.suspended_workloads import VirtualGang
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.decode.workloads import job_sets, kubeflow, ray_jobs, table
+from gang_scheduler.decode.workloads import exclusive_topology, job_sets, kubeflow, ray_jobs, table
 from gang_scheduler.decode.workloads.members import table as members
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.model import gang_sources
@@ -22,6 +23,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate, TemplatePath
 from gang_scheduler.model.virtual_pods import Slot, VirtualPods
 from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.workloads.jobs import Job, JobSet
 
 Body = Mapping[str, Any]
 
@@ -50,12 +52,26 @@ class _OfTemplate:
     prototype: Pod
     gang: GangKey
     is_late: bool
+    is_of_its_job: bool
     others: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
 
 
 def bodies_of(body: Body) -> Iterator[Body]:
     """Yield the members as objects. Raises InvalidField for a workload that is refused."""
+    _check_number(body)
     return members.pods_of(_started(body), MOST_MEMBERS)
+
+
+def _check_number(body: Body) -> None:
+    """Raise InvalidField for a Job or a JobSet of too many members, before any of them is made."""
+    number = 0
+    if body["kind"] == gang_sources.JOB.name:
+        number = fields.read(body, Job).spec.at_once
+    elif body["kind"] == gang_sources.JOB_SET.name:
+        jobs = fields.read(body, JobSet).spec.replicated_jobs
+        number = sum(each.replicas * (1 + each.template.spec.at_once) for each in jobs)
+    if number > MOST_MEMBERS:
+        raise members.too_many(MOST_MEMBERS)
 
 
 def gangs_of(
@@ -71,10 +87,10 @@ def gangs_of(
     for pod in bodies_of(body):
         metadata = pod["metadata"]
         containers = pod["spec"].get("containers") or [None]
-        template: object = id(containers[0])
+        late = is_late(metadata)
+        template: object = id(containers[0]), late
         known = of_templates.get(template)
-        if known is not None and known.prototype.podset is not None:
-            # Topology requests are of each Job by itself, also of one template.
+        if known is not None and known.is_of_its_job:
             template = template, metadata["ownerReferences"][0]["name"]
             known = of_templates.get(template)
         if known is None:
@@ -82,7 +98,7 @@ def gangs_of(
             gang = _gang_of(workload, read, by_default=by_default)
             path = paths.get(id(containers[0]), ())
             prototype = replace(read, gang=gang, virtual=True)
-            known = _OfTemplate(path, prototype, gang, is_late(metadata["labels"]))
+            known = _OfTemplate(path, prototype, gang, late, _is_of_its_job(prototype))
             of_templates[template] = known
         known.others.append((metadata["name"], _rank(metadata)))
     by_gang: dict[GangKey, list[_OfTemplate]] = {}
@@ -103,13 +119,21 @@ def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKe
     return gang_of_others(workload)
 
 
-def _lateness(body: Body) -> Callable[[Mapping[str, str]], bool]:
-    """Return what says of the labels of a pod whether it is created only after others."""
-    late = job_sets.late_parts(body) if body["kind"] == gang_sources.JOB_SET.name else ()
-    if late:
-        return lambda labels: labels.get(annotations.REPLICATED_JOB_LABEL) in late
+def _is_of_its_job(prototype: Pod) -> bool:
+    """Return whether a pod asks for something that each Job has by itself, also of one template."""
+    return prototype.podset is not None or bool(exclusive_topology.layer_of(prototype.annotations))
+
+
+def _lateness(body: Body) -> Callable[[Body], bool]:
+    """Return what says of the metadata of a pod whether it is created only after others."""
+    if body["kind"] == gang_sources.JOB_SET.name:
+        late = job_sets.late_parts(body)
+        return lambda metadata: (
+            metadata["labels"].get(annotations.REPLICATED_JOB_LABEL) in late
+            or exclusive_topology.is_held_back(metadata["annotations"])
+        )
     if part(body, "spec").get("launcherCreationPolicy") == kubeflow.LATE:
-        return lambda labels: labels.get(kubeflow.JOB_ROLE) == kubeflow.LAUNCHER
+        return lambda metadata: metadata["labels"].get(kubeflow.JOB_ROLE) == kubeflow.LAUNCHER
     return lambda _: False
 
 

@@ -28,6 +28,7 @@ JOB: Final = "VolcanoJob"
 TASK: Final = "volcano.sh/task-spec"
 REQUESTS: Final = "requests."
 OF_QUOTAS: Final = ("limits.", "count/")
+PREEMPTABLE: Final = "volcano.sh/preemptable"
 HARD: Final = "hard"
 TOPOLOGY: Final = "spec.networkTopology"
 TIER: Final = f"{TOPOLOGY}.highestTierAllowed"
@@ -56,6 +57,8 @@ def read(body: Body) -> GangObject:
         created_at=fields.timestamp(metadata.creation_timestamp),
         min_member=max(1, spec.min_member),
         roles=_roles(spec),
+        priority_class=spec.priority_class_name,
+        preemptable=_is_preemptable(source),
         min_resources=_min_resources(spec),
         queue_request=_queue_request(source),
         made_for=_job_of(metadata),
@@ -87,6 +90,14 @@ def _min_resources(spec: PodGroupSpec) -> tuple[tuple[str, int], ...]:
         if not name.startswith(OF_QUOTAS)
     }
     return tuple(sorted(fields.amounts(asked, "spec.minResources").items()))
+
+
+def _is_preemptable(source: PodGroup) -> bool:
+    """Return whether pods may be evicted for others: by the field, else by the older mark."""
+    if source.spec.preemptable is not None:
+        return source.spec.preemptable
+    metadata = source.metadata
+    return "false" not in (metadata.annotations.get(PREEMPTABLE), metadata.labels.get(PREEMPTABLE))
 
 
 def _job_of(metadata: Metadata) -> GangKey | None:

@@ -39,7 +39,7 @@ def _document(match: Match, asked: Question) -> Json:
     cluster = asked.cluster
     stranger = strangers.sentence_of(match, cluster.cache)
     if stranger or match.gang is None:
-        made = {"name": _name(match), "state": "NotAGang", "summary": stranger}
+        made = {"name": _name(match), "state": "NotAGang", "verdict": None, "summary": stranger}
     elif cluster.source is Source.WRITTEN:
         made = written.document_of(match.gang, asked)
     else:

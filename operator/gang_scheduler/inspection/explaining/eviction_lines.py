@@ -12,6 +12,7 @@ from gang_scheduler.report.texts.plurals import counted
 
 SPARED: Final = {
     Sparing.LABEL: f"the label {DISABLE_PREEMPTIBLE} or {QUOTA_PREEMPTIBLE} forbids it",
+    Sparing.POD_GROUP: "spec.preemptable: false of its PodGroup forbids it",
     Sparing.JOB: "the Job could end for good, and has no podFailurePolicy",
     Sparing.MIN_RUNTIME: "the minimum run time of the gang is not over",
     Sparing.OTHER_SCHEDULER: "another scheduler placed it",
@@ -20,6 +21,7 @@ SPARED: Final = {
     Sparing.BINDING: "it is being bound",
 }
 """What protects pods beside their priority, in words."""
+SWITCHED_OFF: Final = "none: preemption is switched off (setting preemption)"
 
 
 def preemption(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
@@ -48,8 +50,8 @@ def _forbidden(found: Json, priority: int) -> str:
     if found["message"]:
         said = str(found["message"]).removesuffix(".")
         return said if found["verdict"] == "Blocked" else f"{said}{_kept(known)}"
-    if found["queueForbids"]:
-        return "none: its queue evicts no pods"
+    if found["switchedOff"] or found["queueForbids"]:
+        return SWITCHED_OFF if found["switchedOff"] else "none: its queue evicts no pods"
     if known is None:
         return "none: no pod runs that could go"
     if rights is None:

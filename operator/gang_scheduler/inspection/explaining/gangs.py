@@ -13,7 +13,7 @@ from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.explaining import hints, history, parts, running, sentences
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.wording import Names
-from gang_scheduler.inspection.listing import counts
+from gang_scheduler.inspection.listing import counts, rows
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Sparing
@@ -80,13 +80,14 @@ def document_of(key: GangKey, asked: Question) -> Json:
     hint = ""
     if found.refused is not None and found.verdict is Verdict.WAITS:
         declared = snapshot.queues.declared if snapshot.queues is not None else QueueSet()
-        hint = hints.of_refusal(found.refused, info, cluster.cache, declared)
+        hint = hints.of_refusal(found.refused, info, cluster.cache, declared, names)
     said = _summary(info, found, phase, cluster.cache, names), _of_volumes(info), hint
     made = {
         "name": str(key),
         **header_of(info, cluster, found),
         "phase": phase.value,
-        "state": _state(info, found, phase),
+        "state": rows.state_of(info),
+        "verdict": parts.VERDICTS[found.verdict],
         "reason": found.refused.reason.value if found.refused is not None else None,
         "summary": " ".join(filter(None, said)),
         "warnings": [_warning(each) for each in found.warnings],
@@ -126,13 +127,13 @@ def _surroundings(cluster: Cluster) -> Surroundings:
     asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
     if not (asked or policy.min_runtime_before_preemption_seconds):
         # All pods are gone through once more only where that may say something else.
-        return Surroundings(current, sparing=_sparing(current, cache))
+        return Surroundings(current, None, _sparing(current, cache), policy.preemption)
     longest = max(policy.max_min_runtime_seconds, policy.min_runtime_before_preemption_seconds)
     rested = cache.running(now + longest)
     before = sum(1 for each in current.pods if each.evictable)
     after = sum(1 for each in rested.pods if each.evictable)
     more = rested if after > before else None
-    return Surroundings(current, more, _sparing(current, cache))
+    return Surroundings(current, more, _sparing(current, cache), policy.preemption)
 
 
 def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
@@ -191,15 +192,6 @@ def _waits(info: GangInfo, now: int) -> int | None:
     return max(0, now - since) if since else None
 
 
-def _state(info: GangInfo, found: Explanation, phase: Phase) -> str:
-    if found.verdict is not Verdict.NOTHING_WAITS:
-        has_started = info.attempt.was_whole and found.verdict is Verdict.WAITS
-        return "Runs" if has_started else parts.STATES[found.verdict]
-    if phase in OVER:
-        return phase.value
-    return "Runs" if any(info.observed.with_node()) else "NothingWaits"
-
-
 def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, names: Names) -> str:
     """Return the first sentence."""
     if found.verdict is not Verdict.NOTHING_WAITS:
@@ -211,7 +203,7 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, nam
     if members:
         return _of_running(members, info)
     if not info.observed.members:
-        return hints.without_members(info, cache)
+        return hints.without_members(info, cache, names)
     gated = sum(1 for pod in info.observed.members.values() if pod.gated)
     if gated:
         return (

@@ -1,31 +1,45 @@
 """What the first sentence leaves open: which members are missing, and which names may be meant."""
 
-import difflib
 import re
 from collections.abc import Collection
 from typing import Final
 
-from gang_scheduler.inspection.explaining.wording import between, listed
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.inspection.explaining.wording import Names, between, listed
+from gang_scheduler.model import likeness
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
+from gang_scheduler.model.causes.specs import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueSet
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts import near_names
 from gang_scheduler.report.texts.near_names import NearNames
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 MOST_NAMED: Final = 4
+FIRST_DELAY_SECONDS: Final = 10
+LONGEST_DELAY_SECONDS: Final = 600
+MOST_DOUBLED: Final = 8
+"""The controller of Jobs waits so long after a pod has ended, and doubles that with each other one,
+up to the longest; after so many it has come to that."""
 _NUMBERED: Final = re.compile(r"(.*-)(0|[1-9][0-9]{0,8})")
 
 
-def of_refusal(refused: Refused, info: GangInfo, cache: Cache, declared: QueueSet) -> str:
+def of_refusal(
+    refused: Refused, info: GangInfo, cache: Cache, declared: QueueSet, names: Names
+) -> str:
     """Return a sentence beside the first one; "" where there is no more to say."""
     cause = refused.cause
     if refused.reason is Reason.POD_GROUP_NOT_FOUND:
-        return alike(info, cache)
+        return alike(info, cache) or _elsewhere(info, cache, names)
+    if isinstance(cause, MinMemberAboveJobs):
+        return ""  # Those that it lacks can never be there.
     if isinstance(cause, QueueUnusable) and cause.fault is QueueFault.NOT_FOUND:
         return _meant(cause, declared)
     if refused.reason is Reason.WAITING_FOR_MEMBERS:
@@ -35,7 +49,7 @@ def of_refusal(refused: Refused, info: GangInfo, cache: Cache, declared: QueueSe
 
 def _meant(cause: QueueUnusable, declared: QueueSet) -> str:
     names = [each.ref.name for each in declared.queues if each.ref.kind.value == cause.kind]
-    near = difflib.get_close_matches(cause.queue, sorted(names), n=1)
+    near = likeness.close_to(cause.queue, names)
     return f"Did you mean {near[0]}?" if near else ""
 
 
@@ -49,13 +63,55 @@ def alike(info: GangInfo, cache: Cache) -> str:
     return f'PodGroup "{meant.key.name}" exists, and no pod names it: is that one meant?'
 
 
-def without_members(info: GangInfo, cache: Cache) -> str:
+def _elsewhere(info: GangInfo, cache: Cache, names: Names) -> str:
+    """Return the PodGroup of the same name in another namespace that waits for members."""
+    meant = NearNames(cache.gang_queue.infos.values()).elsewhere(info.key)
+    return near_names.text_of_other(meant, hides_names=names.hides) if meant is not None else ""
+
+
+def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
     """Return that no pod names a gang, and which pods may mean it: those of a missing PodGroup."""
+    spec = info.observed.spec
+    if spec is not None and spec.suspended:
+        return _suspended(info.key, spec, cache)
     needed = info.observed.min_member
     are = "is" if needed == 1 else "are"
     said = f"It has no member yet: {needed} {are} needed, and no pod names it."
-    pods = near_names.text_of(NearNames(cache.gang_queue.infos.values()).meant(info.key))
+    if again := _created_again(info):
+        return f"It has no member now: {needed} {are} needed. {again}"
+    near = NearNames(cache.gang_queue.infos.values())
+    pods = near_names.text_of(near.meant(info.key))
+    if not pods and (other := near.elsewhere(info.key)) is not None:
+        pods = near_names.text_of_pods_elsewhere(other, hides_names=names.hides)
     return f"{said} {pods[:1].upper()}{pods[1:]}".rstrip()
+
+
+def _created_again(info: GangInfo) -> str:
+    """Return when the pods of a gang come again that was evicted; "" for one that was not."""
+    spec = info.observed.spec
+    evictions = spec.evictions if spec is not None else None
+    if evictions is None or not evictions.last:
+        return ""
+    ended = min(info.observed.min_member, MOST_DOUBLED)
+    by = evictions.last + min(FIRST_DELAY_SECONDS << (ended - 1), LONGEST_DELAY_SECONDS)
+    return (
+        f"It was evicted at {rfc3339(evictions.last)}: a Job creates its pods again at about "
+        f"{rfc3339(by)}, and within seconds if it has backoffLimitPerIndex."
+    )
+
+
+def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
+    """Return that the workload of a gang is suspended, and why nothing here lets it start."""
+    said = "It is suspended (spec.suspend): its controller creates no pods."
+    kind = table.BY_NAME[key.source].object_kind or key.source
+    found = cache.suspended.kept_back(spec.uid, kind)
+    why = [f"setting manageJobs does not list {kind}"] if found.by_kind else []
+    if found.names_none:
+        why.append("it names no queue")
+    if found.absent is not None:
+        why.append(f"there are no queues such as {found.absent.kind} {found.absent.name}")
+    why += [f"its pod template has schedulerName {name}" for name in sorted(found.schedulers)]
+    return f"{said} This scheduler does not let it start: {between(why)}." if why else said
 
 
 def missing(info: GangInfo) -> str:

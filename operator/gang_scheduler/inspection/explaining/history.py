@@ -22,17 +22,22 @@ if TYPE_CHECKING:
 
 NOT_SCHEDULED: Final = "waits since then"
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_ON_A_NODE: Final = re.compile(r" to \S+")
 MOST: Final = 10
 """How many transitions are told, the last ones."""
 
 
 class Happened(NamedTuple):
-    """What happened at a time, in seconds since the epoch; so many `times`, and at `last` again."""
+    """What happened at a time, in seconds since the epoch; so many `times`, and at `last` again.
+
+    `of` is the name of the object that an Event is about.
+    """
 
     at: int
     what: str
     times: int = 1
     last: int = 0
+    of: str = ""
 
     def and_again(self, later: "Happened") -> "Happened":
         """Return the same that happened later, too; at one time it is told of several pods."""
@@ -40,7 +45,7 @@ class Happened(NamedTuple):
             times, last = max(self.times, later.times), max(self.last, later.last)
             return self._replace(times=times, last=last)
         times, last = self.times + later.times, max(later.at, later.last)
-        return Happened(self.at, later.what, times, last)
+        return Happened(self.at, later.what, times, last, later.of)
 
 
 def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:
@@ -52,7 +57,7 @@ def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) 
     conditions = (each._replace(at=max(each.at, first)) for each in _of_conditions(info))
     # There may be Events about objects of the same names that are gone.
     born = _born(info)
-    told = (each for each in sorted(events) if each.at >= born)
+    told = _occurrences([each for each in sorted(events) if each.at >= born], info)
     known = [*members, *_of_evictions(info), *told, *conditions]
     recent = (each for each in known if each.at and each.at >= since)
     return _changes(sorted(recent, key=lambda each: each.at))[-MOST:]
@@ -75,7 +80,7 @@ def of_snapshot(
 def _of_event(event: "Event | Told") -> Happened:
     what = ": ".join(filter(None, (event.reason, _first_sentence(event.note))))
     last = event.last if event.times > 1 else 0
-    return Happened(event.first, what, times=event.times, last=last)
+    return Happened(event.first, what, times=event.times, last=last, of=event.name)
 
 
 def as_json(found: Iterable[Happened]) -> list[dict[str, Any]]:
@@ -115,9 +120,36 @@ def _changes(ordered: Iterable[Happened]) -> list[Happened]:
     return list(told.values())
 
 
+def _occurrences(events: Collection[Happened], info: GangInfo) -> Iterator[Happened]:
+    """Yield an Event once of all pods that it is about at one time.
+
+    And no Event of pods beside one of the gang with the same reason.
+    """
+    gang = info.key.name.partition("/")[0]
+    of_gang = {(each.at, _reason(each)) for each in events if each.of in ("", gang)}
+    found: dict[tuple[int, str], list[Happened]] = {}
+    for each in events:
+        if each.of in ("", gang):
+            yield each
+        elif (each.at, _reason(each)) not in of_gang:
+            found.setdefault((each.at, _gist(each)), []).append(each)
+    for first, *others in found.values():
+        pods = len({each.of for each in others} - {first.of})
+        more = f", and of {counted(pods, 'more pod')}" if pods else ""
+        yield first._replace(
+            what=f"{first.what}{more}", times=max(e.times for e in (first, *others))
+        )
+
+
+def _reason(each: Happened) -> str:
+    return each.what.partition(": ")[0]
+
+
 def _gist(each: Happened) -> str:
-    """Return what is said but for numbers; all of it for counts of members."""
+    """Return what is said but for numbers and the pod; all of it for counts of members."""
     reason, colon, message = each.what.partition(": ")
+    if each.of:
+        message = _ON_A_NODE.sub(" to #", message.replace(each.of, "#"))
     return f"{reason}: {_NUMBER.sub('#', message)}" if colon else each.what
 
 

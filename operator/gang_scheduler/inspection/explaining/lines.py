@@ -102,7 +102,7 @@ def _start(found: Json, now: int, *, first: bool) -> str:
 def where(document: Json, view: View) -> list[Line]:
     """Return how much room each domain has."""
     found = document.get("where")
-    if found is None or document["state"] == "Starts":
+    if found is None or document["verdict"] == "Starts":
         return []
     if not found["layer"]:
         room = found["domains"][0]

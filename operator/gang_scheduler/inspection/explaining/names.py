@@ -1,12 +1,11 @@
 """What a NAME stands for: a PodGroup, a workload such as `job/x`, a gang or a pod, in order."""
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gang_scheduler.decode.workloads import table
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import gang_sources, likeness
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
@@ -93,7 +92,7 @@ def near(cache: Cache, asked: Wanted) -> tuple[str, ...]:
     keys = cache.gang_queue.infos
     elsewhere = sorted(str(key) for key in keys if key.name == asked.name)
     here = {key.name for key in keys if asked.namespace in ("", key.namespace)}
-    return tuple(elsewhere[:3] or difflib.get_close_matches(asked.name, sorted(here), n=3))
+    return tuple(elsewhere[:3] or likeness.close_to(asked.name, here, most=3))
 
 
 def _pod_groups(cache: Cache, asked: Wanted) -> Iterator[Match]:

@@ -7,11 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from gang_scheduler.decode.workloads import table
 from gang_scheduler.inspection.explaining.wording import between, listed
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.causes.specs import (
     FieldsUnsupported,
     GangMissing,
+    MinMemberAboveJobs,
     ObjectMissing,
     PriorityClassMissing,
 )
@@ -45,6 +47,7 @@ def of(found: Explanation) -> list[Need]:
         return []
     return [
         *_of_cause(found.refused.cause),
+        *_of_jobs(found.refused),
         *_of_claims(found.refused),
         *_of_layer(found.refused),
         *(need for each in found.nodes if not each.fitting for need in _of_nodes(each)),
@@ -103,6 +106,16 @@ _CAUSES: Final[Mapping[type[Cause], Callable[..., Iterator[Need]]]] = {
     UnknownLayers: _layers,
     FieldsUnsupported: _unsupported,
 }
+
+
+def _of_jobs(refused: Refused) -> Iterator[Need]:
+    """Yield the field of a gang whose members are of Jobs that make fewer pods than it needs."""
+    cause = refused.cause
+    if isinstance(cause, MinMemberAboveJobs):
+        kind = table.BY_NAME[refused.gang.key.source].object_kind or "gang"
+        jobs = f"Job{'s' * (len(cause.jobs) > 1)} {between(cause.jobs)}"
+        value = f"{cause.most}: all that {jobs} can have at once"
+        yield Need(f"{kind} {refused.gang.key}", value, Turn.SUBMITTER, "minMember")
 
 
 def _of_claims(refused: Refused) -> Iterator[Need]:

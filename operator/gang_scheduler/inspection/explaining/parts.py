@@ -32,8 +32,8 @@ from gang_scheduler.scheduler.explanation.findings import (
 
 Json = dict[str, Any]
 
-STATES: Final = {
-    Verdict.NOTHING_WAITS: "NothingWaits",
+VERDICTS: Final = {
+    Verdict.NOTHING_WAITS: None,
     Verdict.STARTS: "Starts",
     Verdict.MAKES_ROOM: "MakesRoom",
     Verdict.WAITS: "Waits",
@@ -143,7 +143,8 @@ def _quota(found: QuotaLine) -> Json:
         "flavor": flavor,
         "resource": resource,
         "nominal": quantity_of(resource, found.nominal),
-        "used": quantity_of(resource, found.used),
+        "used": quantity_of(resource, found.used - found.ahead),
+        "ahead": quantity_of(resource, found.ahead),
         "borrowed": quantity_of(resource, found.borrowed),
         "adds": quantity_of(resource, found.adds),
         "borrows": quantity_of(resource, found.borrows),
@@ -229,6 +230,7 @@ def _evictions(found: Evictions, names: Names) -> Json:
         "victims": victims_of(found.victims, names),
         "leaving": found.leaving,
         "queueForbids": found.queue_forbids,
+        "switchedOff": found.switched_off,
         "protection": None if protection is None else _protection(protection, names),
         "rights": None if found.rights is None else _rights(found.rights),
     }
@@ -304,6 +306,7 @@ def variant_of(found: Variant, names: Names) -> Json:
         "change": CHANGES[found.change],
         "number": found.number if found.of or found.change is Change.HIGHER_PRIORITY else None,
         "of": found.of or None,
+        "gang": None if found.gang is None else names.gang(found.gang),
         "layer": found.layer or None,
         "after": None if found.end is None else names.gang(found.end),
         "at": None if found.at is None else rfc3339(found.at),

@@ -31,7 +31,8 @@ def _is_short(each: Json) -> bool:
 
 def _sentence(each: Json, *, flavored: bool) -> str:
     what = f"{each['resource']} of {each['flavor']}" if flavored else str(each["resource"])
-    return f"{_what_it_has(each, what)}; {_what_is_added(each)}"
+    ahead = f", and gangs before it take {each['ahead']}" if each["ahead"] != NOTHING else ""
+    return f"{_what_it_has(each, what)}{ahead}; {_what_is_added(each)}"
 
 
 def _what_it_has(each: Json, what: str) -> str:

@@ -53,6 +53,7 @@ LEADS: Final = {
     Reason.WAITING_FOR_PROVISIONING: "It waits for nodes that are bought",
     Reason.ELASTIC_LIMIT: "It may not grow now",
     Reason.SCATTERED: "Its members are scattered",
+    Reason.SET_ASIDE: "It is set aside",
     Reason.INTERNAL_ERROR: "The scheduler failed on it, which is a bug",
 }
 """What each reason comes to, in words. The cause follows."""

@@ -1,13 +1,10 @@
 """Pods, PodGroups and Jobs that are no gang of ours, and what would make them one."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-
 from gang_scheduler.api import annotations
 from gang_scheduler.inspection.explaining.names import Match
-from gang_scheduler.inspection.explaining.wording import between
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.texts.foreign_members import foreign_members, ours
 from gang_scheduler.state.cache import Cache
 
 
@@ -24,7 +21,8 @@ def sentence_of(match: Match, cache: Cache) -> str:
 
 def _of_pod(pod: Pod, cache: Cache) -> str:
     if pod.scheduler not in cache.schedulers:
-        return f"Not a gang: its scheduler is {pod.scheduler or 'not named'}; {_ours(cache)}."
+        its = pod.scheduler or "not named"
+        return f"Not a gang: its scheduler is {its}; {ours(cache.schedulers)}."
     if pod.gated:
         return (
             "It is gated: no scheduler looks at a pod before all of its spec.schedulingGates are "
@@ -55,15 +53,4 @@ def _of_gang(key: GangKey, cache: Cache) -> str:
     info = cache.gang_queue.infos.get(key)
     if not foreign or (info is not None and info.observed.members):
         return ""
-    return f"Not ours: {_schedulers(foreign)}; {_ours(cache)}."
-
-
-def _schedulers(pods: Collection[Pod]) -> str:
-    counts = Counter(pod.scheduler or "none" for pod in pods)
-    have = ((n, name, "has" if n == 1 else "have") for name, n in counts.items())
-    return between([f"{n} of its pods {has} schedulerName {name}" for n, name, has in have])
-
-
-def _ours(cache: Cache) -> str:
-    names: Sequence[str] = sorted(cache.schedulers)
-    return f"ours {'is' if len(names) == 1 else 'are'} {between(names)}"
+    return f"Not ours: {foreign_members(foreign, cache.schedulers)}."

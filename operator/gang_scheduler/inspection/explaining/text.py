@@ -92,7 +92,7 @@ def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
 def _said_of(document: Json, key: str, part: Part, view: View) -> list[Line]:
     """Return what a part says; of one that would need more rights, that it is not known."""
     if key in document.get("notKnown", []):
-        is_asked = document["state"] == "Waits" and (key != "quota" or document["queue"])
+        is_asked = document["verdict"] == "Waits" and (key != "quota" or document["queue"])
         return [Line(lines.NOT_KNOWN)] if is_asked else []
     return part(document, view)
 

@@ -50,6 +50,11 @@ def _ended(each: Json, document: Json) -> str:
     return f"{each['after']} ended, in {duration(left)}"
 
 
+def _of_group(each: Json, document: Json) -> str:
+    """Return which gang of a group a change is about."""
+    return f" of {each['gang']}" if document["group"] else ""
+
+
 def _labels(labels: Json) -> str:
     return " ".join(f"{key}={value}" for key, value in labels.items())
 
@@ -65,7 +70,7 @@ def _asked(one: Json) -> str:
 
 
 _CHANGES: Final[Mapping[str, Callable[[Json, Json], str]]] = {
-    "FewerMembers": lambda it, _: f"minMember {it['number']} of {it['of']}",
+    "FewerMembers": lambda it, said: f"minMember {it['number']} of {it['of']}{_of_group(it, said)}",
     "SofterLayer": lambda it, _: f"PreferGather instead of Must in {it['layer']}",
     "HigherPriority": lambda it, said: f"priority {it['number']} instead of {said['priority']}",
     "RunTimesOver": lambda *_: "minimum run times over",

@@ -10,7 +10,8 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.explaining import gangs, hints
 from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.explaining.sentences import LEADS
-from gang_scheduler.inspection.explaining.wording import uncapital, with_end
+from gang_scheduler.inspection.explaining.wording import Names, uncapital, with_end
+from gang_scheduler.inspection.listing import rows
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.texts.plurals import counted
@@ -36,7 +37,8 @@ def document_of(key: GangKey, asked: Question) -> Json:
         "name": str(key),
         **gangs.header_of(info, cluster),
         "phase": phase.value,
-        "state": _state(info, phase),
+        "state": rows.state_of(info),
+        "verdict": "Waits" if _waits(info, phase) else None,
         "reason": reason or None,
         "summary": _summary(info, phase, cluster.cache, (reason, message)),
         **_in_queue(info),
@@ -46,20 +48,17 @@ def document_of(key: GangKey, asked: Question) -> Json:
     }
 
 
-def _state(info: GangInfo, phase: Phase) -> str:
-    if phase in gangs.OVER:
-        return phase.value
-    if all(pod.node for pod in info.observed.living):
-        return "Runs" if info.observed.living else "NothingWaits"
-    return "Waits"
+def _waits(info: GangInfo, phase: Phase) -> bool:
+    """Return whether a member waits for a node."""
+    return phase not in gangs.OVER and not all(pod.node for pod in info.observed.living)
 
 
 def _summary(info: GangInfo, phase: Phase, cache: Cache, why: tuple[str, str]) -> str:
-    if _state(info, phase) == "Waits":
+    if _waits(info, phase):
         said = _sentence(*why) if why[0] else NOTHING_WRITTEN
         return f"{said} {hints.alike(info, cache)}".rstrip()
     if not info.observed.members and phase not in gangs.OVER and not info.awaits_pods:
-        return hints.without_members(info, cache)
+        return hints.without_members(info, cache, Names(info.key.namespace))
     ended = gangs.ended(phase)
     if ended:
         return ended

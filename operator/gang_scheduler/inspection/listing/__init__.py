@@ -21,4 +21,5 @@
 | shapes      | what gangs ask of a node, and how large a gang would start now |
 | node_states | which nodes are not ready, cordoned, or tainted                |
 | node_view   | a node with what is on it                                      |
+| users       | the users of what is scarce                                    |
 """

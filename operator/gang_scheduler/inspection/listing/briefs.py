@@ -10,24 +10,28 @@ from gang_scheduler.report.texts import room_texts
 from gang_scheduler.report.texts.plurals import counted
 
 
-def of(refused: Refused) -> str:
-    """Return why a gang waits in a few words; "" where there is no short form."""
+def of(refused: Refused, ahead: int = 0) -> str:
+    """Return why a gang waits in a few words; "" where there is no short form.
+
+    `ahead` is what gangs before it take of the quota that it lacks.
+    """
     if refused.with_group is not None:
         return f"starts with {refused.with_group.refused.gang.key}, which waits"
     tried = refused.preemption
     if tried is not None and tried.waits:
         return "pods leave" if not tried.victims else f"{counted(tried.victims, 'pod')} must leave"
     if isinstance(refused.cause, QuotaShort):
-        return _of_quota(refused.cause)
+        return _of_quota(refused.cause, ahead)
     if refused.misfit is not None and not refused.empty_flavors:
         return _of_room(refused.misfit)
     return ""
 
 
-def _of_quota(cause: QuotaShort) -> str:
+def _of_quota(cause: QuotaShort, ahead: int) -> str:
     short = quantity(cause.resource, cause.asked - max(0, cause.available))
     where = f"in {cause.queue}" if cause.queue else "for gangs without a queue"
-    return f"{short} {cause.resource} short {where}"
+    taken = f", gangs before it take {quantity(cause.resource, ahead)}" if ahead else ""
+    return f"{short} {cause.resource} short {where}{taken}"
 
 
 def _of_room(misfit: Misfit) -> str:

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 
 from gang_scheduler import queue_figures
 from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.model.causes.admission import QuotaShort
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.problems import NOT_IN_LINE
-from gang_scheduler.model.queues import QueueFigures
+from gang_scheduler.model.queues import NONE, FlavorResource, QueueFigures
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.steps import Steps
 
 
@@ -24,7 +27,8 @@ class Decisions:
     """What a cycle would decide, by gang.
 
     `starting` have room now, `starts` are the starts that are promised, in seconds. `order` are all
-    gangs that wait, those that have turns first. `figures` are those of the queues.
+    gangs that wait, those that have turns first. `figures` are those of the queues. `ahead` is how
+    much of the quota that a gang lacks others take whose turns come before its own.
     """
 
     refused: Mapping[GangKey, Refused] = field(default_factory=dict)
@@ -32,6 +36,7 @@ class Decisions:
     starts: Mapping[GangKey, int] = field(default_factory=dict)
     order: tuple[GangKey, ...] = ()
     figures: tuple[QueueFigures, ...] = ()
+    ahead: Mapping[GangKey, int] = field(default_factory=dict)
 
 
 def decide(cluster: Cluster) -> Decisions:
@@ -40,7 +45,7 @@ def decide(cluster: Cluster) -> Decisions:
         return Decisions()
     cache, now = cluster.cache, cluster.read_at
     snapshot, turns = cluster.snapshot(), _Turns()
-    plan = schedule(snapshot, cluster.profile, turns.see)
+    plan = schedule(snapshot, cluster.profile, turns.see, to_the_end=True)
     for refused in plan.refused:
         cache.gang_queue.decisions.refused(refused, now)
     figures = queue_figures.figures_of(cache, cluster.profile.queues, now)
@@ -50,7 +55,24 @@ def decide(cluster: Cluster) -> Decisions:
         starts=_starts(plan),
         order=tuple(_order(_in_line(turns.taken, plan), snapshot.groups, figures)),
         figures=figures,
+        ahead=dict(_ahead(plan.refused, snapshot, cluster)),
     )
+
+
+def _ahead(
+    refused: Iterable[Refused], snapshot: Snapshot, cluster: Cluster
+) -> Iterator[tuple[GangKey, int]]:
+    """Yield by how much less quota there was at the turns of gangs than before the cycle."""
+    if snapshot.queues is None:
+        return
+    forest = Forest(snapshot.queues, snapshot.nodes)
+    for each in refused:
+        cause = each.cause
+        if isinstance(cause, QuotaShort):
+            ref = cluster.cache.queue_of(each.gang.key) or NONE
+            left = forest.available(ref, FlavorResource(cause.flavor, cause.resource))
+            if left > max(0, cause.available):
+                yield each.gang.key, left - max(0, cause.available)
 
 
 def _starts(plan: Plan) -> dict[GangKey, int]:

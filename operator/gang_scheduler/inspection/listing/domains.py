@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import click
 import numpy as np
 
 from gang_scheduler.inspection import origins
@@ -20,6 +21,7 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.resources import quantity, quantity_of
 from gang_scheduler.model.snapshot import Snapshot
 
+_READY_COLUMN: Final = 1
 TAINTED: Final = "TAINTED"
 """The heading of a column that is left out where no node is."""
 
@@ -132,9 +134,20 @@ def table(view: TreeView, page: Page) -> Iterator[str]:
     headings += [f"LARGEST {shape}" for shape in view.shapes]
     rows = [_cells(line, view.resources) for line in view.lines]
     headings, rows = plain_table.without_silent(headings, rows, (TAINTED,))
-    yield from plain_table.lines(headings, rows, page, headings[1:])
+    drops = (TAINTED, "CORDONED", *reversed(view.resources[1:]), "WHOLE")
+    yield from plain_table.lines(headings, rows, page, headings[1:], drops)
     if view.outside:
         yield f"outside of {view.name}, for lack of a label: {node_states.listed(view.outside)}"
+
+
+def painted(column: int, text: str) -> str:
+    """Return a cell in colour: nodes that are not ready, and resources of which all is used."""
+    part, slash, whole = text.partition("/")
+    if not slash or column == 0:
+        return text
+    if column == _READY_COLUMN:
+        return text if part == whole else click.style(text, fg="yellow")
+    return click.style(text, fg="red") if part == whole and whole != "0" else text
 
 
 def _cells(line: DomainLine, resources: Sequence[str]) -> list[str]:

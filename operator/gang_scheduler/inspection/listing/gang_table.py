@@ -1,5 +1,6 @@
 """Gangs as a table, and as documents."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -28,6 +29,11 @@ _START: Final = "START"
 _IF_SAID: Final = ("QUEUE", "WORKERS", _START)
 """Columns that are left out where they say nothing."""
 
+_DROPS: Final = ("WORKERS", "PRI", "GPU", "QUEUE", "TIME", "MEMBERS")
+"""Columns that go where a terminal is too narrow, in this order."""
+_LONGEST_NODES: Final = 40
+"""How long the names of nodes may be in place of how many they are, and where."""
+
 Json = dict[str, Any]
 
 
@@ -35,11 +41,15 @@ def table(
     rows: Sequence[Row], cluster: Cluster, page: Page, *, wide: bool = False, starts: bool = False
 ) -> Iterator[str]:
     """Yield the lines of a table, a line a gang; `starts`: with what is known of their starts."""
-    cells = [_cells(row, cluster.read_at, wide=wide, starts=starts) for row in rows]
+    numbers = Counter(row.name for row in rows)
+    cells = [
+        _cells(row, cluster.read_at, wide=wide, starts=starts, alone=numbers[row.name] == 1)
+        for row in rows
+    ]
     headings = [*_HEADINGS, *(_WIDE if wide else ()), _LAST]
     if_said = [each for each in _IF_SAID if each != _START or not starts]
     shown = plain_table.without_silent(headings, cells, if_said)
-    yield from plain_table.lines(*shown, page, _NUMBERS)
+    yield from plain_table.lines(*shown, page, _NUMBERS, _DROPS)
 
 
 def painted(_: int, text: str) -> str:
@@ -47,8 +57,10 @@ def painted(_: int, text: str) -> str:
     return click.style(text, fg=_COLOURS[text]) if text in _COLOURS else text
 
 
-def _cells(row: Row, now: int, *, wide: bool, starts: bool) -> list[str]:
-    cells = [row.name, _queue(row), str(row.priority), row.state]
+def _cells(row: Row, now: int, *, wide: bool, starts: bool, alone: bool) -> list[str]:
+    # Gangs of one name are told apart by their sources.
+    name = row.name if alone else f"{row.name} ({row.key.source})"
+    cells = [name, _queue(row), str(row.priority), row.state]
     cells.append(f"{row.bound}/{row.members}")
     cells.append("/".join(map(str, row.workers)) if row.workers else "-")
     start = _start(row, now, starts=starts)
@@ -73,10 +85,22 @@ def _queue(row: Row) -> str:
 
 def _nodes_or_reason(row: Row, *, wide: bool) -> str:
     if row.state != WAITING:
-        return node_ranges.folded(row.nodes) or "-"
+        return _nodes(row, wide=wide) or "-"
     said = row.wait.message if wide else row.wait.brief
     words = ": ".join(filter(None, (row.wait.reason, said)))
     return f"({words})" if words else "-"
+
+
+def _nodes(row: Row, *, wide: bool) -> str:
+    """Return the nodes of a gang, without their domain in DNS; of many how many, and where."""
+    names = node_ranges.folded(row.nodes)
+    if wide or len(names) <= _LONGEST_NODES:
+        return names
+    short = node_ranges.folded(node_ranges.without_domain(row.nodes))
+    if len(short) <= _LONGEST_NODES:
+        return short
+    number = f"{len(set(row.nodes))} nodes"
+    return f"{number} in {row.domain}" if row.domain else f"{number}: {short}"
 
 
 def document(rows: Sequence[Row], cluster: Cluster) -> Json:

@@ -60,7 +60,9 @@ def table(shown: NodeView, cluster: Cluster, page: Page) -> Iterator[str]:
     names = [name for name, _, _ in shown.used]
     headings = ("POD", "GANG", "PRI", "PHASE", "TIME", *names, "SCHEDULER")
     rows = [_cells(pod, names, cluster.read_at) for pod in shown.pods]
-    yield from plain_table.lines(headings, rows, page, (*_RIGHT, *names))
+    yield from plain_table.lines(
+        headings, rows, page, (*_RIGHT, *names), ("TIME", "PRI", "SCHEDULER")
+    )
 
 
 def _cells(pod: Pod, names: Sequence[str], now: int) -> list[str]:

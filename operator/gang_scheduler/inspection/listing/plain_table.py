@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from gang_scheduler.report.texts.shortening import CUT, shortened
+
 PIPED: Final = 100
 """How wide a text is wrapped that no terminal shows."""
 UNCUT: Final = 0
 """The width of a page without a limit: programs read what no terminal shows."""
 GAP: Final = "  "
-LEAST: Final = 24
-"""How much of the last column is shown at least."""
-CUT: Final = "..."
+LEAST: Final = 32
+"""How much of the last column is shown at least: others make room for it."""
+LEAST_NAME: Final = 12
+"""How much of any other column is shown at least."""
 NOTHING: Final = "-"
 
 Paint = Callable[[int, str], str]
@@ -42,19 +45,60 @@ def page_width(*, terminal: bool, piped: int = UNCUT) -> int:
 
 
 def lines(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], page: Page, right: Sequence[str] = ()
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    page: Page,
+    right: Sequence[str] = (),
+    drops: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield the lines of a table; columns `right` are of numbers."""
+    """Yield the lines of a table; columns `right` are of numbers.
+
+    Where the page is too narrow, the columns of `drops` go first, in this order. Then names are
+    shortened in their middle: no line is ever longer than the page, as far as that can be.
+    """
     shown = [headings, *rows] if page.headers else [*rows]
     if not shown:
         return
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    numbers = [heading in right for heading in headings]
-    others = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
-    most = max(page.width - others, LEAST) if page.width else widths[-1]
+    kept = _kept(headings, widths, page.width, drops)
+    numbers = [headings[column] in right for column in kept]
+    widths = _narrowed([widths[column] for column in kept], numbers, page.width)
+    most = max(page.width - _beside_last(widths), LEAST) if page.width else widths[-1]
     for place, row in enumerate(shown):
         paint = _plain if page.headers and place == 0 else page.paint
-        yield _line(row, widths, numbers, most, paint)
+        yield _line([(column, row[column]) for column in kept], widths, numbers, most, paint)
+
+
+def _kept(
+    headings: Sequence[str], widths: Sequence[int], width: int, drops: Sequence[str]
+) -> list[int]:
+    """Return the columns that a page has room for."""
+    kept = [*range(len(headings))]
+    for heading in drops:
+        if not width or _least([widths[column] for column in kept]) <= width:
+            break
+        kept = [column for column in kept if headings[column] != heading]
+    return kept
+
+
+def _narrowed(widths: list[int], numbers: Sequence[bool], width: int) -> list[int]:
+    """Return the widths of columns, those of names narrow enough for the page."""
+    names = [column for column, number in enumerate(numbers[:-1]) if not number]
+    while width and names and _least(widths) > width:
+        widest = max(names, key=lambda column: widths[column])
+        if widths[widest] <= LEAST_NAME:
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _least(widths: Sequence[int]) -> int:
+    """Return how wide a table is of which the last column is cut as far as it may be."""
+    return _beside_last(widths) + min(widths[-1], LEAST)
+
+
+def _beside_last(widths: Sequence[int]) -> int:
+    return sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
 
 
 def without_silent(
@@ -82,15 +126,18 @@ def cut(text: str, most: int) -> str:
 
 
 def _line(
-    row: Sequence[str], widths: Sequence[int], numbers: Sequence[bool], most: int, paint: Paint
+    row: Sequence[tuple[int, str]],
+    widths: Sequence[int],
+    numbers: Sequence[bool],
+    most: int,
+    paint: Paint,
 ) -> str:
-    *cells, last = row
-    padded = [
-        " " * (width - len(cell)) + paint(number, cell)
-        if is_number
-        else paint(number, cell) + " " * (width - len(cell))
-        for number, (cell, width, is_number) in enumerate(zip(cells, widths, numbers, strict=False))
-    ]
-    shown = paint(len(cells), cut(last, most))
-    left = " " * (widths[-1] - len(last)) if numbers[-1] else ""
+    *cells, (number_of_last, last) = row
+    padded = []
+    for (column, text), width, is_number in zip(cells, widths, numbers, strict=False):
+        cell = shortened(text, width)
+        space, shown = " " * (width - len(cell)), paint(column, cell)
+        padded.append(space + shown if is_number else shown + space)
+    shown = paint(number_of_last, cut(last, most))
+    left = " " * (min(widths[-1], most) - len(last)) if numbers[-1] else ""
     return GAP.join((*padded, left + shown)).rstrip()

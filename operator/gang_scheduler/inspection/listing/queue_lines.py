@@ -3,17 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.inspection.clusters import Cluster, Source
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, QueueKind
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.resources import amount_of
+from gang_scheduler.model.resources import amount_of, exact_amount_of
 from gang_scheduler.report.queues import queue_status
 
-_NAMES: Final = ("nominal", "used", "borrowed", "lent", "fairShare")
+_NAMES: Final = ("nominal", "used", "borrowed", "lent")
+_FAIR_SHARE: Final = "fairShare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,29 @@ def lines(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
     pending = queue_status.pending_in_trees(decisions.figures)
     shown = (each for each in decisions.figures if _is_worth_a_line(each))
     return _nested(of_figures(each, pending[each.queue.ref]) for each in shown)
+
+
+class KnownQueues(NamedTuple):
+    """The names of queues; `local` are those of LocalQueues, with the queue that each is of.
+
+    Not `all_known` without the right to list the queues of a product.
+    """
+
+    names: frozenset[str]
+    local: frozenset[tuple[str, str]]
+    all_known: bool
+
+
+def known(cluster: Cluster, decisions: Decisions) -> KnownQueues:
+    """Return the names of the queues that there are."""
+    local = cluster.cache.kueue_objects.local_queues.all.values()
+    declared = cluster.cache.queues.queue_set()
+    names = {each.ref.name for each in declared.queues} if declared is not None else set()
+    return KnownQueues(
+        frozenset({*names, *(each.name for each in lines(cluster, decisions))}),
+        frozenset((each.name, each.cluster_queue.name) for each in local),
+        not any("queues" in name for name in cluster.unread),
+    )
 
 
 def of_figures(figures: QueueFigures, pending: int) -> QueueLine:
@@ -93,11 +118,18 @@ def below(found: Sequence[QueueLine], name: str) -> list[QueueLine]:
 
 def _amounts(status: Mapping[str, Any]) -> dict[FlavorResource, Amounts]:
     found: defaultdict[FlavorResource, dict[str, int]] = defaultdict(dict)
+    shares: dict[FlavorResource, int | Fraction] = {}
     for name in _NAMES:
         for flavor, amounts in (status.get(name) or {}).items():
             for resource, text in amounts.items():
                 found[FlavorResource(flavor, resource)][name] = amount_of(resource, text)
-    return {of: Amounts(*(each.get(name, 0) for name in _NAMES)) for of, each in found.items()}
+    for flavor, amounts in (status.get(_FAIR_SHARE) or {}).items():
+        for resource, text in amounts.items():
+            shares[FlavorResource(flavor, resource)] = exact_amount_of(resource, text)
+    return {
+        of: Amounts(**found[of], fair_share=shares.get(of, 0))
+        for of in dict.fromkeys((*found, *shares))
+    }
 
 
 def _problem(conditions: Iterable[Mapping[str, Any]]) -> str:

@@ -24,6 +24,8 @@ LEGEND: Final = (
 _HEADINGS: Final = ("QUEUE", "RESOURCE", "QUOTA", "USED", "NOMINAL", "BORROWED", "LENT", "SHARE")
 _COUNTS: Final = ("RUNNING", "PENDING")
 _RIGHT: Final = (*_HEADINGS[3:], *_COUNTS)
+_DROPS: Final = ("LENT", "BORROWED", "RUNNING", "SHARE", "QUOTA")
+"""Columns that go where a terminal is too narrow, in this order: bars show what is borrowed."""
 _BAR_COLUMN: Final = 2
 _NAMES: Final = ("nominal", "used", "borrowed", "lent", "fairShare")
 
@@ -33,14 +35,16 @@ def table(found: Sequence[QueueLine], page: Page) -> Iterator[str]:
     top = min((each.depth for each in found), default=0)
     rows = [row for each in found for row in _rows(each, top)]
     shown = plain_table.without_silent((*_HEADINGS, *_COUNTS, "STATE"), rows, ("STATE",))
-    yield from plain_table.lines(*shown, page, _RIGHT)
+    yield from plain_table.lines(*shown, page, _RIGHT, _DROPS)
 
 
 def painted(column: int, text: str) -> str:
-    """Return a cell in colour: bars, by what they show."""
-    return (
-        click.style(text, fg="yellow" if "=" in text else None) if column == _BAR_COLUMN else text
-    )
+    """Return a cell in colour: bars, by whether they show what is borrowed, or used."""
+    if column != _BAR_COLUMN:
+        return text
+    if "=" in text:
+        return click.style(text, fg="yellow")
+    return click.style(text, fg="green") if "#" in text else text
 
 
 def _rows(line: QueueLine, top: int) -> Iterator[list[str]]:

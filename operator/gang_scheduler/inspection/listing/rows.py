@@ -102,6 +102,13 @@ def _by_age(row: Row) -> tuple[int, int, str]:
     )
 
 
+def state_of(info: GangInfo) -> str:
+    """Return the state of a gang in one word, the same wherever it is told."""
+    if info.awaits_pods:
+        return STARTING  # Its room is kept, and its pods are being created.
+    return _STATES.get(phases.phase_of(phases.counts_of(info)), WAITING)
+
+
 class _Rows:
     """Makes rows of one cluster."""
 
@@ -116,7 +123,7 @@ class _Rows:
     def row(self, info: GangInfo) -> Row:
         """Return the row of a gang."""
         counts, observed = phases.counts_of(info), info.observed
-        state = _STATES.get(phases.phase_of(counts), WAITING)
+        state = state_of(info)
         wait = waits.UNKNOWN
         if state == WAITING:
             wait = waits.of(info, counts, self._decisions, self._cluster)

@@ -34,10 +34,17 @@ class Selection:
     states: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
     reasons: frozenset[str] = frozenset()
+    selector: str = ""
     matches: Matches = _anything
     user: str = ""
     only_waiting: bool = False
     order: str = ""
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether gangs of every state, queue, reason, user and with any labels are asked for."""
+        asked = (self.states, self.queues, self.reasons, self.user, self.selector)
+        return not (any(asked) or self.only_waiting)
 
 
 def selected(rows: Iterable[Row], selection: Selection) -> list[Row]:

@@ -14,7 +14,8 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
 
-STARTING: Final = "Starting"
+NEXT_CYCLE: Final = "NextCycle"
+"""Why a gang waits that has room: it is given that by the next cycle."""
 _SENTENCE: Final = re.compile(r"\.\s")
 
 
@@ -38,13 +39,15 @@ def of(info: GangInfo, counts: Counts, decisions: Decisions, cluster: Cluster) -
     """Return why a gang waits that has no quorum on nodes."""
     refused = decisions.refused.get(info.key)
     if refused is not None and not refused.left_over:
-        return Wait(refused.reason.value, describe(refused), briefs.of(refused))
+        ahead = decisions.ahead.get(info.key, 0)
+        return Wait(refused.reason.value, describe(refused), briefs.of(refused, ahead))
     if info.key in decisions.starting:
-        return Wait(STARTING, "there is room: it starts with the next cycle", "there is room")
+        return Wait(NEXT_CYCLE, "there is room: it starts with the next cycle", "there is room")
     if cluster.source is Source.WRITTEN and (found := written(info)) != UNKNOWN:
         return found
     if not counts.reached(phases.members):
-        missing = MembersMissing(counts.members, counts.min_member, counts.short_of(phases.members))
+        there, short = phases.members(counts), counts.short_of(phases.members)
+        missing = MembersMissing(there, counts.min_member, short)
         return Wait(Reason.WAITING_FOR_MEMBERS.value, text_of(missing))
     return UNKNOWN if refused is None else Wait(refused.reason.value, describe(refused))
 

@@ -26,7 +26,7 @@ class Decisions(NamedTuple):
 
 def decisions(cluster: Cluster, rename: Rename = str) -> Decisions:
     """Return what the next cycle decides; names in it are renamed."""
-    plan: Plan = schedule(cluster.snapshot(), cluster.profile)
+    plan: Plan = schedule(cluster.snapshot(), cluster.profile, to_the_end=True)
     return Decisions(
         tuple((_key(each.gang, rename), _pods(each.binds, rename)) for each in plan.placed),
         tuple(_preemption(each, rename) for each in plan.preemptions),

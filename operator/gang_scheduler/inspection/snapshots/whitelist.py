@@ -16,7 +16,7 @@ from gang_scheduler.api.network_topology import ClusterNetworkTopologySpec
 from gang_scheduler.api.pod_group import PodGroupSpec, PodGroupStatus
 from gang_scheduler.api.queues.queue import QueueSpec
 from gang_scheduler.api.queues.status import QueueStatus
-from gang_scheduler.decode import keys, priority_classes, volumes
+from gang_scheduler.decode import foreign_marks, keys, priority_classes, volumes
 from gang_scheduler.decode.network import kueue_topologies
 from gang_scheduler.decode.pods.pod import KNOWN_ANNOTATIONS
 from gang_scheduler.decode.workloads import spark, table, volcano_pod_groups
@@ -37,6 +37,7 @@ PREFIXES: Final = (
     *table.MEMBERSHIP.prefixes,
     *keys.PREFIXES,
     keys.POD_GROUP_PREFIX,
+    *foreign_marks.TELLING,
 )
 """Prefixes of annotations that are written."""
 KEYS: Final = frozenset(
@@ -143,6 +144,9 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
     kinds.TRAIN_JOBS: _struct(kubeflow.TrainJob),
     kinds.SPARK_APPLICATIONS: _struct(spark_wire.SparkApplication),
     kinds.STATEFUL_SETS: _struct(apps.StatefulSet),
+    kinds.DEVICE_CLASSES: _parts(spec=Shape(fields={"extendedResourceName": shapes.SCALAR})),
+    kinds.DEPLOYMENTS: _struct(MetadataOnly),
+    kinds.APP_WRAPPERS: _struct(MetadataOnly),
     kinds.JOBS: _struct(jobs.Job),
     kinds.PRIORITY_CLASSES: _struct(priority_classes.PriorityClass),
     kinds.POD_DISRUPTION_BUDGETS: _struct(budgets.PodDisruptionBudget),

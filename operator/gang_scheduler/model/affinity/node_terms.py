@@ -32,7 +32,10 @@ def _holds(requirement: Requirement, nodes: NodeTable) -> BoolArray:
 
 
 def _names(nodes: NodeTable) -> LabelColumn:
-    return LabelColumn(np.arange(len(nodes)), tuple(node.name for node in nodes.nodes))
+    return nodes.derive(
+        "names",
+        lambda: LabelColumn(np.arange(len(nodes)), tuple(node.name for node in nodes.nodes)),
+    )
 
 
 def _compare(column: LabelColumn, values: tuple[str, ...], *, greater: bool) -> BoolArray:

@@ -97,19 +97,19 @@ class QuotaShort(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitsEvicted(Cause):
+    """A queue has `most` gangs that hold quota; some of them are evicted and have yet to end."""
+
+    queue: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class BehindGang(Cause):
     """The queue keeps its order, and a gang before this one waits."""
 
     queue: str
     gang: GangKey
-
-
-@dataclass(frozen=True, slots=True)
-class BeyondFirst(Cause):
-    """So many gangs of the queue come first, and no more are tried at a time."""
-
-    queue: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Errors of ours."""
+"""Errors of ours, and decisions that take too much of our time."""
 
 from dataclasses import dataclass
 
@@ -16,3 +16,11 @@ class InternalError(Cause):
     def of(cls, error: Exception) -> "InternalError":
         """Return what there is to say of an exception."""
         return cls(type(error).__name__, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionTooLong(Cause):
+    """The last decision took the scheduler `seconds` of CPU time; the next is at `until`."""
+
+    seconds: float
+    until: int

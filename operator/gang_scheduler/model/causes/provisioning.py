@@ -35,7 +35,7 @@ class RequestLeaves(Cause):
 
 @dataclass(frozen=True, slots=True)
 class MostOutstanding(Cause):
-    """As many requests of a queue stand as may at once; "" is the leaf of gangs without a queue."""
+    """As many requests of a queue stand as a namespace may have at once; "" is for no queue."""
 
     queue: str
     number: int

@@ -89,6 +89,24 @@ class RoleUnknown(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class PriorityDiffers(Cause):
+    """A member has another priority than its PodGroup says of the gang."""
+
+    pod: str
+    priority: int
+    of_gang: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDiffers(Cause):
+    """No member is of the PriorityClass that its PodGroup names; the pod is the first one."""
+
+    pod: str
+    of_pod: str
+    of_gang: str
+
+
+@dataclass(frozen=True, slots=True)
 class PriorityClassMissing(Cause):
     """A gang names a WorkloadPriorityClass that does not exist."""
 

@@ -4,13 +4,13 @@ A layer is looked up in the trees in their order. A label key that is in no tree
 own; a layer that is in no tree is unknown.
 """
 
-import difflib
 import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gang_scheduler.model import likeness
 from gang_scheduler.model.causes.topology import (
     InvalidSlice,
     LayersApart,
@@ -144,8 +144,13 @@ def _unknown(refs: Sequence[LayerRef], tree_specs: Sequence[TreeSpec]) -> Proble
 
 def _near(name: str, known: Sequence[str]) -> str:
     by_lower = {each.lower(): each for each in reversed(known)}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=CLOSE_ENOUGH)
-    return by_lower[found[0]] if found else ""
+    found = likeness.alike_in_part(name.lower(), by_lower, _stem, cutoff=CLOSE_ENOUGH)
+    return next((by_lower[each] for each in found), "")
+
+
+def _stem(name: str) -> str:
+    """Return what tells a layer from others: not that it is one, of a topology."""
+    return name.replace("topology", "").replace("layer", "") or name
 
 
 def _invalid(ref: LayerRef, fault: SliceFault) -> Problem:

@@ -82,7 +82,8 @@ def words_of(news: News) -> str:
         case Outcome.TIMED_OUT:
             return "No answer in time: it is evicted without a new checkpoint"
         case Outcome.FAILED:
-            return f"Not saved: {news.why}; it is evicted without a new checkpoint"
+            rest = "; it is evicted without a new checkpoint" if news.evicted else ""
+            return f"Not saved: {news.why}{rest}"
 
 
 def _of_save(save: Save | None) -> str:

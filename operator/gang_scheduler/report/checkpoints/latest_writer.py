@@ -15,6 +15,7 @@ from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.retry import Denials
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.checkpoints import Checkpoints
@@ -40,6 +41,7 @@ class LatestCheckpoints:
         self._api = api
         self._cache = cache
         self._may_write = may_write
+        self._denials = Denials()
 
     async def run(self) -> None:
         """Write what gangs save, until cancelled."""
@@ -50,10 +52,12 @@ class LatestCheckpoints:
     async def look(self) -> None:
         """Write what has changed since the last look."""
         is_managed = JOB.name in self._cache.suspended.rules.kinds
-        if not (is_managed and self._may_write()):
+        if not is_managed:
             return
         unwritten = self._cache.checkpoints.unwritten
         for key in sorted(unwritten):
+            if not self._may_write():
+                return
             unwritten.discard(key)
             with confined("report", str(key)):
                 await self._write(key)
@@ -70,7 +74,7 @@ class LatestCheckpoints:
             await self._patch(spec, text)
         except ApiError as error:
             metrics.WRITES.labels(WHAT, error.kind.value).inc()
-            if error.kind in PASSING:
+            if error.kind in PASSING or self._denials.may_pass(error, key):
                 self._cache.checkpoints.unwritten.add(key)
             elif error.kind is not Kind.GONE:
                 log.warning("checkpoint_not_written", gang=str(key), error=str(error))

@@ -26,6 +26,7 @@ def status_of(found: Checkpoints, written: Mapping[str, Any]) -> dict[str, Any]:
             "doneAt": rfc3339(last.done_at) if last is not None else None,
             "step": last.step if last is not None else None,
             "path": last.path or None if last is not None else None,
+            "workloadUid": last.workload_uid or None if last is not None else None,
             "resumeCount": found.resume_count or None,
         },
         "checkpoints": [dict(_fields(each)) for each in found.saves],
@@ -41,3 +42,5 @@ def _fields(save: Save) -> Iterator[tuple[str, Any]]:
         yield "path", save.path
     if save.request_id:
         yield "requestId", save.request_id
+    if save.workload_uid:
+        yield "workloadUid", save.workload_uid

@@ -127,5 +127,5 @@ def _root(figures: QueueFigures, by_ref: Mapping[QueueRef, QueueFigures]) -> Que
     return at
 
 
-def _in_units(resource: str, amount: int) -> float:
-    return amount / 1000 if resource == CPU else amount
+def _in_units(resource: str, amount: int | Fraction) -> float:
+    return float(amount / 1000 if resource == CPU else amount)

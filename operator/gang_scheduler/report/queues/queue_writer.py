@@ -13,6 +13,7 @@ import structlog
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.retry import Denials
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.queues import QueueFigures, QueueKind, QueueRef, RecentUsage
 from gang_scheduler.report.queues import queue_status
@@ -69,6 +70,7 @@ class QueueWriter:
         self._pending: Mapping[QueueRef, int] = {}
         self._written: dict[str, Status] = {}
         self._next: dict[str, float] = {}
+        self._denials = Denials()
         self._news = asyncio.Event()
         self._closing = False
 
@@ -126,16 +128,19 @@ class QueueWriter:
         await self._write(uid, figures.queue.ref.name, queue_status.patch_of(known, status), status)
 
     async def _write(self, uid: str, name: str, patch: Mapping[str, Any], status: Status) -> None:
+        if not self._may_write():
+            return
         self._written[uid] = status
         try:
             await self._api.patch_status(QUEUES, "", name, patch)
         except ApiError as error:
             metrics.WRITES.labels("queue_status", error.kind.value).inc()
-            if error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT):
+            passes = error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT)
+            if passes or self._denials.may_pass(error, uid):
                 self._written.pop(uid, None)
                 self._next[uid] = max(self._next[uid], self._clock() + error.retry_after)
                 self._news.set()
-            elif error.kind is Kind.REFUSED:
+            elif error.kind in (Kind.REFUSED, Kind.DENIED):
                 log.warning("status_refused", what="queue", name=name, error=str(error))
         else:
             metrics.WRITES.labels("queue_status", "written").inc()

@@ -1,9 +1,9 @@
 """Names of queues and resources in our Queues that nothing is called by: likely misspelt."""
 
-import difflib
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from gang_scheduler.model import likeness
 from gang_scheduler.model.charged_requests import RequestRules
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import DEFAULT_FLAVOR, GPU, NONE, ROOT, FlavorResource, Queue
@@ -50,5 +50,5 @@ def _field(queue: Queue, of: FlavorResource) -> str:
 
 
 def _meant(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=CLOSE_ENOUGH)
+    near = likeness.close_to(name, known, cutoff=CLOSE_ENOUGH)
     return f" (did you mean {near[0]}?)" if near else ""

@@ -12,5 +12,7 @@
 | plurals       | numbers of things                                                      |
 | node_ranges   | names of nodes in short                                                |
 | reasons       | what every reason means, and what to do: of docs/reasons.md            |
+| shortening    | names that are too long for their place                               |
 | near_names    | pods that misspell the name of a PodGroup without members              |
+| foreign_members | whose the members are that another scheduler is to place             |
 """

@@ -115,6 +115,11 @@ def blocked(block: PreemptionBlock) -> str:
             return f"pod {block.pod} has preemptionPolicy Never"
         case BlockCause.TOO_MANY_ROUNDS:
             return f"{block.rounds} preemption rounds in 10 minutes were not enough"
+        case BlockCause.IN_VAIN:
+            return (
+                f"{block.rounds} preemptions for gangs of this namespace and queue came to nothing "
+                "in 10 minutes"
+            )
         case BlockCause.UNDER_WAY:
             return UNDER_WAY
 

@@ -39,6 +39,7 @@ OBSTACLES: Final = {
     ),
     Obstacle.RESOURCES: ("is too full for the pod", "are too full for the pod"),
     Obstacle.SPARE: ("is kept as spare", "are kept as spare"),
+    Obstacle.REFUSED: ("has refused such a pod", "have refused such pods"),
     Obstacle.ATTACHMENTS: (
         "cannot attach the pod's volumes",
         "cannot attach the pod's volumes",

@@ -7,19 +7,35 @@ from typing import Final
 from gang_scheduler.model.names import natural_key
 
 _NUMBERED: Final = re.compile(r"(.*?)([0-9]+)([^0-9]*)", re.DOTALL)
+_HOST: Final = re.compile(r"[^.]*[^.0-9][^.]*")
+"""The first part of a name with a domain; an address has none."""
 
 
 def folded(names: Iterable[str]) -> str:
     """Return names in natural order, those that differ in one number as ranges of it.
 
-    The number is the last one in a name; such with leading zeros keep these.
+    The number is the last one in a name, without its domain; such with leading zeros keep these.
     """
     alike: dict[tuple[str, str], list[str]] = {}
     for name in sorted(set(names), key=natural_key):
-        found = _NUMBERED.fullmatch(name)
-        shape = (found[1], found[3]) if found else (name, "")
+        host, domain = _parted(name)
+        found = _NUMBERED.fullmatch(host)
+        shape = (found[1], found[3] + domain) if found else (name, "")
         alike.setdefault(shape, []).append(found[2] if found else "")
     return ",".join(_folded(*shape, numbers) for shape, numbers in alike.items())
+
+
+def without_domain(names: Iterable[str]) -> list[str]:
+    """Return the names of hosts, if all of them are in one domain; else the names as they are."""
+    names = list(names)
+    parts = [_parted(name) for name in names]
+    return [host for host, _ in parts] if len({domain for _, domain in parts}) == 1 else names
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """Return the host of a name, and its domain with the dot."""
+    host, dot, domain = name.partition(".")
+    return (host, dot + domain) if _HOST.fullmatch(host) else (name, "")
 
 
 def _folded(before: str, after: str, numbers: Sequence[str]) -> str:

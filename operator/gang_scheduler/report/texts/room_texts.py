@@ -15,7 +15,9 @@ from gang_scheduler.model.plan import (
     Oversized,
     PreemptionVerdict,
     Refused,
+    Shortage,
     Unlabelled,
+    Unmatched,
 )
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.report.texts import needs_texts
@@ -34,6 +36,9 @@ _TOO_LARGE: Final = "It would not fit even the empty cluster"
 _LESS: Final = "ask for less, or add nodes."
 _LARGER: Final = "ask for less, or add larger nodes."
 _ANOTHER: Final = "ask for another resource, or add nodes that have it."
+_DEVICES: Final = (
+    "add nodes whose device plugin offers it; this scheduler does not allocate devices yet."
+)
 _LAYER: Final = "ask for another layer, or label the nodes."
 _FLAVOR: Final = "add such nodes, or change the labels of the flavor."
 _OTHERS: Final = "change what it asks for, or the nodes."
@@ -83,7 +88,10 @@ def _way_out(misfit: Misfit) -> str:
         return _LAYER
     short = misfit.shortage
     if short is not None and short.oversized:
-        return _LARGER if all(each.largest for each in short.oversized) else _ANOTHER
+        if all(each.largest for each in short.oversized):
+            return _LARGER
+        missing = [each for each in short.oversized if not each.largest]
+        return _DEVICES if all(each.device_class for each in missing) else _ANOTHER
     if short is not None and short.obstacle in needs_texts.OUT:
         return _BACK
     return _LESS if short is None or short.obstacle is Obstacle.RESOURCES else _OTHERS
@@ -101,9 +109,10 @@ def lacking(misfit: Misfit, member: str = "a member") -> str:
         return "there are no nodes"
     if misfit.unlabelled is not None:
         return _without_label(misfit.unlabelled)
-    short = misfit.shortage
-    if short is None:
-        return ""
+    return _short_of(misfit, misfit.shortage, member) if misfit.shortage is not None else ""
+
+
+def _short_of(misfit: Misfit, short: Shortage, member: str) -> str:
     if short.oversized:
         return asked_in_vain(short.oversized, "it" if misfit.needs == 1 else member)
     if short.lacking:
@@ -112,6 +121,8 @@ def lacking(misfit: Misfit, member: str = "a member") -> str:
         be = f"the {which} one is short" if more else "short"
         best = needs_texts.of_the_best(misfit.offers, " of")
         return f"{be} of {needs_texts.amounts(short.lacking)} on one node{best}"
+    if short.unmatched:
+        return "; ".join(map(_unmatched, short.unmatched))
     one, several = needs_texts.OBSTACLES[short.obstacle]
     then = "then " if misfit.fits else ""
     return f"{then}{short.nodes} of {misfit.nodes} nodes {one if short.nodes == 1 else several}"
@@ -164,8 +175,16 @@ def _without_label(layer: Unlabelled) -> str:
     return f"no node has the label {' or '.join(layer.label_keys)}{meant}"
 
 
+def _unmatched(each: Unmatched) -> str:
+    meant = f" (did you mean {each.near}?)" if each.near else ""
+    return f"no node has the label {each.key}={each.value} that nodeSelector asks for{meant}"
+
+
 def _too_large(each: Oversized) -> str:
     asked = quantity(each.resource, each.asked)
+    if each.device_class:
+        offers = f"DeviceClass {each.device_class} offers it"
+        return f"{asked} {each.resource}, and no node has {each.resource}: {offers}"
     if not each.anywhere:
         meant = f" (did you mean {each.near}?)" if each.near else ""
         return f"{asked} {each.resource}, and no node has {each.resource}{meant}"

@@ -25,9 +25,9 @@ class AtPace:
     def told(self, plan: Plan) -> Plan:
         """Return the plan with a reason for members that are held back, gang by gang.
 
-        A gang that waits for something else is told that alone.
+        A gang that waits for something else is told that alone, and one that is untried nothing.
         """
-        others = {each.gang.key for each in plan.refused}
+        others = {each.gang.key for each in plan.refused} | plan.untried
         held = (refused for key, refused in self.held.items() if key not in others)
         return replace(plan, refused=(*plan.refused, *held)) if self.held else plan
 

@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup, Role
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Pod, PodClass, Toleration
-from gang_scheduler.model.queues import Queue, QueueRef, Quota
+from gang_scheduler.model.queues import Product, Queue, QueueRef, Quota
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.explanation.findings import Raised
@@ -75,15 +75,36 @@ def _softer(request: TopologyRequest, layer: LayerRef) -> TopologyRequest:
 def with_priority(
     snapshot: Snapshot, group: GangGroup, priority: int, running: BoundPods
 ) -> Snapshot:
-    """Return the snapshot in which the group has a priority, and pods that it may evict by it."""
+    """Return the snapshot in which the group has a priority, and pods that it may evict by it.
+
+    Its members on nodes have it, too: the priority of a gang is the lowest of its members.
+    """
 
     def higher(gang: Gang) -> Gang:
         ranked = _with_members(gang, lambda pod: replace(pod, priority=priority))
         own = None if gang.class_priority is None else priority
         return replace(ranked, priority=priority, class_priority=own)
 
-    shot = replace(snapshot, bound_pods=snapshot.bound_pods or running)
+    shot = replace(snapshot, bound_pods=_ranked(snapshot.bound_pods or running, group, priority))
     return _with_gangs(shot, group, higher)
+
+
+def _ranked(known: BoundPods, group: GangGroup, priority: int) -> BoundPods:
+    """Return the pods on nodes; those of a group with the priority that it would have."""
+    own = {gang.key for gang in group.gangs}
+
+    def ranked(pods: Iterable[BoundPod]) -> tuple[BoundPod, ...]:
+        return tuple(
+            replace(each, gangs_priority=priority) if each.gang in own else each for each in pods
+        )
+
+    def higher(gang: BoundGang) -> BoundGang:
+        by_class = None if gang.known.class_priority is None else priority
+        known_now = replace(gang.known, class_priority=by_class)
+        return BoundGang(ranked(gang.pods), gang.charged, known_now)
+
+    gangs = {key: higher(each) if key in own else each for key, each in known.gangs.items()}
+    return replace(known, pods=ranked(known.pods), gangs=gangs)
 
 
 def with_bound_pods(snapshot: Snapshot, bound_pods: BoundPods) -> Snapshot:
@@ -155,9 +176,16 @@ def with_quota(snapshot: Snapshot, raised: Iterable[Raised]) -> Snapshot:
 def _promised(queue: Queue, raised: Iterable[Raised]) -> Queue:
     quotas = dict(queue.quotas)
     for each in raised:
-        quota = quotas.get(each.key, Quota())
+        # What a queue may borrow of a resource does not depend on whether it names that.
+        quota = quotas.get(each.key) or queue.default_quota or Quota()
         limit = None if quota.limit is None else max(quota.limit, each.promised)
-        quotas[each.key] = replace(quota, nominal=each.promised, implied=False, limit=limit)
+        quotas[each.key] = replace(
+            quota,
+            nominal=each.promised,
+            total=queue.ref.product is not Product.KUEUE,
+            implied=False,
+            limit=limit,
+        )
     return replace(queue, quotas=quotas) if quotas != queue.quotas else queue
 
 

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from gang_scheduler.model.bound_pods import BoundPod, BoundPods, by_gang
+from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods, by_gang
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Preemption, Refused
@@ -27,13 +27,16 @@ def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroun
     """Return the evictions for a group that has no room, else what forbids them."""
     made, running = preemption_for(turn.group, plan), surroundings.running
     queue = turn.forest.queue(turn.group.queue or NONE) if turn.forest is not None else None
+    rights = _rights(turn, turn.forest, queue, running) if turn.forest and queue else None
+    evicting = surroundings.evicting
     return Evictions(
         victims=victims_of(made, running) if made is not None else (),
         leaving=_leaving(turn, plan, running),
         outcome=refused.preemption,
-        protection=_protection(turn, surroundings),
+        protection=_protection(turn, surroundings) if evicting else None,
         queue_forbids=queue is not None and not queue.evictions.may_evict,
-        rights=_rights(turn, turn.forest, queue, running) if turn.forest and queue else None,
+        rights=rights if evicting else None,
+        switched_off=not evicting,
     )
 
 
@@ -72,9 +75,10 @@ def _of_gang(
 
 
 def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
-    """Return what protects the pods that run; None if none does."""
+    """Return what protects the pods of others that run; None if none does."""
     running = surroundings.running
-    pods = [each for each in running.pods if not each.pod.pinned]
+    own = {gang.key for gang in turn.group.gangs}
+    pods = [each for each in running.pods if not each.pod.pinned and each.gang not in own]
     if not pods:
         return None
     most = turn.group.priority - turn.profile.preemption.min_difference
@@ -97,7 +101,8 @@ def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
 
 def _is_spent(bound_pod: BoundPod, running: BoundPods) -> bool:
     """Return whether a budget of a pod allows no eviction."""
-    return any(running.allowed.get(budget, 0) <= 0 for budget in bound_pod.budgets)
+    budgets = (each for each in bound_pod.budgets if each != ENDS_LATE)
+    return any(running.allowed.get(budget, 0) <= 0 for budget in budgets)
 
 
 def _spares(protected: Iterable[BoundPod], surroundings: Surroundings) -> Iterator[Spared]:

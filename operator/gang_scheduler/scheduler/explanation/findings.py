@@ -36,12 +36,13 @@ class Surroundings:
 
     `running` are all pods on nodes, with the expected ends of their gangs. `rested` are the same
     once all minimum run times are over; None where none counts. `sparing` is what protects those
-    that are not evictable, by uid.
+    that are not evictable, by uid. `evicting` is whether gangs may evict at all, by the setting.
     """
 
     running: BoundPods = field(default_factory=BoundPods)
     rested: BoundPods | None = None
     sparing: Mapping[str, Sparing] = field(default_factory=dict)
+    evicting: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,9 @@ class Start:
 class QuotaLine:
     """What one queue may use of a flavor and resource, and what the gang would add.
 
-    `available` is what may still be charged to it, borrowed or not; None without a limit. Where
-    that is less than the gang adds, `holders` are the queues that have borrowed most.
+    `ahead` of what is `used` is for gangs that come before this one and are to start, or for which
+    it is kept. `available` is what may still be charged to it, borrowed or not; None without a
+    limit. Where that is less than the gang adds, `holders` are the queues that have borrowed most.
     """
 
     queue: QueueRef
@@ -99,6 +101,7 @@ class QuotaLine:
     used: int
     adds: int
     available: int | None
+    ahead: int = 0
     holders: tuple[tuple[QueueRef, int], ...] = ()
 
     @property
@@ -299,6 +302,7 @@ class Evictions:
 
     `outcome` is that of the try, None if none was made: then `protection` says why, and where there
     are queues `rights`. `queue_forbids`: the policy of its queue lets it evict no pod.
+    `switched_off`: no gang evicts any, by the setting.
     """
 
     victims: tuple[Victims, ...] = ()
@@ -307,6 +311,7 @@ class Evictions:
     protection: Protection | None = None
     queue_forbids: bool = False
     rights: QueueRights | None = None
+    switched_off: bool = False
 
 
 class Change(enum.Enum):
@@ -349,9 +354,10 @@ class Lowered(NamedTuple):
 class Variant:
     """A change with which the gang starts now, and where; `victims` leave for it then.
 
-    `number` is the minMember or the priority, `layer` the layer that is preferred instead, `end`
-    the gang that has ended, at the time `at`. `labels` are those of the other flavor, or those of
-    the node selector that are taken out of it; `taints` are those that are tolerated. `raised` is
+    `number` is the minMember of `gang` or the priority, `layer` the layer that is preferred
+    instead, `end` the gang that has ended, at the time `at`. `labels` are those of the other
+    flavor, or those of the node selector that are taken out of it; `taints` are those that are
+    tolerated. `raised` is
     the quota of queues, `lowered` what members ask for.
     """
 
@@ -361,6 +367,7 @@ class Variant:
     victims: tuple[Victims, ...] = ()
     number: int = 0
     of: int = 0
+    gang: GangKey | None = None
     layer: str = ""
     end: GangKey | None = None
     at: int | None = None

@@ -31,7 +31,9 @@ def quota_of(turn: Turn) -> tuple[QuotaLine, ...]:
     forest = turn.forest
     if forest is None:
         return ()
-    return tuple(_lines(forest, turn.group, charge_of(turn, forest)))
+    state = turn.snapshot.queues
+    before = Forest(state, turn.snapshot.nodes) if state is not None else forest
+    return tuple(_lines(forest, before, turn.group, charge_of(turn, forest)))
 
 
 def charge_of(turn: Turn, forest: Forest) -> Charge:
@@ -52,17 +54,20 @@ def charge_of(turn: Turn, forest: Forest) -> Charge:
     return {key: asked[name] for name, key in first.items() if asked[name]}
 
 
-def _lines(forest: Forest, group: GangGroup, charge: Charge) -> Iterator[QuotaLine]:
+def _lines(forest: Forest, before: Forest, group: GangGroup, charge: Charge) -> Iterator[QuotaLine]:
+    """Yield the lines of the way up; `before` any turn of the cycle was charged."""
     figures = forest.figures()
     way = forest.way(group.queue or NONE)
     amounts = {each.queue.ref: each.amounts for each in figures}
+    was = {each.queue.ref: each.amounts for each in before.figures()}
     for queue in way:
         for key, adds in sorted(charge.items()):
             shown = amounts.get(queue.ref, {}).get(key)
             if adds and shown is not None and forest.governs(queue.ref, key):
                 left = forest.available(queue.ref, key)
                 most = None if left >= UNBOUNDED else left
-                line = QuotaLine(queue.ref, key, shown.nominal, shown.used, adds, most)
+                ahead = max(0, shown.used - was.get(queue.ref, {}).get(key, shown).used)
+                line = QuotaLine(queue.ref, key, shown.nominal, shown.used, adds, most, ahead)
                 others = _borrowers(figures, way, key) if line.short else ()
                 yield replace(line, holders=others)
 

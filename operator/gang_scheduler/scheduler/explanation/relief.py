@@ -31,27 +31,32 @@ MOST_ON_A_NODE: Final = 16
 """Into how many parts the room of a node is divided at most."""
 
 
-def raised(turn: Turn, lines: Sequence[QuotaLine]) -> Iterator[tuple[Raised, ...]]:
-    """Yield more quota that may be enough: for the queue itself, then for those above it, too."""
+def raised(turn: Turn, lines: Sequence[QuotaLine], *, above: bool) -> tuple[Raised, ...]:
+    """Return more quota that may be enough: for the queue itself, and `above`: those above it.
+
+    Empty where none is short of any.
+    """
     forest = turn.forest
     if forest is None or not lines or lines[0].queue == NONE:
-        return
-    own = tuple(
-        _raised(each, forest) for each in lines if each.queue == lines[0].queue and each.short
+        return ()
+    own = lines[0].queue
+    found = [_raised(each, forest, 0) for each in lines if each.short and each.queue == own]
+    if not above:
+        return tuple(found)
+    more = {each.key: each.promised - each.instead_of for each in found}
+    return (
+        *found,
+        *(
+            _raised(each, forest, more.get(each.key, 0))
+            for each in lines
+            if each.short and each.queue not in (own, *ROOTS.values())
+        ),
     )
-    above = tuple(
-        _raised(each, forest)
-        for each in lines
-        if each.queue not in (lines[0].queue, *ROOTS.values()) and each.short
-    )
-    if own:
-        yield own
-    if above:
-        yield own + above
 
 
-def _raised(line: QuotaLine, forest: Forest) -> Raised:
-    promised = max(line.nominal + line.short, line.used + line.adds)
+def _raised(line: QuotaLine, forest: Forest, below: int) -> Raised:
+    """Return the quota that a queue lacks; no less than the promise `below` it grows by."""
+    promised = max(line.nominal + max(line.short, below), line.used + line.adds)
     quota = forest.queue(line.queue).quotas.get(line.key)
     limit = quota.limit if quota is not None else None
     return Raised(line.queue, line.key, promised, line.nominal, limit)

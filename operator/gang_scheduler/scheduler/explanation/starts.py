@@ -6,6 +6,7 @@ room that is free by then.
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from gang_scheduler.model.bound_pods import BoundPods
@@ -18,9 +19,8 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.findings import Start, StartBasis
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reservation import sequence
 from gang_scheduler.scheduler.reservation.paper import Paper
-from gang_scheduler.scheduler.reservation.sequence import Clock, Release, Seat
+from gang_scheduler.scheduler.reservation.sequence import Clock, Release, Running, Seat
 from gang_scheduler.scheduler.turns.offers import Offer
 from gang_scheduler.scheduler.turns.requests import Request, Way
 from gang_scheduler.scheduler.units.placement_units import PlacementUnit
@@ -46,15 +46,15 @@ def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
     """Return what holds room or quota, in the order of expected ends: of all but the group."""
     clock = Clock(turn.snapshot.taken_at, ANY_TIME)
     rows = turn.snapshot.nodes.rows
-    victims = {each.pod.uid for made in turn.preemptions for each in made.victims}
+    victims = [each for made in turn.preemptions for each in made.victims]
     own = {gang.key for gang in turn.group.gangs}
     found = (
-        *sequence.of_running(running, rows, clock, victims),
+        *Running(running, rows, clock).releases(victims),
         *_of_decided(turn, clock),
         *_of_nominated(turn.nominated, rows, own),
     )
     others = (each for each in found if each.gang not in own)
-    return sorted(others, key=lambda each: (each.gang is not None, each.key()))
+    return sorted(others, key=attrgetter("key"))
 
 
 def _request(turn: Turn) -> Request | None:

@@ -14,7 +14,7 @@ from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.topology import Domain, Topology
 from gang_scheduler.model.network.topology_request import LayerRef
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation import changes, relief
@@ -22,12 +22,14 @@ from gang_scheduler.scheduler.explanation.evictions import preemption_for, victi
 from gang_scheduler.scheduler.explanation.findings import (
     Change,
     QuotaLine,
+    Raised,
     Surroundings,
     Variant,
     Where,
 )
+from gang_scheduler.scheduler.explanation.quotas import quota_of
 from gang_scheduler.scheduler.explanation.starts import releases_of
-from gang_scheduler.scheduler.explanation.watching import Turn
+from gang_scheduler.scheduler.explanation.watching import Turn, Watched
 from gang_scheduler.scheduler.policies import Profile
 
 MOST: Final = 6
@@ -35,6 +37,8 @@ MOST: Final = 6
 MOST_NUMBERS: Final = 6
 """How many numbers of members, or priorities, are tried."""
 MOST_FLAVORS: Final = 4
+MOST_RAISES: Final = 4
+"""How often quota is raised further, for what gangs that come before take of it."""
 DOMAINS_NAMED: Final = 4
 
 
@@ -70,14 +74,31 @@ def variants_of(asked: Asked) -> tuple[Variant, ...]:
 
 def _more_quota(asked: Asked) -> Iterator[Variant]:
     """Yield the quota with which the group starts; nothing if it lacks none, or room as well."""
-    return _first(
-        _started(
-            asked,
-            changes.with_quota(asked.snapshot, each),
-            Variant(Change.MORE_QUOTA, (), raised=each),
-        )
-        for each in relief.raised(asked.turn, asked.quota)
-    )
+    yield from _first(_with_quota(asked, above=each) for each in (False, True))
+
+
+def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
+    """Return what queues must be promised for the group to start, raised until that is enough.
+
+    More quota also starts gangs that come before the group, and these take some of it.
+    """
+    turn, lines = asked.turn, asked.quota
+    all_raised: dict[tuple[QueueRef, FlavorResource], Raised] = {}
+    for _ in range(MOST_RAISES):
+        more = relief.raised(turn, lines, above=above)
+        if not more:
+            break
+        for each in more:
+            known = all_raised.setdefault((each.queue, each.key), each)
+            all_raised[each.queue, each.key] = known._replace(promised=each.promised)
+        raised = tuple(all_raised.values())
+        shot = changes.with_quota(asked.snapshot, raised)
+        watched = Watched(shot, asked.profile, asked.group.gangs[0].key)
+        found = _in_plan(asked, watched.plan, Variant(Change.MORE_QUOTA, (), raised=raised))
+        if found is not None or watched.turn is None:
+            return found
+        turn, lines = watched.turn, quota_of(watched.turn)
+    return None
 
 
 def _less(asked: Asked) -> Iterator[Variant]:
@@ -128,7 +149,9 @@ def _fewer(asked: Asked) -> Iterator[Variant]:
 
     def start(number: int) -> Variant | None:
         shot = changes.with_members(asked.snapshot, asked.group, gang.key, number)
-        made = Variant(Change.FEWER_MEMBERS, (), number=number, of=gang.min_member)
+        made = Variant(
+            *(Change.FEWER_MEMBERS, ()), number=number, of=gang.min_member, gang=gang.key
+        )
         return _started(asked, shot, made)
 
     likely = most
@@ -160,7 +183,9 @@ def _higher(asked: Asked) -> Iterator[Variant]:
     """Yield the lowest priority with which the group may evict enough."""
     running = asked.surroundings.running
     least = asked.profile.preemption.min_difference
-    some = {each.priority + least for each in running.pods if each.evictable}
+    own = {gang.key for gang in asked.group.gangs}
+    others = (each for each in running.pods if each.evictable and each.gang not in own)
+    some = {each.priority + least for each in others}
     candidates = sorted(each for each in some if each > asked.group.priority)
 
     def start(number: int) -> Variant | None:
@@ -259,7 +284,14 @@ def _started(
     asked: Asked, snapshot: Snapshot, variant: Variant, layer: LayerRef | None = None
 ) -> Variant | None:
     """Return the variant with where the group starts by it; None if it does not."""
-    plan = schedule(snapshot, asked.profile)
+    plan = schedule(snapshot, asked.profile, to_the_end=True)
+    return _in_plan(asked, plan, variant, layer)
+
+
+def _in_plan(
+    asked: Asked, plan: Plan, variant: Variant, layer: LayerRef | None = None
+) -> Variant | None:
+    """Return the variant with where the group starts in a plan; None if it does not."""
     running = asked.surroundings.running
     nodes = _nodes_of(asked.group, plan)
     made = preemption_for(asked.group, plan)

@@ -84,7 +84,7 @@ class Watched:
         self.turn: Turn | None = None
         self._asked = asked
         self._steps: Steps | None = None
-        self.plan: Plan = schedule(snapshot, profile, self._look)
+        self.plan: Plan = schedule(snapshot, profile, self._look, to_the_end=True)
 
     def _look(self, steps: Steps, group: GangGroup) -> None:
         if steps is not self._steps:

@@ -8,6 +8,7 @@
 | inter_pod_affinity  | required affinity and anti-affinity between pods             |
 | node_affinity       | nodeSelector and required node affinity                      |
 | readiness           | the node is Ready                                            |
+| refused_shapes      | the kubelet has not lately refused such a pod                |
 | resources           | requests fit what is free                                    |
 | spare_nodes         | the node is not kept for members that replace lost ones      |
 | taints              | taints NoSchedule and NoExecute are tolerated                |

@@ -7,11 +7,12 @@ each other. Nominated pods count for anti-affinity, not for affinity.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.affinity.pod_affinity import Affinity
-from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.nodes import ABSENT, UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
@@ -23,6 +24,12 @@ obstacle = Obstacle.POD_AFFINITY
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
+TERMS_A_LOOK: Final = 20
+"""How many terms of a class are asked, of what is remembered, in the time of a look."""
+SUMS_A_LOOK: Final = 3
+"""How many columns of a few nodes are summed by domain in the time of a look."""
+NODES_A_SUM: Final = 2_500
+"""How many nodes take as long again to sum."""
 
 
 def concerns(pod_class: PodClass, trial: Trial) -> bool:
@@ -78,6 +85,15 @@ def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
     return Caps(column.codes, np.ones(len(column.values), dtype=np.int64))
 
 
+def one_by_one(pod_class: PodClass, trial: Trial) -> "_Apart | None":
+    """Return the nodes that no rule forbids, pod by pod; None before the first of a series."""
+    pod_affinity = pod_class.pod_affinity
+    affinity = pod_affinity.affinity if pod_affinity is not None else None
+    if affinity is not None and _is_first(affinity, pod_class, trial):
+        return None
+    return _Apart(pod_class, trial)
+
+
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots as if pods that the class's affinity selects were in every domain."""
     verdicts = _verdicts(pod_class, trial)
@@ -85,45 +101,77 @@ def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     return np.where(forbidden, 0, _most(pod_class, trial.nodes))
 
 
+class _Apart:
+    """The nodes for pods that keep each other away, while these are placed one by one."""
+
+    def __init__(self, pod_class: PodClass, trial: Trial) -> None:
+        self._open = slots(pod_class, trial) > 0
+        terms = pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ()
+        keys = {each.key for each in terms if each.selector in pod_class.selected_by}
+        self._codes = [trial.nodes.label(key).codes for key in sorted(keys)]
+
+    def open(self) -> BoolArray:
+        """Return the nodes that are left to the next pod."""
+        return self._open
+
+    def placed(self, row: int) -> None:
+        """Close the domains of a node."""
+        for codes in self._codes:
+            if codes[row] != ABSENT:
+                self._open[codes == codes[row]] = False
+
+
 def _verdicts(pod_class: PodClass, trial: Trial) -> dict[str, BoolArray]:
     """Return the nodes that each rule forbids, in the order of kube-scheduler."""
-    nodes, pod_affinity = trial.nodes, pod_class.pod_affinity
-    apart = avoided = together = np.zeros(len(nodes), dtype=np.bool_)
-    if pod_affinity is not None and pod_affinity.affinity is not None:
-        together = ~_allowed(pod_affinity.affinity, pod_class, trial)
-    for term in pod_affinity.anti if pod_affinity is not None else ():
-        found = trial.pod_affinity.expected(term.selector)
-        apart = apart | (label_domains.in_domain(nodes.label(term.key), found) > 0)
-    for term, found in trial.pod_affinity.avoiding(pod_class):
-        avoided = avoided | (label_domains.in_domain(nodes.label(term.key), found) > 0)
+    ledger, own = trial.pod_affinity, pod_class.pod_affinity
+    together, summed = np.zeros(len(trial.nodes), dtype=np.bool_), ledger.summed
+    if own is not None and own.affinity is not None:
+        together = ~_allowed(own.affinity, pod_class, trial)
+    apart = ledger.near_any(own.anti if own is not None else ())
+    avoided = ledger.avoided_by(pod_class)
+    _count(_number_of_terms(pod_class, trial), ledger.summed - summed, trial)
     return {AFFINITY: together, ANTI_AFFINITY: apart, AVOIDED: avoided}
+
+
+def _number_of_terms(pod_class: PodClass, trial: Trial) -> int:
+    own = pod_class.pod_affinity
+    keys = own.affinity.keys if own is not None and own.affinity is not None else ()
+    terms = own.anti if own is not None else ()
+    return len(keys) + len(terms) + sum(1 for _ in trial.pod_affinity.avoiding(pod_class))
+
+
+def _count(terms: int, summed: int, trial: Trial) -> None:
+    """Count the work of terms; a search in hand pays for those of a pod with many."""
+    many, few = divmod(terms, TERMS_A_LOOK)
+    sums = summed * (1 + len(trial.nodes) / NODES_A_SUM)
+    trial.effort.spend(many)
+    trial.effort.count(few / TERMS_A_LOOK + sums / SUMS_A_LOOK)
 
 
 def _allowed(affinity: Affinity, pod_class: PodClass, trial: Trial) -> BoolArray:
     """Return the nodes that share a domain of every key with a pod that the affinity selects."""
+    if not _is_first(affinity, pod_class, trial):
+        return trial.pod_affinity.near_all(affinity.selector, affinity.keys)
     columns = [trial.nodes.label(key) for key in affinity.keys]
-    if _is_first(affinity, pod_class, trial):
-        near = [label_domains.has(column) for column in columns]
-    else:
-        found = trial.pod_affinity.present(affinity.selector)
-        near = [label_domains.in_domain(column, found) > 0 for column in columns]
-    allowed: BoolArray = np.logical_and.reduce(near)
+    allowed: BoolArray = np.logical_and.reduce([label_domains.has(each) for each in columns])
     return allowed
 
 
 def _is_first(affinity: Affinity, pod_class: PodClass, trial: Trial) -> bool:
     """Return whether the affinity selects the class itself, and no pod in any domain."""
-    if affinity.selector not in pod_class.selected_by:
-        return False
-    return label_domains.in_none(
-        affinity.keys, trial.pod_affinity.present(affinity.selector), trial.nodes
+    return affinity.selector in pod_class.selected_by and trial.pod_affinity.is_near_none(
+        affinity.selector, affinity.keys
     )
 
 
 def _most(pod_class: PodClass, nodes: NodeTable) -> IntArray:
     """Return 1 where a pod of the class keeps the next one away from its own node."""
-    most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
-    for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
-        if term.selector in pod_class.selected_by:
-            most[label_domains.has(nodes.label(term.key))] = 1
-    return most
+
+    def compute() -> IntArray:
+        terms = pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ()
+        most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
+        for key in {term.key for term in terms if term.selector in pod_class.selected_by}:
+            most[label_domains.has(nodes.label(key))] = 1
+        return most
+
+    return nodes.derive(("most in a domain", pod_class), compute)

@@ -78,9 +78,69 @@ def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
     return Caps(column.codes, most[:-1].clip(min=0))
 
 
+def one_by_one(pod_class: PodClass, trial: Trial) -> "_Skews":
+    """Return the nodes that all constraints leave, pod by pod."""
+    return _Skews(pod_class, trial)
+
+
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return no limit where the keys are: the emptiest domain may have filled up."""
     return np.where(_labelled(pod_class, trial.nodes), UNLIMITED, 0)
+
+
+class _Skews:
+    """All constraints of a class while its pods are placed one by one."""
+
+    def __init__(self, pod_class: PodClass, trial: Trial) -> None:
+        self._open = _labelled(pod_class, trial.nodes)
+        self._moving: list[_Skew] = []
+        # A pod may have thousands of constraints, but no node has thousands of labels.
+        for each in _hard(pod_class) if self._open.any() else ():
+            if each.selector in pod_class.selected_by and _counts(each):
+                self._moving.append(_Skew(each, pod_class, trial))
+            else:
+                self._open = self._open & (_more(each, pod_class, trial) > 0)
+
+    def open(self) -> BoolArray:
+        """Return the nodes that all constraints leave to the next pod."""
+        left = self._open
+        for each in self._moving:
+            left = left & each.open()
+        return left
+
+    def placed(self, row: int) -> None:
+        """Count a pod on a node."""
+        for each in self._moving:
+            each.placed(row)
+
+
+class _Skew:
+    """One constraint that selects the class itself; sums are by domain."""
+
+    def __init__(self, spread: Spread, pod_class: PodClass, trial: Trial) -> None:
+        column = trial.nodes.label(spread.key)
+        there, expected = _found(spread, trial)
+        self._spread = spread
+        self._codes = column.codes
+        self._counted = _included(spread, pod_class, trial.nodes)
+        self._known = _known(spread, pod_class, trial.nodes)
+        self._there = label_domains.by_domain(column, np.where(self._counted, there, 0))
+        self._expected = label_domains.by_domain(column, np.where(self._counted, expected, 0))
+
+    def open(self) -> BoolArray:
+        """Return the nodes in whose domain another pod may be, and those in none."""
+        if not len(self._known):
+            return np.ones(len(self._codes), dtype=np.bool_)
+        enough = len(self._known) >= self._spread.min_domains
+        least = int(self._there[self._known].min()) if enough else 0
+        open_: BoolArray = np.append(self._expected < self._spread.max_skew + least, True)
+        return open_[self._codes]
+
+    def placed(self, row: int) -> None:
+        """Count a pod on a node."""
+        if self._counted[row]:
+            self._there[self._codes[row]] += 1
+            self._expected[self._codes[row]] += 1
 
 
 def _hard(pod_class: PodClass) -> list[Spread]:
@@ -98,7 +158,7 @@ def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
     """
     column = trial.nodes.label(spread.key)
     counted = _included(spread, pod_class, trial.nodes)
-    known = np.unique(column.codes[counted])
+    known = _known(spread, pod_class, trial.nodes)
     if not len(known):
         # Nothing to compare with: nothing is too much.
         return np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
@@ -116,11 +176,25 @@ def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
 
 def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
     """Return the pods that a constraint counts, a row a node; without and with nominated pods."""
-    # An empty selector counts no pod, although it selects the pod itself.
-    if not any(clause.labels for clause in spread.selector.clauses):
+    if not _counts(spread):
         zeros = np.zeros(len(trial.nodes), dtype=np.int64)
         return zeros, zeros
     return trial.pod_affinity.present(spread.selector), trial.pod_affinity.expected(spread.selector)
+
+
+def _counts(spread: Spread) -> bool:
+    """Return whether a constraint counts pods: an empty selector selects the pod, but none."""
+    return any(clause.labels for clause in spread.selector.clauses)
+
+
+def _known(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> IntArray:
+    """Return the domains with nodes that count. Computed once a class, as what follows."""
+
+    def compute() -> IntArray:
+        counted = _included(spread, pod_class, nodes)
+        return np.unique(nodes.label(spread.key).codes[counted])
+
+    return nodes.derive(("domains of spread", spread, pod_class), compute)
 
 
 def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArray:

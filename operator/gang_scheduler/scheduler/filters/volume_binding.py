@@ -37,12 +37,18 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods of the class find volumes on each node, if no other node took any."""
-    return trial.volumes.choices.room(_needs(pod_class))
+    room = trial.volumes.choices.room(_needs(pod_class))
+    trial.effort.count(trial.volumes.choices.looks())
+    return room
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
     """Return None, for one pod at once: it may take what the next one needs on any node."""
     return None
+
+
+def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
+    """Return None: what volumes are left for the next pod is looked up anew."""
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:

@@ -51,6 +51,10 @@ def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
     return None
 
 
+def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
+    """Return None: what volumes are left for the next pod is looked up anew."""
+
+
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots: pods that are placed before can only take some."""
     return slots(pod_class, trial)

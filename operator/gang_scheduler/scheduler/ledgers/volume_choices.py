@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from gang_scheduler.scheduler.volume_topology import Needs, VolumeTopology
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+VOLUMES_A_LOOK: Final = 15
+"""How many volumes are held against a need in the time of a look."""
 
 
 class Decision(NamedTuple):
@@ -59,8 +61,14 @@ class VolumeChoices:
     def room(self, needs: Needs) -> IntArray:
         """Return how many pods with such needs find their volumes on each node."""
         if needs not in self._rooms:
+            self.volume_topology.work += VOLUMES_A_LOOK
             self._rooms[needs] = self._room(needs)
         return self._rooms[needs]
+
+    def looks(self) -> float:
+        """Return how many looks the search for volumes has cost since this was asked last."""
+        done, self.volume_topology.work = self.volume_topology.work, 0
+        return done / VOLUMES_A_LOOK
 
     def overlap(self, needs: Needs) -> bool:
         """Return whether some node needs volumes that other nodes may take."""
@@ -105,8 +113,9 @@ class VolumeChoices:
         decisions = left.get((needs, self._nodes.rows[bind.node])) if needs else None
         if not decisions:
             return bind
-        names = (*self.volume_topology.names, "")
-        return replace(bind, volumes=tuple(names[each.volume] for each in decisions.pop()))
+        names = self.volume_topology.names
+        chosen = [each.volume for each in decisions.pop()]
+        return replace(bind, volumes=tuple("" if i == ABSENT else names[i] for i in chosen))
 
     def _one(self, needs: Needs, row: int, sign: int) -> Move:
         # A pod of before the cycle keeps what was chosen for it: a trial cannot undo that.
@@ -135,6 +144,7 @@ class VolumeChoices:
         room: IntArray = np.where(anywhere, UNLIMITED, 0)
         for rows in self._alike(needs):
             if not anywhere[rows[0]]:
+                self.volume_topology.work += len(needs)
                 room[rows] = self._pods_at(needs, int(rows[0]))
         return room
 

@@ -198,23 +198,23 @@ class Turns:
     """Whose turn it is: the same queue until its head is replaced, or parked.
 
     Charges are read from the forest. What is charged to a queue must be followed by `replace` or
-    `update` of that queue; what is released by `restart`.
+    `update` of that queue; what is released, or charged in another forest, by `restart`.
     """
 
     def __init__(self, forest: Forest, heads: Mapping[QueueRef, Head]) -> None:
-        self._accounts = forest.accounts
         self._trees = forest.accounts.promises.trees
-        self._heads = {
-            self._trees.rows[ref]: head for ref, head in heads.items() if ref in self._trees.rows
-        }
+        self._heads: dict[int, Head] = {}
+        self.restart(forest, heads)
+
+    def restart(self, forest: Forest, heads: Mapping[QueueRef, Head]) -> None:
+        """Compare all heads anew: these in place of those that there were."""
+        self._accounts = forest.accounts
         self._borrowing = _Standings(self._accounts, _borrows)
         self._orders: dict[int, _Order] = {}
         self._line = _Heap()
-        self.restart()
-
-    def restart(self) -> None:
-        """Compare all heads anew."""
-        self._orders, self._line = {}, _Heap()
+        rows = self._trees.rows
+        self._heads.clear()
+        self._heads.update((rows[ref], head) for ref, head in heads.items() if ref in rows)
         leaves: dict[int, list[int]] = {}
         for leaf in sorted(self._heads):
             leaves.setdefault(self._trees.root(leaf), []).append(leaf)

@@ -10,7 +10,9 @@
 | scoring        | scores of nodes: preferred nodes come first                     |
 | binpack        | fullest nodes first; `spread` is the opposite                   |
 | utilization    | how full a node is                                              |
-| interdependent | members that change each other's slots, placed one by one       |
+| fragments      | the order of equal nodes, by what they cost others              |
+| interdependent | members that change each other's slots, placed step by step     |
+| one_by_one     | those of one class, each step in a few vector operations        |
 | arrangements   | several classes on few nodes; `exact_packing` searches them all |
 | counting       | what members need at least, by plain counting                   |
 | positions      | places in the rank order, and in slices                         |

@@ -4,22 +4,21 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.placement import utilization
+from gang_scheduler.scheduler.placement import fragments, utilization
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
-def rank(pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
-    """Return the nodes with slots, the fullest with one more pod first."""
-    candidates = np.flatnonzero(slots)
-    fullest = np.argsort(-utilization.use_with(1, pod_class, candidates, trial), kind="stable")
-    return candidates[fullest]
+def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
+    """Return turns of the nodes: the fullest with so many pods more is the first."""
+    use = utilization.use_with(more, pod_class, rows, trial)
+    return fragments.later(pod_class, rows, trial) - use
 
 
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
     """Return the nodes that are fullest with one more pod, each filled before the next.
 
     A node's score only grows as it fills, so filling it up is what placing pod by pod would do.
-    `slots` must hold at least `count` in all. Ties go to the first node in order of names.
+    `slots` must hold at least `count` in all. Ties go by what a place costs those that come later.
     """
     ordered = _first(count, pod_class, slots, trial)
     wanted = np.minimum(slots[ordered], count)
@@ -33,8 +32,15 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
 def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
     """Return the first rows of the rank, as many as there are pods; no other row is sorted."""
     candidates = np.flatnonzero(slots)
-    number = len(candidates)
-    # Fullest first, then by name. All keys differ, so an unstable sort is exact.
-    keys = np.arange(number) - utilization.use_with(1, pod_class, candidates, trial) * number
-    first = np.argpartition(keys, count - 1)[:count] if count < number else np.arange(number)
-    return candidates[first[np.argsort(keys[first])]]
+    turns = turn(1, pod_class, candidates, trial)
+    if count < len(candidates):
+        # Those of the turn of the last one: which of them come first is decided below.
+        among = turns <= np.partition(turns, count - 1)[count - 1]
+        candidates, turns = candidates[among], turns[among]
+    ties = fragments.order(pod_class, candidates, trial)
+    if count < len(candidates):
+        last = turns.max()
+        left = count - int((turns < last).sum())
+        first = (turns < last) | (ties <= np.partition(ties[turns == last], left - 1)[left - 1])
+        candidates, turns, ties = candidates[first], turns[first], ties[first]
+    return candidates[np.lexsort((ties, turns))]

@@ -2,18 +2,21 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.label_domains import Caps
-from gang_scheduler.scheduler.policies import CoupledFilter, Profile, RoomFilter
+from gang_scheduler.scheduler.policies import CoupledFilter, OneByOne, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
 
 F = TypeVar("F", bound=RoomFilter)
 Offer = Callable[[PodClass, Trial], IntArray]
+
+NODES_A_LOOK: Final = 1_000
+"""How many nodes are offered to a class in the time of a look, beside one for the call."""
 
 
 def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
@@ -44,6 +47,24 @@ def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
     if len(coupling) != 1 or _likes_itself(pod_class, trial, profile):
         return None
     return coupling[0].at_once(pod_class, trial)
+
+
+def one_by_one(
+    pod_class: PodClass, trial: Trial, profile: Profile
+) -> tuple[IntArray, list[OneByOne]] | None:
+    """Return what a coupled class finds while its pods are placed one by one.
+
+    That is how many pods each node could take as far as they do not depend on each other, and what
+    the filters say by which they do. None where that must be looked up anew after each pod.
+    """
+    coupling = _coupling(pod_class, trial, profile)
+    told = [each.one_by_one(pod_class, trial) for each in coupling]
+    found = [each for each in told if each is not None]
+    if len(found) < len(coupling):
+        return None
+    filters = (*profile.room_filters, *profile.coupled_filters)
+    alone = (each for each in _concerned(filters, pod_class, trial) if each not in coupling)
+    return _least(pod_class, trial, profile, (each.slots for each in alone)), found
 
 
 def allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
@@ -95,5 +116,6 @@ def _concerned(filters: Iterable[F], pod_class: PodClass, trial: Trial) -> Itera
 def _least(
     pod_class: PodClass, trial: Trial, profile: Profile, offers: Iterable[Offer]
 ) -> IntArray:
+    trial.effort.count(1 + len(trial.nodes) / NODES_A_LOOK)
     found = (offer(pod_class, trial) for offer in offers)
     return functools.reduce(np.minimum, found, allowed(pod_class, trial, profile))

@@ -5,17 +5,17 @@ used once: what one member takes changes what every node offers to the next. Mem
 share a domain are tried in one domain after the other, if the first member chooses a wrong one.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import Affinity
+from gang_scheduler.model.affinity.pod_affinity import Affinity, PodSelector
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.effort import looks
-from gang_scheduler.scheduler.placement import scoring
+from gang_scheduler.scheduler.placement import one_by_one, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import (
     at_once,
     coupled,
@@ -88,9 +88,7 @@ def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
     """Return whether an affinity selects members to be placed, and no pod in any domain."""
     if not any(affinity.selector in pod_class.selected_by for pod_class in sizes):
         return False
-    return label_domains.in_none(
-        affinity.keys, trial.pod_affinity.present(affinity.selector), trial.nodes
-    )
+    return trial.pod_affinity.is_near_none(affinity.selector, affinity.keys)
 
 
 def _domains(  # noqa: PLR0917 - what is placed, and where.
@@ -121,16 +119,33 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
 
 def _step_by_step(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> list[Share]:
     """Take room for as many members as fit. A class is tried again once others are placed."""
-    left = dict(sizes)
+    classes, left = list(sizes), list(sizes.values())
+    drawn = _drawn(classes)
     taken: list[Share] = []
-    steps = -1
-    while len(taken) > steps:
-        steps = len(taken)
-        for pod_class, number in left.items():
-            found = _as_many_of(pod_class, number, rows.get(pod_class), trial, profile)
-            left[pod_class] -= number_in(found)
+    to_try = {*range(len(classes))}
+    while to_try:
+        for number, pod_class in enumerate(classes):
+            if number not in to_try:
+                continue
+            to_try.discard(number)
+            found = _as_many_of(pod_class, left[number], rows.get(pod_class), trial, profile)
+            left[number] -= number_in(found)
             taken += found
+            if found and drawn:
+                # Only these may fit on more nodes than before.
+                near = {each for key in pod_class.selected_by for each in drawn.get(key, ())}
+                to_try |= {each for each in near if left[each] and each != number}
     return taken
+
+
+def _drawn(classes: Sequence[PodClass]) -> Mapping[PodSelector, Sequence[int]]:
+    """Return the places of the classes that pods of each selector draw near."""
+    found: dict[PodSelector, list[int]] = {}
+    for number, pod_class in enumerate(classes):
+        asked = pod_class.pod_affinity
+        for selector in asked.approached if asked is not None else ():
+            found.setdefault(selector, []).append(number)
+    return found
 
 
 def _as_many_of(
@@ -139,12 +154,9 @@ def _as_many_of(
     taken: list[Share] = []
     while number:
         trial.effort.spend(looks(len(trial.nodes)))
-        slots = offer_slots(pod_class, trial, profile)
-        if rows is not None:
-            slots = np.where(rows, slots, 0)
-        if not slots.any():
+        share = _step(pod_class, number, rows, trial, profile)
+        if share is None or not len(share.rows):
             break
-        share = _step(pod_class, slots.clip(max=number), number, trial, profile)
         trial.assume(share)
         taken.append(share)
         number -= int(share.counts.sum())
@@ -152,13 +164,23 @@ def _as_many_of(
 
 
 def _step(
-    pod_class: PodClass, slots: IntArray, number: int, trial: Trial, profile: Profile
-) -> Share:
-    """Return room for as many members as may be placed at once, and at least for one."""
-    if not coupled(pod_class, trial, profile):
+    pod_class: PodClass, number: int, within: BoolArray | None, trial: Trial, profile: Profile
+) -> Share | None:
+    """Return room for as many members as may be placed at once; None if no node has any."""
+    is_coupled = coupled(pod_class, trial, profile)
+    caps = at_once(pod_class, trial, profile) if is_coupled else None
+    if is_coupled and caps is None:
+        found = one_by_one.place(pod_class, number, within, trial, profile)
+        if found is not None:
+            return found
+    slots = offer_slots(pod_class, trial, profile).clip(max=number)
+    if within is not None:
+        slots = np.where(within, slots, 0)
+    if not slots.any():
+        return None
+    if not is_coupled:
         return scoring.fill(pod_class, slots, min(number, int(slots.sum())), trial, profile)
     rows = scoring.rank(pod_class, slots, trial, profile)
-    caps = at_once(pod_class, trial, profile)
     if caps is None:
         return Share(pod_class, rows[:1], np.ones(1, dtype=np.int64))
     counts = _capped(slots[rows], caps.domains[rows], np.append(caps.most, number))

@@ -42,7 +42,8 @@ def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterato
     without gaps.
     """
     ranks = [pod.rank for pod in line]
-    if all(len(rank) == 1 for rank in ranks) and ranks == sorted(set(ranks)):
+    # A try with fewer members may leave none of a part.
+    if ranks and all(len(rank) == 1 for rank in ranks) and ranks == sorted(set(ranks)):
         first = ranks[0][0]
         missing = range(min(first + 1, size))
         for number in missing if complete else reversed(missing):

@@ -1,9 +1,12 @@
 """Scores of feasible nodes by preferences: preferred nodes come first."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler.placement import fragments
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -32,7 +35,10 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial, profile
 
 def rank(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile) -> IntArray:
     """Return the rows with slots, the best score first; ties in the order of the profile."""
-    rows = profile.rank(pod_class, slots, trial)
+    candidates = np.flatnonzero(slots)
+    turns = profile.turn(1, pod_class, candidates, trial)
+    ties = fragments.order(pod_class, candidates, trial)
+    rows = candidates[np.lexsort((ties, turns))]
     found = scores(pod_class, slots, trial, profile)
     return rows if found is None else rows[np.argsort(-found[rows], kind="stable")]
 
@@ -52,10 +58,20 @@ def scores(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile)
     candidates = slots > 0
     if not concerned or not candidates.any():
         return None
-    total = np.zeros(len(slots), dtype=np.int64)
-    for weight, preference in concerned:
-        raw = preference.score(pod_class, trial)
-        low, high = int(raw[candidates].min()), int(raw[candidates].max())
+    raw = [(weight, preference.score(pod_class, trial)) for weight, preference in concerned]
+    total = weighed(raw, candidates)
+    return total if np.ptp(total[candidates]) else None
+
+
+def weighed(scores: Iterable[tuple[int, IntArray]], candidates: BoolArray) -> IntArray:
+    """Return the sum of weighted scores, each scaled over the candidates, of which there are some.
+
+    What it says of other nodes means nothing.
+    """
+    total = np.zeros(len(candidates), dtype=np.int64)
+    for weight, raw in scores:
+        among = raw[candidates]
+        low, high = int(among.min()), int(among.max())
         if high > low:
             total += weight * ((raw - low) * BEST // (high - low))
-    return total if np.ptp(total[candidates]) else None
+    return total

@@ -12,6 +12,7 @@
 | victim_costs      | what may be evicted at what cost, and what goes along with it    |
 | tally             | what victims cost, in the order in which costs are compared      |
 | potential_victims | all pods that may be evicted, kept for a whole cycle             |
+| least_costs       | what it costs at least to clear a slot, for all nodes at once    |
 | needs             | what a preemptor needs of the nodes at least                     |
 | slots             | how many members would fit as victims leave                      |
 | judge             | which victims queues allow together, and how such sets compare   |

@@ -1,17 +1,18 @@
 """What becomes of a group that does not fit: it waits for pods that leave, or evicts pods."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.evictions import Forgotten
-from gang_scheduler.model.gangs import BlockCause, GangGroup
+from gang_scheduler.model.gangs import BlockCause, GangGroup, PreemptionBlock
 from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
-from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.departures import Departures
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
@@ -73,7 +74,8 @@ class PreemptionEvaluator:
         """
         if not any(gang.lacking for gang in group.waiting):
             return NO_VICTIMS  # No pod is evicted for surplus.
-        blocks = [each for gang in group.waiting if (each := gang.preemption_block) is not None]
+        lost = self._is_lost(group)
+        blocks = [*_blocks(group, lost=lost)]
         causes = {block.cause for block in blocks}
         displacing = causes <= {BlockCause.UNDER_WAY}
         will_pay = claim is None or not self._lacks_quota(claim)
@@ -94,7 +96,7 @@ class PreemptionEvaluator:
             return NOT_SEARCHED if is_cut_off else NO_VICTIMS
         if blocks:
             return PreemptionOutcome(PreemptionVerdict.BLOCKED, block=min(blocks))
-        return self._evict(group, units, nominations, claim, potential)
+        return self._evict(group, units, nominations, claim, potential, resumes=not lost)
 
     def foreseen(
         self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim
@@ -194,6 +196,20 @@ class PreemptionEvaluator:
         displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
         return Preemption(group.waiting, binds, displaced=tuple(displaced))
 
+    def _is_lost(self, group: GangGroup) -> bool:
+        """Return whether a nominated node cannot take its pod any more, whatever leaves it.
+
+        It is gone, cordoned, not ready, too small or tainted: kube-scheduler lets such a pod
+        preempt again, too (PodEligibleToPreemptOthers).
+        """
+        members = (pod for gang in group.waiting for pod in gang.nominated_members())
+        return any(not self._could_take(pod) for pod in members)
+
+    def _could_take(self, pod: Pod) -> bool:
+        row = self._trial.nodes.rows.get(pod.nominated)
+        fits = fit_if_empty(pod.pod_class, self._trial, self._profile)
+        return row is not None and bool(fits[row])
+
     def _lacks_quota(self, claim: Claim) -> bool:
         """Return whether a claim lacks quota even once all that leaves has left."""
         if self.rounds is None:
@@ -207,8 +223,10 @@ class PreemptionEvaluator:
         nominations: Sequence[Nominated],
         claim: Claim | None,
         potential: PotentialVictims,
+        *,
+        resumes: bool,
     ) -> PreemptionOutcome:
-        resumed = self._resumed(units, potential, nominations)
+        resumed = self._resumed(units, potential, nominations) if resumes else None
         found, released = (resumed, []) if resumed else self._cheapest(group, units, potential)
         if found is None or self._has_too_many(found):
             self.nominated_room.keep(released)
@@ -330,6 +348,20 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
         tuple(pod for each in preemptions for pod in each.displaced),
         classes={gang: each for made in preemptions for gang, each in made.classes.items()},
     )
+
+
+def _blocks(group: GangGroup, *, lost: bool) -> Iterator[PreemptionBlock]:
+    """Yield what keeps gangs of a group from evicting pods.
+
+    Once nominated room is `lost`, no pod that leaves there is waited for.
+    """
+    for gang in group.waiting:
+        block = gang.preemption_block
+        if block is not None and lost and block.cause is BlockCause.UNDER_WAY:
+            spent = PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=block.rounds)
+            block = spent if block.rounds else None
+        if block is not None:
+            yield block
 
 
 def _may_take(

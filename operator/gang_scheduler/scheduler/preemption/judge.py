@@ -184,9 +184,19 @@ class Judge:
 
     def cost(self, cost: Cost, victims: Victims, classes: Classes) -> Cost:
         """Return the cost of an allowed set, by the classes of its victims as they are."""
-        going = {each.gang for each in victims.values() if not each.pod.chosen}
-        highest = max((classes[gang] for gang in going), default=0)
-        return cost._replace(highest_class=int(highest), ties=self._ties(victims))
+        highest = _highest(victims, classes)
+        return cost._replace(highest_class=highest, ties=self._ties(victims))
+
+    def highest_class(self, victims: Victims) -> int:
+        """Return the highest class by which any of an allowed set goes."""
+        return _highest(victims, self.judged(victims).classes)
+
+    def is_beside(self, gang: GangKey) -> bool:
+        """Return whether a gang is charged to a queue that the claim is charged to, too.
+
+        The root is not meant: what leaves there makes no way to the claim hold less.
+        """
+        return self.rights.is_beside(self.held[gang])
 
     def _ties(self, victims: Victims) -> tuple[object, ...]:
         """Return what decides between sets that cost the same; never empty."""
@@ -243,6 +253,12 @@ class Draining:
         """Put all units back."""
         for gang, freed in self.taken:
             self._quota.charge(self._judge.held[gang].ref, freed)
+
+
+def _highest(victims: Victims, classes: Classes) -> int:
+    """Return the highest class by which any goes that was not chosen before."""
+    going = {each.gang for each in victims.values() if not each.pod.chosen}
+    return int(max((classes[gang] for gang in going), default=0))
 
 
 def ranked(share: Share) -> ShareRank:

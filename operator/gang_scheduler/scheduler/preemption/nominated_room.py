@@ -62,6 +62,8 @@ class NominatedRoom:
 
     def keep(self, nominated: Sequence[Nominated]) -> None:
         """Reserve room again that was released."""
+        if not nominated:
+            return
         for each in nominated:
             self._by_gang.setdefault(each.gang, []).append(each)
         for share in self._shares(nominated):

@@ -5,6 +5,7 @@ every bound pod is looked at once, and the victims of each preemptor are removed
 """
 
 import functools
+from collections import OrderedDict
 from collections.abc import Collection, Hashable
 from typing import Final, NamedTuple
 
@@ -16,12 +17,15 @@ from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.judge import Judge
+from gang_scheduler.scheduler.preemption.least_costs import Columns, LeastCosts
 from gang_scheduler.scheduler.preemption.tally import Cost
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims, price_of
 from gang_scheduler.scheduler.trial import Share
 
 NOWHERE: Final = -1
 """The row of pods on nodes that do not exist."""
+MOST_QUESTIONS: Final = 256
+"""Of so many questions it is kept what was weighed: of those that were asked last."""
 
 
 class Pool(NamedTuple):
@@ -44,6 +48,14 @@ class Weighed(NamedTuple):
     gain: int
     cost: Cost
     rows: frozenset[int]
+
+
+class _Answers(NamedTuple):
+    """What was weighed for one question by row, with what free, and after how many changes."""
+
+    free: IntArray
+    by_row: dict[int, Weighed]
+    at: int
 
 
 class PotentialVictims:
@@ -93,24 +105,30 @@ class PotentialVictims:
         self._by_gang: dict[GangKey, list[int]] = {}
         for place, each in enumerate(self.bound_pods):
             self._by_gang.setdefault(each.gang, []).append(place)
+        self.put_in_order = 0
+        """How many pods were put in order of their costs: work that is to be counted."""
         self._on_row: dict[int, dict[Pool, list[BoundPod]]] = {}
-        self._weighed: dict[Hashable, tuple[IntArray, dict[int, Weighed]]] = {}
+        self._weighed: OrderedDict[Hashable, _Answers] = OrderedDict()
+        self._changes = 0
+        self._changed_last: IntArray = np.zeros(len(nodes), dtype=np.int64)
 
     def leave(self, victims: Collection[BoundPod]) -> None:
         """Remove victims, and pods of their gangs that may not be evicted any more."""
         gangs = {each.gang for each in victims}
         members = (each for gang in gangs for each in self.costs.members(gang))
         concerned = {self.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
-        self.costs.leave(victims)
+        # The cost of other pods under the same budgets has changed.
+        others = self.costs.leave(victims) - gangs
+        if others:
+            self.__dict__.pop("least_costs", None)
+        for gang in others:
+            nodes = (each.pod.node for each in self.costs.members(gang))
+            concerned.update(self.nodes.rows.get(node, NOWHERE) for node in nodes)
         gone = {each.pod.uid for each in victims}
         for place in (place for gang in gangs for place in self._by_gang.get(gang, ())):
             each = self.bound_pods[place]
             self.remaining[place] &= each.pod.uid not in gone and self.costs.may_go(each)
             self.priorities[place] = self.costs.priority(each)
-        if any(each.budgets for each in victims):
-            # The cost of other pods under the same budgets has changed.
-            self._on_row.clear()
-            self._weighed.clear()
         self._forget(concerned)
 
     def on_nodes(self, nodes: BoolArray) -> BoolArray:
@@ -187,12 +205,52 @@ class PotentialVictims:
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
         """Return what was weighed for the same question, by row, and is valid with so much free."""
-        before, known = self._weighed.get(question, (free, {}))
-        changed = frozenset(np.flatnonzero((before != free).any(axis=1)).tolist())
-        if changed:
-            known = {row: each for row, each in known.items() if changed.isdisjoint(each.rows)}
-        self._weighed[question] = free.copy(), known
-        return known
+        known = self._weighed.pop(question, None) or _Answers(free, {}, self._changes)
+        changed = (known.free != free).any(axis=1) | (self._changed_last > known.at)
+        if changed.any():
+            rows = frozenset(np.flatnonzero(changed).tolist())
+            left = {row: each for row, each in known.by_row.items() if rows.isdisjoint(each.rows)}
+            known = known._replace(by_row=left)
+        self._weighed[question] = known._replace(free=free.copy(), at=self._changes)
+        if len(self._weighed) > MOST_QUESTIONS:
+            self._weighed.popitem(last=False)
+        return known.by_row
+
+    @functools.cached_property
+    def least_costs(self) -> LeastCosts:
+        """What it costs at least to clear a slot on each node."""
+        rigid = ~self.elastic
+        going = (~self.chosen).astype(np.float64)
+        sizes = np.bincount(self.gangs, going, minlength=1)
+        work = np.bincount(self.gangs, self.work, minlength=1)
+        beyond = (self.beyond() & ~self.chosen).astype(np.float64)
+        over = np.bincount(self.gangs, beyond, minlength=1)
+        # A rigid gang leaves a node as a whole: it is one entry there.
+        apart = len(sizes) + np.arange(len(rigid))
+        keys = np.where(rigid, self.gangs, apart) * (len(self.nodes) + 1) + self.rows
+        _, places, entries = np.unique(keys, return_index=True, return_inverse=True)
+        used = np.zeros((len(places), self.used.shape[1]), dtype=np.int64)
+        np.add.at(used, entries, self.used)
+        gangs, whole = self.gangs[places], rigid[places]
+        columns = Columns(
+            places=places,
+            rows=self.rows[places],
+            gangs=gangs,
+            used=used,
+            priorities=self._own_priorities()[places],
+            over=np.where(whole, over[gangs], beyond[places]),
+            broken=(whole & (sizes[gangs] > 0)).astype(np.float64),
+            work=np.where(whole, work[gangs], self.work[places]),
+            pods=np.where(whole, sizes[gangs], going[places]),
+        )
+        return LeastCosts(columns, len(self.nodes))
+
+    def _own_priorities(self) -> IntArray:
+        """Return the lowest priority that each pod can count with, also once others have left."""
+        steps = self.costs.steps
+        at_first = zip(self.priorities.tolist(), self.bound_pods, strict=True)
+        own = [price_of(each) if each.gang in steps else at for at, each in at_first]
+        return np.array(own, dtype=np.int64)
 
     def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
         """Return the mask of the bound pods that any of the selectors selects."""
@@ -211,12 +269,12 @@ class PotentialVictims:
         if pool.staying:
             chosen &= ~self._meant_by(pool.staying)[places]
         found = [self.bound_pods[place] for place in places[chosen].tolist()]
+        self.put_in_order += len(found)
         return sorted(found, key=lambda each: (self.costs.cost_of(each), each.pod.uid))
 
     def _forget(self, rows: set[int]) -> None:
         """Forget what was known of nodes whose potential victims have changed."""
-        for row in rows & self._on_row.keys():
-            del self._on_row[row]
-        for question, (free, known) in self._weighed.items():
-            left = {row: each for row, each in known.items() if rows.isdisjoint(each.rows)}
-            self._weighed[question] = free, left
+        self._changes += 1
+        for row in rows:
+            self._on_row.pop(row, None)
+        self._changed_last[[row for row in rows if row != NOWHERE]] = self._changes

@@ -126,6 +126,10 @@ class Preemptor:
 
         As in `quorums`, a unit that found no place beside the others is placed first next time.
         """
+        if self._is_counted and not self._has_places(()):
+            # What is short of room needs no diagnosis here.
+            self.trial.effort.spend(looks(len(self.trial.nodes)))
+            return None
         units = self.units
         for _ in self.units:
             found = self._place_in_order(units, within)
@@ -160,12 +164,30 @@ class Preemptor:
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
         """Return whether all members fit once this room is free, too. Changes nothing."""
+        if self._is_counted:
+            self.trial.effort.spend(looks(len(self.trial.nodes)))
+            return self._has_places(room)
         with self.trial.all_or_nothing():
             self.free(room)
             return self.place(within) is not None
 
+    @functools.cached_property
+    def _is_counted(self) -> bool:
+        """Whether counting alone says what fits, wherever it is."""
+        return self.is_plain and self.units[0].scope is None
+
+    def _has_places(self, room: Iterable[Share]) -> bool:
+        """Return whether the nodes have places enough once this room is free, too."""
+        nodes, free = self.trial.nodes, self.trial.free.copy()
+        for share in room:
+            free[share.rows] += share.counts[:, np.newaxis] * nodes.vector(share.pod_class.requests)
+        there = places(self.floors.least, free, self.open_to)
+        return int(there.sum()) >= self.units[0].quorum
+
     def offers(self) -> Offers | None:
         """Return what the domains offer to the first unit that fits in none of the domains."""
+        if all(unit.scope is None for unit in self.units):
+            return None
         with self.trial.all_or_nothing():
             outcomes = [self._place(unit, None) for unit in self.units]
         misfits = (each for each in outcomes if isinstance(each, Misfit))

@@ -1,5 +1,6 @@
 """How many members of one class would fit on some nodes, as victims leave them one by one."""
 
+import copy
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -17,18 +18,18 @@ MOST: Final = 1_000_000
 class Slots:
     """The slots of a class, a row a node, before and after some bound pods are evicted.
 
-    `open_rows` are the rows where members may be. Only requests count: ports, volumes and
-    affinities are looked at when the members are placed.
+    `open_rows` are the rows where members may be, and `request` is what one of them asks for. Only
+    requests count: ports, volumes and affinities are looked at when the members are placed.
     """
 
     def __init__(self, pod_class: PodClass, open_rows: BoolArray, trial: Trial) -> None:
         self.nodes = trial.nodes
         self.effort = trial.effort
         self._open = open_rows
-        self._request = trial.nodes.vector(pod_class.requests)
-        self._asked = np.flatnonzero(self._request)
+        self.request = trial.nodes.vector(pod_class.requests)
+        self._asked = np.flatnonzero(self.request)
         self.free: IntArray = trial.free.copy()
-        self.nothing: IntArray = np.zeros_like(self._request)
+        self.nothing: IntArray = np.zeros_like(self.request)
         self.slots = self._on_all(self.free)
 
     @property
@@ -40,7 +41,7 @@ class Slots:
         """Return the slots of nodes with so much free on them."""
         if not len(self._asked):
             return np.where(self._open[rows], MOST, 0)
-        times = free[:, self._asked] // self._request[self._asked]
+        times = free[:, self._asked] // self.request[self._asked]
         slots: IntArray = np.where(self._open[rows], times.min(axis=1).clip(0, MOST), 0)
         return slots
 
@@ -49,7 +50,7 @@ class Slots:
         if not len(self._asked) or not self._open[row]:
             return False
         # A row alone, and often: at() would take three times as long.
-        times = (self.free[row] + freed)[self._asked] // self._request[self._asked]
+        times = (self.free[row] + freed)[self._asked] // self.request[self._asked]
         return bool(times.min() > self.slots[row])
 
     def gain(self, units: Sequence[EvictionUnit], sign: int = 1) -> int:
@@ -60,6 +61,20 @@ class Slots:
     def total_with(self, spared: Sequence[EvictionUnit]) -> int:
         """Return how many slots there would be with the spared units back."""
         return self.total + self.gain(spared, sign=-1)
+
+    def copy(self) -> "Slots":
+        """Return the same slots, to be kept as they are."""
+        other = copy.copy(self)
+        other.free, other.slots = self.free.copy(), self.slots.copy()
+        return other
+
+    def with_more(self, freed: IntArray) -> IntArray:
+        """Return the slots that there would be with so much more free, nodes by resources."""
+        return self._on_all(self.free + freed)
+
+    def needed_for_one_more(self, rows: IntArray) -> IntArray:
+        """Return what must be freed on nodes at least for one more slot, rows by resources."""
+        return self.request * (self.slots[rows] + 1)[:, np.newaxis] - self.free[rows]
 
     def without(self, leaving: Iterable[Share]) -> IntArray:
         """Return the slots that there would be without the `leaving` pods."""

@@ -5,7 +5,7 @@ left of it would only hold GPUs without progress. Surplus of an elastic gang is 
 """
 
 import functools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
@@ -62,7 +62,7 @@ class VictimCosts:
         # Gangs without an evictable pod are never asked about.
         self._gangs: dict[GangKey, list[BoundPod]] = {each.gang: [] for each in low}
         for each in bound_pods.pods:
-            if each.gang in self._gangs and not each.pod.deleting:
+            if each.gang in self._gangs and (each.lingers or not each.pod.deleting):
                 self._gangs[each.gang].append(each)
         self._lost: dict[GangKey, bool] = {}
         self._highest: dict[GangKey, int] = {}
@@ -70,6 +70,7 @@ class VictimCosts:
             self._weigh(gang)
         self._units: dict[GangKey | str, EvictionUnit] = {}
         self._alone: dict[GangKey | str, Cost] = {}
+        self._keys: defaultdict[GangKey, set[GangKey | str]] = defaultdict(set)
         self.evictable = [each for each in low if self.may_go(each)]
         """The pods that could be evicted at first."""
 
@@ -82,28 +83,42 @@ class VictimCosts:
         """Return the sort key of a gang's name among all sources; without queues all are alike."""
         return self._standings.get(gang, NO_STANDING).name[:2]
 
-    def leave(self, victims: Collection[BoundPod]) -> None:
-        """Note that victims have left, with all members of their gangs that must go with them."""
+    def leave(self, victims: Collection[BoundPod]) -> set[GangKey]:
+        """Note that victims have left, with all members of their gangs that must go with them.
+
+        Return the gangs that cost otherwise from now on.
+        """
         gone = {each.pod.uid for each in victims}
+        gangs = {each.gang for each in victims}
         for portion, number in Counter(map(self.portion, victims)).items():
             self._surplus[portion] = max(0, self.surplus(portion) - number)
-        for gang in {each.gang for each in victims}:
+        for gang in gangs:
             left = [each for each in self.members(gang) if each.pod.uid not in gone]
             self._gangs[gang] = left
             self._weigh(gang)
-            self._units.pop(gang, None)
-            self._alone.pop(gang, None)
             if gang in self.steps:
                 self.steps.leave(gang, gone)
                 self._surplus[gang] = self.steps.number(gang)
-                # What goes with a pod is not the same any more.
-                self._units.clear()
-                self._alone.clear()
         used = Counter(budget for each in victims for budget in each.budgets)
         for budget in used.keys() & self._allowed.keys():
-            self._allowed[budget] = max(0, self._allowed[budget] - used[budget])
-        if used:
-            self._alone.clear()
+            allowed = max(0, self._allowed[budget] - used[budget])
+            if allowed != self._allowed[budget]:
+                self._allowed[budget] = allowed
+                gangs |= self._under[budget]
+        for gang in gangs:
+            for key in self._keys.pop(gang, ()):
+                self._units.pop(key, None)
+                self._alone.pop(key, None)
+        return gangs
+
+    @functools.cached_property
+    def _under(self) -> Mapping[str, set[GangKey]]:
+        """The gangs with pods under each budget."""
+        found: defaultdict[str, set[GangKey]] = defaultdict(set)
+        for gang, members in self._gangs.items():
+            for budget in (budget for each in members for budget in each.budgets):
+                found[budget].add(gang)
+        return found
 
     def portion(self, bound_pod: BoundPod) -> Portion:
         """Return the members with which a bound pod may be surplus: of its gang, or its role."""
@@ -159,8 +174,8 @@ class VictimCosts:
         if self._standings:
             return NO_PRIORITY
         if bound_pod.gang not in self.steps:
-            return _price(bound_pod)
-        return max(map(_price, self.goes_with(bound_pod) or ()))
+            return price_of(bound_pod)
+        return max(map(price_of, self.goes_with(bound_pod) or ()))
 
     def work(self, bound_pod: BoundPod) -> int:
         """Return the run time that is lost with a pod, in pod-seconds."""
@@ -194,6 +209,7 @@ class VictimCosts:
         surplus = self.goes_with(bound_pod)
         key = bound_pod.gang if surplus is None else surplus[-1].pod.uid
         if key not in self._units:
+            self._keys[bound_pod.gang].add(key)
             self._units[key] = self.unit(surplus or self._gangs[bound_pod.gang])
         return self._units[key]
 
@@ -271,7 +287,7 @@ class VictimCosts:
     def _weigh(self, gang: GangKey) -> None:
         members = self._gangs[gang]
         self._lost[gang] = all(_may_go(each, self._below) for each in members)
-        self._highest[gang] = max(map(_price, members), default=NO_PRIORITY)
+        self._highest[gang] = max(map(price_of, members), default=NO_PRIORITY)
 
     def _value(self, unit: EvictionUnit) -> tuple[object, ...]:
         bound_pod = unit.bound_pods[0]
@@ -289,10 +305,10 @@ class VictimCosts:
 
 
 def _may_go(bound_pod: BoundPod, below: int) -> bool:
-    pod = bound_pod.pod
-    return bound_pod.evictable and bound_pod.priority <= below and not pod.deleting
+    is_leaving = bound_pod.pod.deleting and not bound_pod.lingers
+    return bound_pod.evictable and bound_pod.priority <= below and not is_leaving
 
 
-def _price(bound_pod: BoundPod) -> int:
+def price_of(bound_pod: BoundPod) -> int:
     """Return the priority that counts: a pod that was chosen as a victim already costs nothing."""
     return NO_PRIORITY if bound_pod.pod.chosen else bound_pod.priority

@@ -6,7 +6,7 @@ count for the pod to be placed.
 
 import numpy as np
 
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.trial import Trial
@@ -32,3 +32,31 @@ def coupled(pod_class: PodClass, _trial: Trial) -> bool:
     """Return whether the members of the class count for each other."""
     terms = pod_class.pod_affinity.preferred if pod_class.pod_affinity is not None else ()
     return any(term.selector in pod_class.selected_by for _, term in terms)
+
+
+def one_by_one(pod_class: PodClass, trial: Trial) -> "_Near":
+    """Return the scores pod by pod."""
+    return _Near(pod_class, trial)
+
+
+class _Near:
+    """The scores while pods are placed one by one that count for each other."""
+
+    def __init__(self, pod_class: PodClass, trial: Trial) -> None:
+        self._total = score(pod_class, trial)
+        terms = pod_class.pod_affinity.preferred if pod_class.pod_affinity is not None else ()
+        self._own = [
+            (weight, trial.nodes.label(term.key).codes)
+            for weight, term in terms
+            if term.selector in pod_class.selected_by
+        ]
+
+    def score(self) -> IntArray:
+        """Return the scores for the next pod."""
+        return self._total
+
+    def placed(self, row: int) -> None:
+        """Let a pod count in the domains of its node."""
+        for weight, codes in self._own:
+            if codes[row] != ABSENT:
+                self._total[codes == codes[row]] += weight

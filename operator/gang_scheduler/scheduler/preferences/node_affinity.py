@@ -5,6 +5,7 @@ import numpy as np
 from gang_scheduler.model.affinity.node_terms import any_term
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler.policies import Steady
 from gang_scheduler.scheduler.trial import Trial
 
 
@@ -24,3 +25,8 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 def coupled(_pod_class: PodClass, _trial: Trial) -> bool:
     """Pods do not change labels of nodes."""
     return False
+
+
+def one_by_one(pod_class: PodClass, trial: Trial) -> Steady:
+    """Return the same scores for each pod."""
+    return Steady(score(pod_class, trial))

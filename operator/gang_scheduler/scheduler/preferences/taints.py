@@ -8,6 +8,7 @@ import numpy as np
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
+from gang_scheduler.scheduler.policies import Steady
 from gang_scheduler.scheduler.trial import Trial
 
 SOFT = "PreferNoSchedule"
@@ -32,3 +33,8 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 def coupled(_pod_class: PodClass, _trial: Trial) -> bool:
     """Pods do not change taints."""
     return False
+
+
+def one_by_one(pod_class: PodClass, trial: Trial) -> Steady:
+    """Return the same scores for each pod."""
+    return Steady(score(pod_class, trial))

@@ -6,7 +6,7 @@ After kube-scheduler's PodTopologySpread; its weights by the number of domains a
 import numpy as np
 
 from gang_scheduler.model.affinity.pod_affinity import Spread
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.trial import Trial
@@ -30,6 +30,37 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 def coupled(pod_class: PodClass, _trial: Trial) -> bool:
     """Return whether the members of the class count for each other."""
     return any(each.selector in pod_class.selected_by for each in _soft(pod_class))
+
+
+def one_by_one(pod_class: PodClass, trial: Trial) -> "_Evenness":
+    """Return the scores pod by pod."""
+    return _Evenness(pod_class, trial)
+
+
+class _Evenness:
+    """The scores while pods are placed one by one; sums are by domain."""
+
+    def __init__(self, pod_class: PodClass, trial: Trial) -> None:
+        self._sums: list[tuple[IntArray, IntArray]] = []
+        self._moving: list[bool] = []
+        for each in _soft(pod_class):
+            column = trial.nodes.label(each.key)
+            sums = label_domains.by_domain(column, trial.pod_affinity.present(each.selector))
+            self._sums.append((column.codes, sums))
+            self._moving.append(each.selector in pod_class.selected_by)
+
+    def score(self) -> IntArray:
+        """Return the scores for the next pod."""
+        # A node without the key is last.
+        scores = [np.append(sums, sums.max(initial=0) + 1)[codes] for codes, sums in self._sums]
+        total: IntArray = -np.sum(scores, axis=0)
+        return total
+
+    def placed(self, row: int) -> None:
+        """Let a pod count in the domains of its node."""
+        for (codes, sums), moving in zip(self._sums, self._moving, strict=True):
+            if moving and codes[row] != ABSENT:
+                sums[codes[row]] += 1
 
 
 def _soft(pod_class: PodClass) -> list[Spread]:

@@ -116,7 +116,7 @@ class AskingGroups:
             judgement = self._within_limits(group, asked, judgement)
         request, is_new = judgement.request, judgement.step is Step.ASK
         if is_new:
-            self._outstanding[group.queue or NONE] += 1
+            self._outstanding[group.queue or NONE, lead.key.namespace] += 1
             request = _new(group, named, rules, judgement.attempt, self._now)
             judgement = judgement._replace(cause=judging.awaited(request), request=request)
         stands = is_new or judgement.step is Step.STAND
@@ -138,7 +138,7 @@ class AskingGroups:
         if len(asked) > MOST_POD_SETS:
             cause: Cause = TooManyPodSets(len(asked), MOST_POD_SETS)
             return judgement._replace(step=Step.GIVE_UP, cause=cause)
-        if self._outstanding[queue] >= MOST_OUTSTANDING:
+        if self._outstanding[queue, group.waiting[0].key.namespace] >= MOST_OUTSTANDING:
             name = "" if queue == NONE else queue.name
             return judgement._replace(step=Step.WAIT, cause=MostOutstanding(name, MOST_OUTSTANDING))
         return judgement

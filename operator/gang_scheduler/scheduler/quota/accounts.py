@@ -41,7 +41,7 @@ MOST_SHARES: Final = 4096
 """How many shares are kept that were worked out."""
 
 
-def share_of(amount: int, whole: int, weight: Fraction = Fraction(1)) -> Share:
+def share_of(amount: int, whole: int | Fraction, weight: Fraction = Fraction(1)) -> Share:
     """Return an amount as a part of a whole, by weight. Of no whole, or no weight, it is infinite.
 
     Those that have no weight are compared without.
@@ -52,7 +52,9 @@ def share_of(amount: int, whole: int, weight: Fraction = Fraction(1)) -> Share:
         return Share(is_infinite=True, number=Fraction(amount))
     if weight <= 0:
         return Share(is_infinite=True, number=Fraction(amount, whole))
-    return _share(amount * weight.denominator, whole * weight.numerator)
+    return _share(
+        amount * weight.denominator * whole.denominator, whole.numerator * weight.numerator
+    )
 
 
 @functools.lru_cache(MOST_SHARES)

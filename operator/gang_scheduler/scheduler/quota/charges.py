@@ -1,5 +1,7 @@
 """What is charged to queues, and how it counts in those above them."""
 
+import operator
+
 from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef, QueueState, QueueUsage
 from gang_scheduler.scheduler.quota.promises import Promises
 
@@ -26,6 +28,14 @@ class Charges:
         copied.used = {key: column.copy() for key, column in self.used.items()}
         copied.total = {key: column.copy() for key, column in self.total.items()}
         return copied
+
+    def is_less_than(self, before: "Charges") -> bool:
+        """Return whether any queue is charged less of anything than before."""
+        return any(
+            now != then and any(map(operator.lt, now, then))
+            for key, now in self.total.items()
+            for then in (before.total[key],)
+        )
 
     def add(self, row: int, key: FlavorResource, amount: int) -> None:
         """Charge an amount to a queue and to all above it; release it where it is negative."""
@@ -80,3 +90,12 @@ def entries(
         return []
     governed = trees.governed[trees.root(row)]
     return [(row, key, amount) for key, amount in charge.items() if amount and key in governed]
+
+
+def add_up(
+    sums: dict[QueueRef, dict[FlavorResource, int]], ref: QueueRef, charge: Charge, sign: int = 1
+) -> None:
+    """Add to what queues are charged, or take away."""
+    of_queue = sums.setdefault(ref, {})
+    for key, amount in charge.items():
+        of_queue[key] = of_queue.get(key, 0) + sign * amount

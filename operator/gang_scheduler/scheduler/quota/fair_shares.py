@@ -1,6 +1,7 @@
 """What each queue should have, by promises, demand and weights; whatever is charged now.
 
-Nothing is lost: what one queue does not need, or may not have, is shared by the others.
+Nothing is lost: what one queue does not need, or may not have, is shared by the others. Shares are
+exact: of three GPUs two queues have one and a half each.
 """
 
 import math
@@ -12,7 +13,9 @@ from gang_scheduler.model.queues import FlavorResource, QueueUsage
 from gang_scheduler.scheduler.quota.charges import Charges, entries
 from gang_scheduler.scheduler.quota.promises import Promises
 
-FairShares = Mapping[FlavorResource, Sequence[int]]
+Exact = int | Fraction
+"""An amount that need not be whole."""
+FairShares = Mapping[FlavorResource, Sequence[Exact]]
 """The fair share of each row."""
 
 
@@ -47,9 +50,9 @@ def _asked(promises: Promises, usage: QueueUsage) -> dict[FlavorResource, list[i
     return asked
 
 
-def _of_key(promises: Promises, key: FlavorResource, demand: Sequence[int]) -> list[int]:
+def _of_key(promises: Promises, key: FlavorResource, demand: Sequence[int]) -> list[Exact]:
     trees, terms = promises.trees, promises.terms[key]
-    shares = [0] * len(trees)
+    shares: list[Exact] = [0] * len(trees)
     for row, parent in enumerate(trees.parents):
         if parent < 0:
             shares[row] = terms.promised[row]
@@ -71,18 +74,18 @@ def _claim(promises: Promises, key: FlavorResource, row: int, demand: int) -> Cl
     return Claim(min(promised, most), most, weight)
 
 
-def divide(total: int, claims: Sequence[Claim]) -> list[int]:
+def divide(total: Exact, claims: Sequence[Claim]) -> list[Exact]:
     """Return what each claim gets of a total: its least, and by weight what is left.
 
     All of the total is given away unless every claim has its most. Where the least are more than
-    there is, each gets its part. What rounding leaves goes to the first, a unit each. A weight of 0
-    gets something when no other claim is open, all in equal parts.
+    there is, each gets its part. A weight of 0 gets something when no other claim is open, all in
+    equal parts.
     """
-    least = [claim.least for claim in claims]
-    if sum(least) >= total:
-        return in_proportion(total, least)
-    got = list(least)
-    left = total - sum(least)
+    together = sum(claim.least for claim in claims)
+    if together >= total:
+        return [exact(total * claim.least, together) for claim in claims]
+    got: list[Exact] = [claim.least for claim in claims]
+    left = total - together
     weighted = [place for place, claim in enumerate(claims) if claim.weight > 0]
     left = _pour(left, got, claims, weighted, _whole([claims[each].weight for each in weighted]))
     others = [place for place, claim in enumerate(claims) if claim.weight <= 0]
@@ -90,15 +93,12 @@ def divide(total: int, claims: Sequence[Claim]) -> list[int]:
     return got
 
 
-def in_proportion(total: int, parts: Sequence[int]) -> list[int]:
-    """Return a total of at most all parts split as they are; what rounding leaves to the first."""
-    whole = sum(parts)
-    given = [total * part // whole if whole else 0 for part in parts]
-    over = total - sum(given)
-    # What is left over is less than a unit for each that was cut: all of those have room for one.
-    for place in [each for each, part in enumerate(parts) if given[each] < part][:over]:
-        given[place] += 1
-    return given
+def exact(part: Exact, whole: int) -> Exact:
+    """Return a part of a whole, as an integer where it is one: those are fast."""
+    if part == 0:
+        return 0
+    found = Fraction(part, whole)
+    return found.numerator if found.denominator == 1 else found
 
 
 def _whole(weights: Sequence[Fraction]) -> list[int]:
@@ -108,15 +108,15 @@ def _whole(weights: Sequence[Fraction]) -> list[int]:
 
 
 def _pour(
-    left: int,
-    got: list[int],
+    left: Exact,
+    got: list[Exact],
     claims: Sequence[Claim],
     places: Sequence[int],
     weights: Sequence[int],
-) -> int:
+) -> Exact:
     """Give what is left by weight, each up to its most; return what none could take."""
     weight_of = dict(zip(places, weights, strict=True))
-    lacks = {place: claims[place].most - got[place] for place in places}
+    lacks = {place: claims[place].most - claims[place].least for place in places}
     open_ = sorted(
         (place for place in places if lacks[place] > 0),
         key=lambda place: Fraction(lacks[place], weight_of[place]),
@@ -131,9 +131,7 @@ def _pour(
         left -= lacks[place]
         together -= weight_of[place]
         filled += 1
-    rest = sorted(open_[filled:])
-    given = [left * weight_of[place] // together for place in rest]
-    over = left - sum(given)
-    for nth, place in enumerate(rest):
-        got[place] += given[nth] + (1 if nth < over else 0)
+    rest = open_[filled:]
+    for place in rest:
+        got[place] = exact(got[place] * together + left * weight_of[place], together)
     return 0 if rest else left

@@ -16,7 +16,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.scheduler.ordering import drf, drs, fair_share
 from gang_scheduler.scheduler.quota.accounts import Accounts, Share, Standing
-from gang_scheduler.scheduler.quota.fair_shares import in_proportion
+from gang_scheduler.scheduler.quota.fair_shares import FairShares
 
 SHARES: Final[Mapping[Fairness, Callable[[Standing], Share]]] = {
     Fairness.PRIORITY: drs.share,
@@ -85,7 +85,7 @@ def _amounts(
     accounts: Accounts,
     row: int,
     lent: Mapping[FlavorResource, Sequence[int]],
-    fair_shares: Mapping[FlavorResource, Sequence[int]],
+    fair_shares: FairShares,
 ) -> dict[FlavorResource, Amounts]:
     """Return the figures of a queue for what its tree governs, where there are any."""
     promises, charges = accounts.promises, accounts.charges
@@ -141,3 +141,14 @@ def _lend(key: FlavorResource, needed: int, idle: Sequence[int]) -> list[int]:
         unit = 1
     parts = in_proportion(needed // unit, [amount // unit for amount in idle])
     return [part * unit for part in parts]
+
+
+def in_proportion(total: int, parts: Sequence[int]) -> list[int]:
+    """Return a total of at most all parts split as they are; what rounding leaves to the first."""
+    whole = sum(parts)
+    given = [total * part // whole if whole else 0 for part in parts]
+    over = total - sum(given)
+    # What is left over is less than a unit for each that was cut: all of those have room for one.
+    for place in [each for each, part in enumerate(parts) if given[each] < part][:over]:
+        given[place] += 1
+    return given

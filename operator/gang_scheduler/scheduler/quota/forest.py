@@ -23,6 +23,7 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.quota.accounts import accounts_of
 from gang_scheduler.scheduler.quota.charges import Charges, entries
+from gang_scheduler.scheduler.quota.fair_shares import Exact
 from gang_scheduler.scheduler.quota.figures import figures
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED, Promises, Terms
 from gang_scheduler.scheduler.quota.room import potential, room, short_below
@@ -106,6 +107,14 @@ class Forest:
     def release(self, ref: QueueRef, charge: Charge) -> None:
         """Take back what was charged: the exact opposite of `charge`."""
         self._add(ref, charge, -1)
+
+    def charged(self) -> Charges:
+        """Return what is charged now, to be compared later."""
+        return self._charges.copy()
+
+    def has_given_back(self, before: Charges) -> bool:
+        """Return whether any queue is charged less of anything than before."""
+        return self._charges.is_less_than(before)
 
     def used(self, ref: QueueRef, key: FlavorResource) -> int:
         """Return what counts against the promise of a queue."""
@@ -197,7 +206,7 @@ class Forest:
 
     # What is shown.
 
-    def fair_shares(self) -> dict[QueueRef, dict[FlavorResource, int]]:
+    def fair_shares(self) -> dict[QueueRef, dict[FlavorResource, Exact]]:
         """Return what each queue should have, as of the state."""
         shares, rows = self.accounts.fair_shares, self._trees.rows
         return {

@@ -112,7 +112,8 @@ def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> 
     terms = Terms(
         [0] * size, [0] * size, [0] * size, [0] * size, [0] * size, [0] * size, capacities
     )
-    lent, promised = [0] * size, [0] * size  # What the queues below lend, and are promised.
+    # What the queues below lend, are promised, and are guaranteed.
+    lent, promised, kept = [0] * size, [0] * size, [0] * size
     for row in reversed(range(size)):
         quota = quota_of(trees, row, key)
         if trees.is_leaf(row):
@@ -124,12 +125,13 @@ def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> 
             if quota.total and promised[row] > quota.nominal:
                 terms.oversubscribed[row] = quota.nominal
         terms.nominal[row] = nominal
-        terms.guaranteed[row] = _guaranteed(quota, nominal)
+        terms.guaranteed[row] = _guaranteed(quota, nominal, _kept_by(trees, row, kept[row]))
         terms.borrowing[row] = _borrowing(quota, nominal)
         terms.limit[row] = UNBOUNDED if quota.limit is None else quota.limit
         if (parent := trees.parents[row]) >= 0:
             lent[parent] += nominal - terms.guaranteed[row]
             promised[parent] += terms.promised[row]
+            kept[parent] += kept[row] + terms.guaranteed[row]
     return terms
 
 
@@ -156,13 +158,22 @@ def _pool(
         return quota.nominal
     if quota.total and not quota.implied:
         return max(0, quota.nominal - promised)
-    return max(0, capacities.get(row, 0) - promised)
+    if row in capacities:
+        return max(0, capacities[row] - promised)
+    # Volcano's capacity plugin: a queue deserves at least what it is guaranteed.
+    is_floor = trees.queues[row].ref.product is Product.VOLCANO
+    return max(0, quota.nominal - promised) if is_floor else 0
 
 
-def _guaranteed(quota: Quota, nominal: int) -> int:
+def _kept_by(trees: Trees, row: int, below: int) -> int:
+    """Return how much of a queue's guarantee those below it keep: Volcano's includes theirs."""
+    return below if trees.queues[row].ref.product is Product.VOLCANO else 0
+
+
+def _guaranteed(quota: Quota, nominal: int, kept: int) -> int:
     if quota.guaranteed is not None:
         # Of an interior queue the promise may be less than was declared: those below keep theirs.
-        return min(quota.guaranteed, nominal)
+        return min(max(0, quota.guaranteed - kept), nominal)
     return 0 if quota.lending_limit is None else max(0, nominal - quota.lending_limit)
 
 

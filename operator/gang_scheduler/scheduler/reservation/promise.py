@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.placement.anywhere import (
     release,
 )
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.reservation.paper import Fit, Paper, Units
+from gang_scheduler.scheduler.reservation.paper import Fit, Paper, Sum, Units
 from gang_scheduler.scheduler.reservation.sequence import Release
 from gang_scheduler.scheduler.turns.requests import Request, Way
 
@@ -28,6 +28,7 @@ NOTHING: Final = Placement((), ())
 class Promise:
     """A gang that does not fit yet, on the paper of its start. `turn` is when it was tried.
 
+    `ended` is what those hold that have ended then.
     `start` is in seconds, None if it is not known. `borrows`: its queue will be over its own quota.
     """
 
@@ -37,6 +38,7 @@ class Promise:
         ways: Sequence[Way],
         fit: Fit,
         paper: Paper,
+        ended: Sum,
         *,
         turn: int,
         units_of: Units,
@@ -46,10 +48,14 @@ class Promise:
         self.ways = ways
         self.fit = fit
         self.paper = paper
+        self.ended = ended
         self.turn = turn
         self.is_stale = False
         """What is put on the paper leaves no place for the gang: look for another start."""
-        self.start, self.after = _start(paper)
+        self.last = paper.releases[paper.place - 1] if paper.place else None
+        """The gang that ends last of those that must have ended."""
+        self.start = None if self.last is None else self.last.ends_at
+        self.after = None if self.last is None else self.last.gang
         self.borrows = paper.forest.borrows(request.ref, fit.way.charge)
         self._ended = frozenset(each.gang for each in paper.releases[: paper.place])
         self._there = frozenset(each.gang for each in paper.releases[paper.place :])
@@ -145,11 +151,3 @@ class Promise:
         )
         classes = {bind.pod.pod_class for bind in binds}
         return any(each.pod_affinity is not None for each in classes)
-
-
-def _start(paper: Paper) -> tuple[int | None, GangKey | None]:
-    """Return when the last gang has ended that must have, and its key."""
-    ended: Sequence[Release] = paper.releases[: paper.place]
-    if not ended:
-        return None, None
-    return ended[-1].ends_at, ended[-1].gang

@@ -1,8 +1,11 @@
 """The reservations of one cycle, and which later gangs may go before them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -13,16 +16,16 @@ from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Refused, Reservation
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.model.queues import NONE, Charge, QueueRef
+from gang_scheduler.model.queues import NONE, Charge
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.reservation import sequence
-from gang_scheduler.scheduler.reservation.paper import Paper, Units
+from gang_scheduler.scheduler.reservation.paper import Fit, Paper, Sum, Units
 from gang_scheduler.scheduler.reservation.promise import Promise
-from gang_scheduler.scheduler.reservation.sequence import Clock, Release
+from gang_scheduler.scheduler.reservation.sequence import Clock, Release, Running
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
@@ -35,6 +38,8 @@ MOST_CANDIDATES: Final = 16
 """How many gangs a start is looked for in a cycle."""
 MOST_LOOKS: Final = 4_000
 """Looks at which no start is looked for any more: about 200 milliseconds."""
+RELEASES_A_LOOK: Final = 20
+"""How many gangs that hold room are put in order in the time of a look."""
 WAITING: Final = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_QUOTA})
 """Why a gang waits that is promised a start."""
 
@@ -75,6 +80,7 @@ class Reservations:
         units_of: Units,
     ) -> None:
         self._snapshot = snapshot
+        self._bound_pods = snapshot.bound_pods or BoundPods()
         self._profile = profile
         self._trial = trial
         self._ledger = ledger
@@ -84,7 +90,8 @@ class Reservations:
         self._clock = Clock(snapshot.taken_at, self._rules.backfill_window_seconds)
         self._promises: list[Promise] = []
         self._turns: dict[GangKey, int] = {}
-        self._decided: dict[PlacementUnit, Decided] = {}
+        self._decided: dict[GangKey, dict[PlacementUnit, Decided]] = {}
+        self._held: dict[GangKey, Release | None] = {}
         self._nominated: dict[GangKey, tuple[Request, Way]] = {}
         self._candidates = self._trials = self._looks = 0
         self.backfilled: dict[GangKey, Backfilled] = {}
@@ -125,26 +132,40 @@ class Reservations:
     def _is_tired(self) -> bool:
         return self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS
 
-    def _reserve(self, request: Request, turn: int) -> None:
-        """Look for the first place in the sequence at which a group fits: by halving it."""
+    def _reserve(self, request: Request, turn: int, before: Promise | None = None) -> None:
+        """Look for the first place in the sequence at which a group fits, and promise it.
+
+        `before` is what it was promised earlier in this cycle: most often the place is the same.
+        """
         ways = [way for way in request.ways if not limits.checks(request.queue, way.offer.names)]
-        paper = Paper(self._trial, self._ledger.forest, self._profile, self._releases())
+        releases = self._releases()
+        ended = before.ended if before is not None else Sum(self._trial.nodes)
+        known = _place_of(releases, before) if before is not None else None
+        ended.become(releases[: known or 0])
+        paper = Paper(self._trial, self._ledger.forest, self._profile, releases, ended)
+        find = functools.partial(self._fit_at, paper, request, ways)
         low = self._with_earlier(paper) - 1
-        high = len(paper.releases)
-        paper.go_to(high)
-        fit = paper.find(request, ways, self._units_of)
-        while fit is not None and high - low > 1:
-            middle = (low + high) // 2
-            paper.go_to(middle)
-            found = paper.find(request, ways, self._units_of)
-            low, high, fit = (low, middle, found) if found else (middle, high, fit)
-        self._looks += paper.looks
-        if fit is not None:
-            paper.go_to(high)
-            units_of, profile = self._units_of, self._profile
-            self._promises.append(
-                Promise(request, ways, fit, paper, turn=turn, units_of=units_of, profile=profile)
+        found = _first(len(releases), low, known, find)
+        looks = paper.looks + len(releases) // RELEASES_A_LOOK
+        self._looks += looks
+        self._trial.effort.count(looks)
+        if found is not None:
+            place, fit = found
+            paper.go_to(place)
+            ended.become(releases[:place])
+            promise = Promise(
+                *(request, ways, fit, paper, ended),
+                turn=turn,
+                units_of=self._units_of,
+                profile=self._profile,
             )
+            self._promises.append(promise)
+
+    def _fit_at(
+        self, paper: Paper, request: Request, ways: Sequence[Way], place: int
+    ) -> Fit | None:
+        paper.go_to(place)
+        return paper.find(request, ways, self._units_of)
 
     def _with_earlier(self, paper: Paper) -> int:
         """Let the gangs of earlier reservations be in their places; return when all of them are."""
@@ -158,29 +179,35 @@ class Reservations:
 
     def _releases(self) -> list[Release]:
         """Return the sequence: what is on the nodes, what was decided, and what was promised."""
-        bound_pods = self._snapshot.bound_pods or BoundPods()
         rows = self._trial.nodes.rows
-        victims = {each.pod.uid for made in self._evaluator.preemptions for each in made.victims}
         found = [
-            *sequence.of_running(bound_pods, rows, self._clock, victims),
+            *self._running.releases(self._evaluator.departures.victims),
             *self._of_decided(rows),
-            *self._of_nominated(bound_pods, rows),
+            *self._of_nominated(self._bound_pods, rows),
             *(each for promise in self._promises for each in self._of_promised(promise, rows)),
         ]
-        return sorted(found, key=lambda each: (each.gang is not None, each.key()))
+        return sorted(found, key=attrgetter("key"))
+
+    @functools.cached_property
+    def _running(self) -> Running:
+        return Running(self._bound_pods, self._trial.nodes.rows, self._clock)
 
     def _of_decided(self, rows: Mapping[str, int]) -> Iterator[Release]:
-        by_group: dict[GangKey, list[Decided]] = {}
-        for each in self._decided.values():
-            if each.placement.binds:
-                by_group.setdefault(each.group.gangs[0].key, []).append(each)
-        now = self._clock.now
-        for key, parts in by_group.items():
-            group = parts[0].group
-            binds = (bind for each in parts for bind in each.placement.binds)
-            seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
-            charges = tuple((group.queue or NONE, each.charge) for each in parts)
-            yield Release(key, self._clock.end_of(group), now, seats, charges)
+        """Yield what was decided: worked out once for a group, until more of it is decided."""
+        for key, units in self._decided.items():
+            if key not in self._held:
+                parts = [each for each in units.values() if each.placement.binds]
+                self._held[key] = self._held_by(key, parts, rows) if parts else None
+            held = self._held[key]
+            if held is not None:
+                yield held
+
+    def _held_by(self, key: GangKey, parts: Sequence[Decided], rows: Mapping[str, int]) -> Release:
+        group = parts[0].group
+        binds = (bind for each in parts for bind in each.placement.binds)
+        seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
+        charges = tuple((group.queue or NONE, each.charge) for each in parts)
+        return Release(key, self._clock.end_of(group), self._clock.now, seats, charges)
 
     def _of_nominated(self, bound_pods: BoundPods, rows: Mapping[str, int]) -> Iterator[Release]:
         by_gang: dict[GangKey, list[Nominated]] = {}
@@ -252,9 +279,8 @@ class Reservations:
 
     def _of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
         """Return what victims leave that would be there at a promised start."""
-        bound_pods = self._snapshot.bound_pods or BoundPods()
         there = (each for each in victims if not promise.has_ended(each.gang))
-        return sequence.of_victims(there, bound_pods, self._trial.nodes.rows, self._clock.now)
+        return sequence.of_victims(there, self._bound_pods, self._trial.nodes.rows, self._clock.now)
 
     def _cause(self, promise: Promise, request: Request) -> DelaysReserved:
         away = promise.key.namespace != request.group.waiting[0].key.namespace
@@ -283,23 +309,27 @@ class Reservations:
         """Note where members of a unit are from now on."""
         if not self._rules.reservations:
             return
-        before = self._decided.get(unit)
+        of_group = self._decided.setdefault(group.gangs[0].key, {})
+        before = of_group.get(unit)
         self._end(group)
         charge = before.charge if before else {}
-        self._decided[unit] = Decided(group, placement, charge)
+        of_group[unit] = Decided(group, placement, charge)
+        self._held.pop(group.gangs[0].key, None)
         for promise in self._promises:
             if not self._is_gone(promise, group):
                 promise.put(before.placement if before else None, placement)
 
-    def charge(self, unit: PlacementUnit, ref: QueueRef, before: Charge, after: Charge) -> None:
+    def charge(self, unit: PlacementUnit, group: GangGroup, before: Charge, after: Charge) -> None:
         """Note what members of a unit are charged from now on."""
-        known = self._decided.get(unit)
+        of_group = self._decided.get(group.gangs[0].key, {})
+        known = of_group.get(unit)
         if known is None:
             return
-        self._decided[unit] = Decided(known.group, known.placement, after)
+        of_group[unit] = Decided(known.group, known.placement, after)
+        self._held.pop(group.gangs[0].key, None)
         for promise in self._promises:
             if not self._is_gone(promise, known.group):
-                promise.charge(ref, before, after)
+                promise.charge(group.queue or NONE, before, after)
 
     def nominated(self, request: Request, way: Way) -> None:
         """Note that room will be made for a group: reserved gangs may start later by that."""
@@ -352,4 +382,35 @@ class Reservations:
             return
         again, self._promises = self._promises[first:], self._promises[:first]
         for each in again:
-            self._reserve(each.request, each.turn)
+            self._reserve(each.request, each.turn, each)
+
+
+def _place_of(releases: Sequence[Release], before: Promise) -> int:
+    """Return at which place a promise is now, by the end that it came after."""
+    last = before.last
+    return 0 if last is None else bisect_right(releases, last.key, key=attrgetter("key"))
+
+
+def _first(
+    last: int, low: int, known: int | None, find: Callable[[int], Fit | None]
+) -> tuple[int, Fit] | None:
+    """Return the first place above `low` with a fit: by halving, around one that is `known`.
+
+    More room leaves no group without a place, but for what members ask of pods near them.
+    """
+    high, fit = last, None
+    if known is not None and low < known < last:
+        fit = find(known)
+        if fit is None:
+            low = known
+        elif known - low == 1 or (earlier := find(known - 1)) is None:
+            return known, fit
+        else:
+            high, fit = known - 1, earlier
+    if fit is None and (fit := find(last)) is None:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = find(middle)
+        low, high, fit = (low, middle, found) if found else (middle, high, fit)
+    return high, fit

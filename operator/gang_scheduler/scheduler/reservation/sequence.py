@@ -3,25 +3,27 @@
 Ends that are not known come last, the oldest start first.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.model.queues import Charge, QueueRef
+from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.quota.charges import add_up
 
 Seat = tuple[PodClass, int]
 """A pod by its class, and the row of its node."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Release:
     """What is free once a gang has ended: the room of its pods, and what it is charged.
 
     Times are in seconds. `ends_at` is None where that is not known. `nominated`: the pods are not
-    on their nodes yet.
+    on their nodes yet. Without a `gang` it is what leaves in any case: that comes first.
     """
 
     gang: GangKey | None
@@ -31,11 +33,12 @@ class Release:
     charges: tuple[tuple[QueueRef, Charge], ...] = ()
     nominated: bool = False
 
-    def key(self) -> tuple[bool, int, str]:
-        """Return the sort key; the last one only makes the order sure."""
+    @functools.cached_property
+    def key(self) -> tuple[bool, bool, int, str]:
+        """The sort key, worked out once; the last one only makes the order sure."""
         known = self.ends_at is not None
         when = self.started_at if self.ends_at is None else self.ends_at
-        return not known, when, str(self.gang or "")
+        return self.gang is not None, not known, when, str(self.gang or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +63,51 @@ class Clock:
         return self.believed(self.now + max(known))
 
 
-def of_running(
-    bound_pods: BoundPods, rows: Mapping[str, int], clock: Clock, victims: Collection[str]
-) -> Iterator[Release]:
-    """Yield the gangs on nodes, those first that leave in any case. Pinned pods never end.
+class Running:
+    """The gangs on nodes: what each holds is worked out once, and anew when it loses pods."""
 
-    `victims` are the uids of pods that leave as well.
-    """
-    leaving = list(bound_pods.leaving)
-    if victims:
-        leaving += [each for each in bound_pods.pods if each.pod.uid in victims]
-    if leaving:
-        seats, charges = _seats(leaving, rows), _charges(leaving, bound_pods)
-        yield Release(None, clock.now, clock.now, seats, charges)
-    for key, gang in bound_pods.gangs.items():
-        some = [each for each in gang.pods if not each.pod.pinned and each.pod.uid not in victims]
-        if some:
+    def __init__(self, bound_pods: BoundPods, rows: Mapping[str, int], clock: Clock) -> None:
+        self._bound_pods = bound_pods
+        self._rows = rows
+        self._clock = clock
+        self._victims: set[str] = set()
+        self._leaving = [*bound_pods.leaving]
+        self._by_gang: dict[GangKey | None, Release] = {}
+        for key in bound_pods.gangs:
+            self._work_out(key)
+        self._sum_up()
+
+    def releases(self, victims: Sequence[BoundPod]) -> Iterable[Release]:
+        """Return the gangs without what leaves in any case, and that. Pinned pods never end.
+
+        `victims` leave as well: those of the last call, and more.
+        """
+        new = victims[len(self._victims) :]
+        if new:
+            self._victims.update(each.pod.uid for each in new)
+            self._leaving += new
+            for key in dict.fromkeys(each.gang for each in new):
+                self._work_out(key)
+            self._sum_up()
+        return self._by_gang.values()
+
+    def _work_out(self, key: GangKey) -> None:
+        """Note what a gang on nodes holds, if any pod of it ends some day."""
+        self._by_gang.pop(key, None)
+        gang = self._bound_pods.gangs.get(key)
+        pods = gang.pods if gang is not None else ()
+        some = [each for each in pods if not (each.pod.pinned or each.pod.uid in self._victims)]
+        if gang is not None and some:
             began = gang.known.started_at or _start(some)
-            ends_at = clock.believed(gang.known.ends_at)
-            yield Release(key, ends_at, began, _seats(some, rows), _charges(some, bound_pods))
+            ends_at = self._clock.believed(gang.known.ends_at)
+            seats, charges = _seats(some, self._rows), _charges(some, self._bound_pods)
+            self._by_gang[key] = Release(key, ends_at, began, seats, charges)
+
+    def _sum_up(self) -> None:
+        """Note what leaves in any case, if anything does."""
+        if self._leaving:
+            now = self._clock.now
+            self._by_gang[None] = of_victims(self._leaving, self._bound_pods, self._rows, now)
 
 
 def of_victims(
@@ -98,8 +127,13 @@ def _seats(pods: Iterable[BoundPod], rows: Mapping[str, int]) -> tuple[Seat, ...
 def _charges(
     pods: Iterable[BoundPod], bound_pods: BoundPods
 ) -> tuple[tuple[QueueRef, Charge], ...]:
-    charged = bound_pods.charged
-    return tuple([charged[each.pod.uid] for each in pods if each.pod.uid in charged])
+    """Return what pods are charged, once for each queue."""
+    charged, sums = bound_pods.charged, dict[QueueRef, dict[FlavorResource, int]]()
+    for each in pods:
+        if each.pod.uid in charged:
+            ref, charge = charged[each.pod.uid]
+            add_up(sums, ref, charge)
+    return tuple(sums.items())
 
 
 def _start(pods: Iterable[BoundPod]) -> int:

@@ -173,6 +173,14 @@ class Rights:
             self._accounts, row, self._keys_at[root]
         )
 
+    def is_beside(self, held: Held) -> bool:
+        """Return whether a queue below the root has both the gang and the claim in it."""
+        ours, theirs = (self._trees.rows.get(each) for each in (self.claim.ref, held.ref))
+        if ours is None or theirs is None:
+            return False
+        ways = self._trees.ways
+        return ours == theirs or ways[ours][:2] == ways[theirs][:2]
+
     def is_beyond(self, held: Held) -> bool:
         """Return whether the queue of a gang, and those up to where the ways meet, borrow now.
 

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -10,8 +11,9 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods, Charged
 from gang_scheduler.model.nodes import BoolArray
-from gang_scheduler.model.queues import NONE, QueueRef
+from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.rights.claims import Claim, Held, held_of
 from gang_scheduler.scheduler.rights.held_queues import HeldQueues
 from gang_scheduler.scheduler.rights.permits import Limits
@@ -24,6 +26,11 @@ class Charges(Quota, Protocol):
     @property
     def version(self) -> tuple[int, int]:
         """What is another one after anything was charged, released or kept."""
+
+    gone: Counter[QueueRef]
+
+    def leave(self, ref: QueueRef, charge: Charge) -> None:
+        """Note what victims of this cycle give back."""
 
     def copy(self) -> "Charges":
         """Return the same charges, to be changed apart."""
@@ -39,14 +46,30 @@ class Rounds:
         self.limits = limits
         self._bound_pods = bound_pods
         self._charged = charged
-        self._leaving = list(bound_pods.leaving)
+        self._leaving = 0
+        self._freed: dict[QueueRef, dict[FlavorResource, int]] = {}
+        """What is charged for all that leaves, queue by queue."""
         self._expected: list[Claim] = []
         self._without: tuple[Hashable, Charges] | None = None
         self._borrowers: dict[Hashable, BoolArray] = {}
+        self._leave(bound_pods.leaving)
 
-    def leave(self, victims: Iterable[BoundPod]) -> None:
-        """Note that victims leave."""
-        self._leaving += victims
+    def leave(self, victims: Sequence[BoundPod]) -> None:
+        """Note that victims of this cycle leave."""
+        self._leave(victims)
+        for each in victims:
+            self._charged.leave(*self._charge_of(each))
+        uids = {each.pod.uid for each in victims}
+        for gang in {each.gang: None for each in victims}:
+            members = self.members(gang)
+            if all(each.pod.uid in uids for each in members):
+                ref, _ = self._charge_of(members[0] if members else victims[0])
+                self._charged.gone[ref] += 1
+
+    def _leave(self, leaving: Sequence[BoundPod]) -> None:
+        self._leaving += len(leaving)
+        for each in leaving:
+            add_up(self._freed, *self._charge_of(each))
 
     def expect(self, claim: Claim | None) -> None:
         """Note that a claim is met, and will be charged; None: all such claims are charged now."""
@@ -55,15 +78,15 @@ class Rounds:
     @property
     def state(self) -> Hashable:
         """What is another one once anything else is charged, or leaves."""
-        return self._charged.version, len(self._leaving), len(self._expected)
+        return self._charged.version, self._leaving, len(self._expected)
 
     def without_leaving(self) -> Charges:
         """Return what is charged once all that leaves has left. To be left as it was."""
         state = self.state
         if self._without is None or self._without[0] != state:
             quota = self._charged.copy()
-            for each in self._leaving:
-                quota.release(*self._charge_of(each))
+            for ref, charge in self._freed.items():
+                quota.release(ref, charge)
             for claim in self._expected:
                 quota.charge(claim.ref, claim.charge)
             self._without = (state, quota)

@@ -2,24 +2,28 @@
 
 A group like one that failed before in the same queue has no turn: it fails alike. And turns end in
 a tree once there is quota for none of its groups: most of those that wait in full queues cost a
-look at what their queue has left, and no turn.
+look at what their queue has left, and no turn. Turns end everywhere once the cycle has done its
+work: what has had none by then has its turn in the next cycle, before what was tried in this one.
 """
 
+import heapq
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.causes.admission import BehindGang, BeyondFirst, DelaysReserved
+from gang_scheduler.model.causes.admission import BehindGang, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import (
     Failure,
+    IfEmpty,
     Plan,
     Refused,
 )
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
+    FlavorResource,
     Queue,
     QueueRef,
     QueueState,
@@ -30,11 +34,11 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.steps import prospects
+from gang_scheduler.scheduler.steps import A_GROUP, prospects
 from gang_scheduler.scheduler.turns import limits, lines
 from gang_scheduler.scheduler.turns.lines import Line
 from gang_scheduler.scheduler.turns.open_trees import OpenTrees
-from gang_scheduler.scheduler.turns.requests import Request
+from gang_scheduler.scheduler.turns.requests import Request, Way
 from gang_scheduler.scheduler.turns.within_quota import Try, WithinQuota
 from gang_scheduler.scheduler.units.placement_units import PlacementUnit
 
@@ -48,6 +52,9 @@ BLOCKING: Final = frozenset(
     }
 )
 """Reasons that pass with time: only behind these does a queue that keeps its order wait."""
+A_TURN: Final = 20
+A_WAY: Final = 3
+"""Looks that a turn, and each way of its group, cost beside what is searched."""
 
 
 class ByTurns(WithinQuota):
@@ -57,6 +64,9 @@ class ByTurns(WithinQuota):
         super().__init__(snapshot, profile, state)
         self._lines: dict[QueueRef, Line] = {}
         self._heads: dict[QueueRef, Request] = {}
+        self._watched: dict[FlavorResource, list[tuple[int, int, Request]]] = {}
+        """For each key the heads of several ways, by what may be spent until one is too small."""
+        self._order = 0
         nominated = (each.gang for each in snapshot.nominated)
         reserved = frozenset((*nominated, *self.asking.standing()))
         self._trees = OpenTrees(self.forest.root, self._may_fit, reserved)
@@ -72,7 +82,10 @@ class ByTurns(WithinQuota):
         # 3. Once all quorums are decided, the surplus, within quota and where room is left.
         placed = [each.group for each in self.tried.values()]
         for group in self.each(placed):
-            self.place_surplus(group)
+            if (self.untried or self._is_done()) and self.has_surplus(group):
+                self.leave_untried(group)
+            else:
+                self.place_surplus(group)
         # 4. Where that moved quorums, what did not fit may fit now.
         waiting = [each for each in placed if not self.has_reserved_room(each)]
         for group in self.each(self.worth_another_try(waiting)):
@@ -116,21 +129,44 @@ class ByTurns(WithinQuota):
             if not self._trees.is_open(root):
                 self._refuse_tree(root)
         heads = {ref: head for ref in self._lines if (head := self._next_head(ref)) is not None}
-        turns = Turns(self.forest, heads)
-        while (ref := turns.next()) is not None:
+        turns = Turns(self.ledger.ahead, heads)
+        while (ref := turns.next()) is not None and not self._is_done():
             if not self._trees.is_open(ref):
                 self._refuse_tree(ref)
                 turns.end(ref)
                 continue
             request = self._heads.pop(ref)
+            before = self.forest.charged() if request.nominated else None
+            left = self.ledger.given_back
             self._take_turn(request)
             turns.replace(ref, self._next_head(ref))
-            if request.nominated:
-                # What was charged for its nominations may be free now.
-                turns.restart()
+            # What was charged for its nominations is free now, or what its victims had will be.
+            has_left = self.ledger.given_back != left
+            if has_left or (before is not None and self.forest.has_given_back(before)):
+                turns.restart(self.ledger.ahead, self._heads_anew(self._heads))
+            else:
+                for each, head in self._heads_anew(self._outgrown()).items():
+                    turns.replace(each, head)
+        self._leave_rest()
+
+    def _is_done(self) -> bool:
+        """Return whether no further turn is taken: once there was one, and all work is done.
+
+        Where only no search has looks left, others have their turns: most gangs evict none.
+        """
+        return bool(self.tried) and self.trial.effort.is_done() and not self._goes_on()
+
+    def _leave_rest(self) -> None:
+        """Leave to the next cycle what has had no turn."""
+        self.leave_untried(*(each.group for each in self._heads.values()))
+        self._heads.clear()
+        for line in self._lines.values():
+            self.leave_untried(*line.groups)
+            line.groups.clear()
 
     def _take_turn(self, request: Request) -> None:
         self.deciding = request.group
+        self.trial.effort.count(A_TURN + A_WAY * len(request.ways))
         self.show(request.group)
         trying = Try(request, self.released(request), evicting=True)
         self.attempt(trying)
@@ -143,8 +179,9 @@ class ByTurns(WithinQuota):
     def _next_head(self, ref: QueueRef) -> Head | None:
         """Return the next group of a queue that is worth a turn; decide those that are not."""
         line = self._lines[ref]
-        while line.groups:
+        while line.groups and not self._is_done():
             group = self.deciding = line.groups.pop()
+            self.trial.effort.count(A_GROUP)
             request = self._request(line, group)
             if request is not None:
                 self._heads[ref] = request
@@ -156,22 +193,55 @@ class ByTurns(WithinQuota):
         self.deciding = None
         return None
 
+    def _heads_anew(self, refs: Iterable[QueueRef]) -> dict[QueueRef, Head]:
+        """Return how the heads of queues compare now."""
+        return {ref: self._head(self._lines[ref], self._heads[ref]) for ref in [*refs]}
+
+    def _outgrown(self) -> list[QueueRef]:
+        """Return the queues whose heads there may be no quota for by the way that they compare by.
+
+        Found without a look at all heads: nothing left shrinks by more than what is charged.
+        """
+        if self.ledger.promised:
+            return [ref for ref, request in self._heads.items() if len(request.ways) > 1]
+        found = []
+        for key in self._watched.keys() & self.ledger.spent.keys():
+            heap, spent = self._watched[key], self.ledger.spent[key]
+            while heap and heap[0][0] < spent:
+                _, _, request = heapq.heappop(heap)
+                if self._heads.get(request.ref) is request:
+                    found.append(request.ref)
+        return sorted(set(found))
+
     def _head(self, line: Line, request: Request) -> Head:
-        """Return how the group compares: by the first way that has quota now."""
-        fitting = (way for way in request.ways if self.ledger.fits(request.ref, way.charge))
-        way = next(fitting, request.ways[0])
-        group = request.group
+        """Return how the group compares: by the way that it would take now."""
+        way, group = self._way_now(request), request.group
         default, now = self.profile.queues.aging, self.snapshot.taken_at
         effective = lines.effective_priority(group, line.queue, default, now)
         return Head(way.charge, effective, group.created_at, request.nominated)
 
+    def _way_now(self, request: Request) -> Way:
+        """Return the way that there is quota for: the first, or the first that does not borrow.
+
+        It is another one once something is charged that others need, or given back.
+        """
+        first, *others = request.ways
+        if not others:
+            return first
+        self.trial.effort.count(A_WAY * len(request.ways))
+        ref = request.ref
+        ways = [way for way in request.ways if self.ledger.will_fit(ref, way.charge)]
+        if not request.queue.fungibility.stop_when_borrowing:
+            borrows = self.ledger.ahead.borrows
+            ways.sort(key=lambda way: borrows(ref, way.charge))
+        for key, asked in ways[0].charge.items() if ways else ():
+            least = self.ledger.spent[key] + self.ledger.left_beside(ref, key, asked)
+            self._order += 1
+            heapq.heappush(self._watched.setdefault(key, []), (least, self._order, request))
+        return ways[0] if ways else first
+
     def _request(self, line: Line, group: GangGroup) -> Request | None:
         """Return what a group asks; None, with the reason noted, if it cannot be tried."""
-        line.tried += 1
-        if line.tried > lines.MOST_TRIED:
-            problem = BeyondFirst(line.queue.ref.name, lines.MOST_TRIED)
-            self.set_aside(group, Problem(Reason.WAITING_FOR_TURN, problem))
-            return None
         if line.is_over and self._is_refused_at_once(line, group):
             return None
         ready = self.admitted(group)
@@ -208,8 +278,19 @@ class ByTurns(WithinQuota):
         if line.queue.ref.product not in self.declared.enforced:
             return
         refused = self.refused.get(group.waiting[0].key)
-        if refused is not None and refused.reason in BLOCKING and not refused.left_over:
+        if refused is None or refused.reason not in BLOCKING or refused.left_over:
+            return
+        if not self._could_never_fit(group, line.queue, refused):
             line.behind = group.gangs[0].key
+
+    def _could_never_fit(self, group: GangGroup, queue: Queue, refused: Refused) -> bool:
+        """Return whether a group has no room even in the empty cluster, and no nodes are bought."""
+        if self.asking.may_ask(group, queue):
+            return False
+        found = refused.if_empty
+        if found is None and group.gangs[0].key in self.tried:
+            found = self.would_fit_empty(group)
+        return found is IfEmpty.TOO_LARGE
 
     # Trees without quota.
 
@@ -219,6 +300,7 @@ class ByTurns(WithinQuota):
         if key in self.refused or key in self.gangs:
             return False
         self.deciding = group
+        self.trial.effort.count(A_GROUP)
         request = self.plain_request(group, line.queue)
         may_fit = request is None or (
             bool(request.ways) and self.shortages.for_good(request) is None
@@ -235,6 +317,8 @@ class ByTurns(WithinQuota):
         for line in self._trees.lines(ref):
             line.is_over, own = True, line.queue.ref
             while own in self._heads or self._next_head(own) is not None:
+                if self._is_done():
+                    return
                 request = self._heads.pop(own)
                 if self._is_refused_at_once(line, request.group):
                     self.show(request.group)

@@ -123,7 +123,7 @@ class Charging(Steps):
         before = self._charged.get(unit, {})
         self.reservations.put(unit, group, placement)
         if charge != before:
-            self.reservations.charge(unit, ref, before, charge)
+            self.reservations.charge(unit, group, before, charge)
             self.ledger.release(ref, before)
             self.ledger.charge(ref, charge)
             self._charged[unit] = charge

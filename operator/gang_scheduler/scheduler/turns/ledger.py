@@ -28,15 +28,34 @@ class Ledger:
         self.running = Counter(running)
         """How many groups of each queue hold quota."""
         self._enforced = enforced
+        self.gone: Counter[QueueRef] = Counter()
+        """How many groups of each queue are victims of this cycle: they have yet to end."""
+        self.spent: Counter[FlavorResource] = Counter()
+        """All that was charged or kept so far, in any tree: what is left shrinks by no more."""
+        self.given_back = 0
+        """How often victims have left."""
         self.promised: tuple[Forest, ...] = ()
         """What is charged when gangs start that were promised it: others must fit beside them."""
         self._lending: Forest | None = None
+        self._ahead: Forest | None = None
 
     @property
     def version(self) -> tuple[int, int]:
         """What is another one after anything was charged, released or kept."""
-        lending = self._lending
-        return self.forest.version, -1 if lending is None else lending.version
+        versions = (each.version for each in (self._lending, self._ahead) if each is not None)
+        return self.forest.version, sum(versions)
+
+    @property
+    def ahead(self) -> Forest:
+        """The trees once the victims of this cycle have gone: those that turns go by."""
+        return self.forest if self._ahead is None else self._ahead
+
+    def leave(self, ref: QueueRef, charge: Charge) -> None:
+        """Note what victims of this cycle give back. It is charged until they have ended."""
+        if self._ahead is None:
+            self._ahead = self.forest.copy()
+        self._ahead.release(ref, charge)
+        self.given_back += 1
 
     def enforces(self, ref: QueueRef) -> bool:
         """Return whether the quota of a queue is ours to enforce."""
@@ -46,16 +65,31 @@ class Ledger:
         """Return what a request lacks first; None if it fits."""
         if ref.product not in self._enforced:
             return None
-        short = self.forest.shortage(ref, charge)
+        short = self.ahead.shortage(ref, charge) or self.forest.shortage(ref, charge)
         if short is None and self._lending is not None and self.forest.borrows(ref, charge):
             return self._lending.shortage(ref, charge)
         return short
 
     def fits(self, ref: QueueRef, charge: Charge) -> bool:
         """Return whether a request fits now."""
+        return self._fits(self.forest, ref, charge)
+
+    def will_fit(self, ref: QueueRef, charge: Charge) -> bool:
+        """Return whether a request fits once the victims of this cycle have gone."""
+        return self._fits(self.ahead, ref, charge)
+
+    def left_beside(self, ref: QueueRef, key: FlavorResource, asked: int) -> int:
+        """Return how much more may be charged of a key before a request for it fits no more.
+
+        As if no gang were promised anything.
+        """
+        known = [self.ahead] if self._lending is None else [self.ahead, self._lending]
+        return min(each.available(ref, key) for each in known) - asked
+
+    def _fits(self, forest: Forest, ref: QueueRef, charge: Charge) -> bool:
         if ref.product not in self._enforced:
             return True
-        if not all(each.fits(ref, charge) for each in (self.forest, *self.promised)):
+        if not all(each.fits(ref, charge) for each in (forest, *self.promised)):
             return False
         if self._lending is None or not self.forest.borrows(ref, charge):
             return True
@@ -90,15 +124,19 @@ class Ledger:
 
     def charge(self, ref: QueueRef, charge: Charge) -> None:
         """Charge amounts that fit."""
-        self.forest.charge(ref, charge)
-        if self._lending is not None:
-            self._lending.charge(ref, charge)
+        self.spent.update(charge)
+        for each in self._trees:
+            each.charge(ref, charge)
 
     def release(self, ref: QueueRef, charge: Charge) -> None:
         """Take back what was charged."""
-        self.forest.release(ref, charge)
-        if self._lending is not None:
-            self._lending.release(ref, charge)
+        for each in self._trees:
+            each.release(ref, charge)
+
+    @property
+    def _trees(self) -> list[Forest]:
+        known = (self.forest, self._lending, self._ahead)
+        return [each for each in known if each is not None]
 
     def keep(self, queue: Queue, charges: Iterable[Charge]) -> None:
         """Let the owner keep what is free of its quota for the first request that is within it."""
@@ -107,6 +145,7 @@ class Ledger:
             if self._lending is None:
                 self._lending = self.forest.copy()
             self._lending.charge(queue.ref, kept)
+            self.spent.update(kept)
 
     def kept(self, queue: Queue, charges: Iterable[Charge]) -> Charge:
         """Return what the owner would keep of its quota; nothing where none of it is free.

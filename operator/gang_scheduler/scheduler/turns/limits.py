@@ -3,7 +3,13 @@
 import itertools
 from collections.abc import Iterable
 
-from gang_scheduler.model.causes.admission import AdmissionLimit, JobLimit, LimitMissed, QueueOnHold
+from gang_scheduler.model.causes.admission import (
+    AdmissionLimit,
+    AwaitsEvicted,
+    JobLimit,
+    LimitMissed,
+    QueueOnHold,
+)
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import GPU, Queue, QueueSet, StopPolicy
@@ -38,6 +44,11 @@ def full(queue: Queue, running: int) -> Problem | None:
     if most is None or running < most:
         return None
     return Problem(Reason.JOB_LIMIT_REACHED, JobLimit(queue.ref.name, most))
+
+
+def awaits(queue: Queue) -> Problem:
+    """Return that as many groups hold quota as may, and that some of them are being evicted."""
+    return Problem(Reason.WAITING_FOR_TURN, AwaitsEvicted(queue.ref.name, queue.limits.jobs or 0))
 
 
 def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:

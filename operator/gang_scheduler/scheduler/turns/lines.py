@@ -10,8 +10,6 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import Aging, Queue
 from gang_scheduler.model.refs import GangKey
 
-MOST_TRIED: Final = 1_000
-"""How many groups of one queue are tried in a cycle."""
 _HOUR: Final = 3600
 
 
@@ -25,7 +23,6 @@ class Line:
 
     queue: Queue
     groups: list[GangGroup]
-    tried: int = 0
     behind: GangKey | None = None
     is_over: bool = False
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import NONE, QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.turns.lines import MOST_TRIED, Line
+from gang_scheduler.scheduler.turns.lines import Line
 
 
 @dataclass(eq=False)
@@ -52,8 +52,7 @@ class OpenTrees:
         for line in lines:
             tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
             tree.lines.append(line)
-            # No more of a line than are tried.
-            tree.hopeful += ((line, each) for each in line.groups[-MOST_TRIED:])
+            tree.hopeful += ((line, each) for each in line.groups)
             tree.reserved += sum(map(self.is_reserved, line.groups))
 
     def lines(self, ref: QueueRef) -> Iterator[Line]:

@@ -235,7 +235,9 @@ class Requests:
                 return _unsuitable(group, queue, unsuitable, key)
         for key in needed:
             asked = self._declared.charged(key[0].requests)
-            missing = next(flavors.uncovered(queue, asked), None)
+            # As in Kueue, which counts templates: not what an operator adds to pods later.
+            wanted = {name: asked[name] for name in asked if name not in key[0].unasked}
+            missing = next(flavors.uncovered(queue, wanted), None)
             if missing is not None:
                 amount = sum(
                     self._declared.charged(each[0].requests).get(missing, 0) * number

@@ -217,9 +217,11 @@ class WithinQuota(Charging):
         if ref.product not in self.declared.enforced:
             return None
         if not request.holds:
-            full = limits.full(queue, self.ledger.running[ref])
+            running = self.ledger.running[ref]
+            full = limits.full(queue, running)
             if full is not None:
-                return full
+                # Of the victims of this cycle none is bound beyond the number, and none counts.
+                return limits.full(queue, running - self.ledger.gone[ref]) or limits.awaits(queue)
         if not ways:
             return self.shortages.of(request)
         if not request.holds and all(limits.checks(queue, way.offer.names) for way in ways):
@@ -243,7 +245,10 @@ class WithinQuota(Charging):
         for way in ways:
             judged.append(way)
             borrows = self.forest.borrows(request.ref, way.charge)
-            if borrows and (over or not rules.stop_when_borrowing):
+            if borrows and not (over or rules.stop_when_borrowing or rules.stop_when_evicting):
+                # Whether there is room is seen where the way is taken.
+                later.append(way)
+            elif borrows and (over or not rules.stop_when_borrowing):
                 later += [way] * self._has_room(trying, way)
             elif self._places(trying, way):
                 return True
@@ -277,9 +282,12 @@ class WithinQuota(Charging):
         if way in trying.unpaid:
             return False
         units = self.units_of(way)
-        known = None if trying.request.group.replacing else self.known_misfits.known(units)
+        replacing = trying.request.group.replacing
+        known = None if replacing else self.known_misfits.known(units)
         outcome = known or self.quorums.in_any_order(units)
         if not isinstance(outcome, dict):
+            if not (known or replacing or trying.nominations):
+                self.known_misfits.note(units, *outcome)
             trying.full.append((way, outcome))
             return False
         for placement in outcome.values():
@@ -370,14 +378,24 @@ class WithinQuota(Charging):
     def _by_class(self, trying: Try, ways: Sequence[Way], *, borrowing: bool) -> list[Way]:
         """Return the ways in which evictions help, those of lower classes first."""
         found = []
+        effort = self.trial.effort
         for way in self._short_of(trying, ways):
+            if effort.is_over() and not (self.evaluator.departures.room or trying.nominations):
+                self._leave_unsearched(trying)
+                break
             units = tuple(unit for unit in self.units_of(way) if unit.quorum)
             foreseen = self.evaluator.foreseen(
                 trying.request.group, units, self._claim(trying.request, way)
             )
+            if foreseen is None and effort.cut_off:
+                self._leave_unsearched(trying)
             if foreseen is not None and (borrowing or not foreseen.borrows):
                 found.append((foreseen.highest_class, way))
         return [way for _, way in sorted(found, key=itemgetter(0))]
+
+    def _leave_unsearched(self, trying: Try) -> None:
+        """Note that victims may be found for a group in another cycle."""
+        self.unsearched.update(gang.key for gang in trying.request.group.waiting)
 
     def _evicts_in(self, trying: Try, way: Way) -> bool:
         request, units = trying.request, tuple(unit for unit in self.units_of(way) if unit.quorum)
@@ -387,8 +405,9 @@ class WithinQuota(Charging):
         trying.outcomes[way] = outcome
         if not outcome.waits:
             if outcome.cut_off:
-                self.unsearched.update(gang.key for gang in request.group.waiting)
+                self._leave_unsearched(trying)
             return False
+        self.unsearched.difference_update(gang.key for gang in request.group.waiting)
         full = next((why for each, why in trying.full if each is way), None)
         if full is not None:
             self.refuse(request.group, *full)
@@ -412,6 +431,8 @@ class WithinQuota(Charging):
     def _refuse_all(self, trying: Try) -> None:
         """Note why the first way that has nodes has no room, and why none can be made."""
         group = trying.request.group
+        order = {way: place for place, way in enumerate(trying.request.ways)}
+        trying.full.sort(key=lambda each: order.get(each[0], 0))
         self.evaluator.nominated_room.keep(() if trying.evicting else trying.nominations)
         empty = self.requests.empty_flavors
         way, unfit = min(trying.full, key=lambda each: len(empty(trying.request, each[0])))

@@ -1,6 +1,7 @@
 """The output document of `simulate`."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gang_scheduler.api.conditions import rfc3339
@@ -9,9 +10,11 @@ from gang_scheduler.model import gang_sources
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.report.texts import elastic_texts, messages
+from gang_scheduler.report.texts.foreign_members import foreign_members
 from gang_scheduler.simulation.output import provisioning, queues
 from gang_scheduler.simulation.output.queued import Queued
 from gang_scheduler.simulation.run import Outcome
@@ -27,17 +30,34 @@ Json = dict[str, Any]
 def document(outcome: Outcome) -> Json:
     """Return the decisions as JSON values, in their order."""
     queued = Queued.of(outcome) if outcome.queues else None
+    names = _Names(each.key for each in described(outcome.cache))
     return {
         "apiVersion": "py-gang-scheduler.io/v1alpha1",
         "kind": "Simulation",
-        "bindings": _bindings(outcome),
-        "nominations": [_nomination(*each) for each in outcome.nominated],
-        "victims": [*_victims(outcome)],
-        "unschedulable": [_waiting(each) for each in outcome.refused],
-        "gangs": [_gang(each, outcome, queued) for each in described(outcome.cache)],
+        "bindings": _bindings(outcome, names),
+        "nominations": [_nomination(*each, names) for each in outcome.nominated],
+        "victims": [*_victims(outcome, names)],
+        "unschedulable": [
+            *(_waiting(each, names) for each in outcome.refused),
+            *(_foreign(each, outcome.cache, names) for each in of_others(outcome.cache)),
+        ],
+        "gangs": [_gang(each, outcome, queued, names) for each in described(outcome.cache)],
         **(_queues(outcome) if outcome.queues else {}),
         **provisioning.requests(outcome.cache),
     }
+
+
+class _Names:
+    """How gangs are called: with their source where several have one name."""
+
+    def __init__(self, keys: Iterable[GangKey]) -> None:
+        numbers = Counter(key.called for key in keys)
+        self._shared = {name for name, number in numbers.items() if number > 1}
+
+    def of(self, key: GangKey) -> Json:
+        """Return the fields of a row that say which gang it is of."""
+        source = {"source": key.source} if key.called in self._shared else {}
+        return {"gang": str(key), **source}
 
 
 def _queues(outcome: Outcome) -> Json:
@@ -49,7 +69,12 @@ def _queues(outcome: Outcome) -> Json:
 
 
 def _admission(admission: Admission) -> Json:
-    return {"object": str(admission.workload), "queue": admission.queue}
+    nodes = Counter(filter(None, admission.nodes))
+    return {
+        "object": str(admission.workload),
+        "queue": admission.queue,
+        "nodes": [{"node": name, "pods": number} for name, number in nodes.items()],
+    }
 
 
 def _reservation(reservation: Reservation) -> Json:
@@ -84,27 +109,27 @@ def _of_workloads(pod: Pod) -> Iterator[GangKey]:
             yield GangKey(each.name, pod.namespace, name)
 
 
-def _bindings(outcome: Outcome) -> list[Json]:
+def _bindings(outcome: Outcome, names: _Names) -> list[Json]:
     return [
-        {"pod": bind.pod.key, "node": bind.node, "gang": str(placed.gang.key)}
+        {"pod": bind.pod.key, "node": bind.node, **names.of(placed.gang.key)}
         for placed in outcome.placed
         if placed.gang.suspended is None
         for bind in placed.binds
     ]
 
 
-def _nomination(gang: GangKey, bind: Bind) -> Json:
-    return {"pod": bind.pod.key, "node": bind.node, "gang": str(gang)}
+def _nomination(gang: GangKey, bind: Bind, names: _Names) -> Json:
+    return {"pod": bind.pod.key, "node": bind.node, **names.of(gang)}
 
 
-def _victims(outcome: Outcome) -> Iterator[Json]:
+def _victims(outcome: Outcome, names: _Names) -> Iterator[Json]:
     for preemption in outcome.preemptions:
         for victim in preemption.victims:
             has_gang = victim.gang.source != gang_sources.SINGLE.name
             yield {
                 "pod": victim.pod.key,
                 "node": victim.pod.node,
-                "gang": str(victim.gang) if has_gang else None,
+                **(names.of(victim.gang) if has_gang else {"gang": None}),
                 "preemptor": str(preemption.gangs[0].key),
                 **_class(preemption, victim.gang),
             }
@@ -116,20 +141,39 @@ def _class(preemption: Preemption, gang: GangKey) -> Json:
     return {} if found is None else {"class": found.shown}
 
 
-def _waiting(refused: Refused) -> Json:
+def _waiting(refused: Refused, names: _Names) -> Json:
     return {
-        "gang": str(refused.gang.key),
+        **names.of(refused.gang.key),
         "pods": [pod.key for pod in refused.pods],
         "reason": refused.reason.value,
         "message": messages.describe(refused),
     }
 
 
-def _gang(info: GangInfo, outcome: Outcome, queued: Queued | None) -> Json:
+def of_others(cache: Cache) -> Iterator[GangInfo]:
+    """Yield the gangs of which all members are other schedulers', and wait for a node."""
+    for info in described(cache):
+        foreign = cache.foreign_members.of(info.key)
+        if not info.observed.members and any(each.living and not each.node for each in foreign):
+            yield info
+
+
+def _foreign(info: GangInfo, cache: Cache, names: _Names) -> Json:
+    """Return that no member of a gang is ours to place."""
+    foreign = cache.foreign_members.of(info.key)
+    return {
+        **names.of(info.key),
+        "pods": [pod.key for pod in foreign if pod.living and not pod.node],
+        "reason": Reason.WAITING_FOR_MEMBERS.value,
+        "message": f"{foreign_members(foreign, cache.schedulers)}.",
+    }
+
+
+def _gang(info: GangInfo, outcome: Outcome, queued: Queued | None, names: _Names) -> Json:
     counts = phases.counts_of(info)
     domain = _domain(info, outcome)
     return {
-        "gang": str(info.key),
+        **names.of(info.key),
         "phase": phases.phase_of(counts).value,
         "minMember": counts.min_member if _is_described(info) else None,
         "members": counts.members,

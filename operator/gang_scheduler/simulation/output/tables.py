@@ -4,7 +4,7 @@ import io
 import itertools
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -24,6 +24,7 @@ from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.near_names import NearNames
 from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.simulation.output import cells, queues, trees
+from gang_scheduler.simulation.output.report import described
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
 
@@ -37,6 +38,8 @@ MOST_LINES = 40
 NODES_SHOWN = 4
 BINDINGS = {"POD": "pod", "NODE": "node", "GANG": "gang"}
 VICTIMS = {"VICTIM": "pod", "NODE": "node", "GANG": "gang", "PREEMPTOR": "preemptor"}
+ADMITTED = "Admitted"
+"""Why a suspended workload that may start has no pods on nodes yet."""
 NOMINEES = {"NOMINATED": "pod", "NODE": "node", "GANG": "gang"}
 """Columns, and what stands in them."""
 
@@ -56,28 +59,35 @@ def render(
 ) -> str:
     """Return the tables as text; coloured, and as wide as the screen, for a terminal.
 
-    What is long is summed up, unless the page is `wide`.
+    What is long is summed up, and columns are dropped or shortened that a screen has no room for,
+    unless the page is `wide`.
     """
     page = io.StringIO()
     console = Console(
         file=page,
         force_terminal=terminal,
-        width=None if terminal else UNBOUNDED,
+        width=None if terminal and not wide else UNBOUNDED,
         markup=False,
         highlight=False,
         emoji=False,
     )
     most = sys.maxsize if wide else MOST_LINES
     for part in _parts(document, outcome, most):
-        console.print(part)
+        console.print(cells.fitted(part, console.width) if isinstance(part, Table) else part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
 
 
 def _parts(document: dict[str, Any], outcome: Outcome, most: int) -> Iterator[Part]:
-    yield from _gangs(document, most)
+    admitted = [
+        row
+        for row, each in zip(document["gangs"], described(outcome.cache), strict=True)
+        if each.awaits_pods
+    ]
+    yield from _gangs(document, map(_called, admitted), most)
     yield from _bindings(document["bindings"], most)
     yield from _pods(VICTIMS, document["victims"], most)
     yield from _pods(NOMINEES, document["nominations"], most)
+    yield from _admissions(document.get("admissions", ()), most)
     said = [*_waiting(document, outcome), *_warnings(outcome)]
     for heading, message in said[:most]:
         yield Text()
@@ -96,7 +106,7 @@ def _bindings(rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
         return
     by_gang: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        by_gang[row["gang"]][row["node"]] += 1
+        by_gang[_called(row)][row["node"]] += 1
     table = cells.table(("BOUND", "PODS"), ())
     for gang, nodes in itertools.islice(by_gang.items(), most):
         table.add_row(Text(gang), Text(_on_nodes(nodes)))
@@ -105,6 +115,20 @@ def _bindings(rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
     if len(by_gang) > most:
         pods = sum(map(Counter.total, itertools.islice(by_gang.values(), most, None)))
         yield Text(f"and {pods} pods of {len(by_gang) - most} more gangs (-o wide)")
+
+
+def _admissions(rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
+    """Yield which suspended workloads may start, and where room is kept for their pods."""
+    if not rows:
+        return
+    table = cells.table(("ADMITTED", "QUEUE", "PODS"), ())
+    for row in rows[:most]:
+        nodes = Counter({each["node"]: each["pods"] for each in row["nodes"]})
+        table.add_row(Text(row["object"]), Text(row["queue"] or "-"), Text(_on_nodes(nodes)))
+    yield Text()
+    yield table
+    if len(rows) > most:
+        yield Text(f"and {len(rows) - most} more (-o wide)")
 
 
 def _on_nodes(nodes: Counter[str]) -> str:
@@ -122,7 +146,8 @@ def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]], most: int)
         return
     table = cells.table(columns, ())
     for row in rows[:most]:
-        table.add_row(*(Text(row[field] or "-") for field in columns.values()))
+        shown = {**row, "gang": _called(row)}
+        table.add_row(*(Text(shown[field] or "-") for field in columns.values()))
     yield Text()
     yield table
     if len(rows) > most:
@@ -130,17 +155,34 @@ def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]], most: int)
 
 
 def _waiting(document: dict[str, Any], outcome: Outcome) -> Iterator[tuple[str, str]]:
+    told = set()
+    near = NearNames(outcome.cache.gang_queue.infos.values())
+    rows = [*zip(document["gangs"], described(outcome.cache), strict=True)]
+    keys = {_called(row): info.key for row, info in rows}
     for each in document["unschedulable"]:
-        yield f"{each['gang']}: {each['reason']}", each["message"]
-    infos = outcome.cache.gang_queue.infos
-    near, keys = NearNames(infos.values()), {str(key): key for key in infos}
-    for each in filter(_is_without_members, document["gangs"]):
+        told.add(_called(each))
+        other = None
+        if each["reason"] == Reason.POD_GROUP_NOT_FOUND.value:
+            other = near.elsewhere(keys[_called(each)])
+        said = f". {near_names.text_of_other(other)}" if other is not None else ""
+        yield f"{_called(each)}: {each['reason']}", f"{each['message']}{said}"
+    for each, info in rows:
+        if not _is_without_members(each) or _called(each) in told:
+            continue
         roles = [RoleCount(it["role"], 0, it["minMember"]) for it in each.get("roles", ())]
         missing = tuple(it for it in roles if it.needed)
         message = text_of(MembersMissing(0, each["minMember"], missing))
-        meant = near_names.text_of(near.meant(keys[each["gang"]]))
+        meant = near_names.text_of(near.meant(info.key))
+        if not meant and (other := near.elsewhere(info.key)) is not None:
+            meant = near_names.text_of_pods_elsewhere(other)
         said = f"{message}; {meant}" if meant else message
-        yield f"{each['gang']}: {Reason.WAITING_FOR_MEMBERS.value}", said
+        yield f"{_called(each)}: {Reason.WAITING_FOR_MEMBERS.value}", said
+
+
+def _called(row: Mapping[str, Any]) -> str:
+    """Return how the gang of a row is called: its source tells it from another of its name."""
+    name = row["gang"] or ""
+    return f"{name} ({row['source']})" if "source" in row else name
 
 
 def _is_without_members(gang: Mapping[str, Any]) -> bool:
@@ -167,16 +209,17 @@ def _cluster(outcome: Outcome, most: int) -> Iterator[Part]:
         yield from _nodes(usage, most)
 
 
-def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
+def _gangs(document: dict[str, Any], admitted: Iterable[str], most: int) -> Iterator[Part]:
     empty = filter(_is_without_members, document["gangs"])
-    reasons = {each["gang"]: Reason.WAITING_FOR_MEMBERS.value for each in empty}
-    reasons |= {each["gang"]: Reason.WAITING_FOR_VICTIMS.value for each in document["nominations"]}
-    reasons |= {each["gang"]: each["reason"] for each in document["unschedulable"]}
+    reasons = dict.fromkeys(admitted, ADMITTED)
+    reasons |= {_called(each): Reason.WAITING_FOR_MEMBERS.value for each in empty}
+    reasons |= {_called(each): Reason.WAITING_FOR_VICTIMS.value for each in document["nominations"]}
+    reasons |= {_called(each): each["reason"] for each in document["unschedulable"]}
     rows = [*zip(document["gangs"], _domains(document), strict=True)]
     shown, left = rows, rows[:0]
     if len(rows) > most:
         # What waits comes first: the rest is seen in the bindings, or as it was before.
-        rows.sort(key=lambda row: row[0]["gang"] not in reasons)
+        rows.sort(key=lambda row: _called(row[0]) not in reasons)
         shown, left = rows[:most], rows[most:]
     table = cells.table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
     table.add_column("DOMAIN", overflow="fold")
@@ -186,12 +229,12 @@ def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
             table.add_column(heading.upper())
     for gang, domain in shown:
         table.add_row(
-            Text(gang["gang"]),
+            Text(_called(gang)),
             Text(gang["phase"], style=COLOURS.get(gang["phase"], "")),
             "-" if gang["minMember"] is None else str(gang["minMember"]),
             *(str(gang[column]) for column in ("members", "scheduled")),
             Text(domain),
-            reasons.get(gang["gang"], "-"),
+            reasons.get(_called(gang), "-"),
             *([_roles(gang)] if any("roles" in each for each, _ in shown) else []),
             *([Text(gang["queue"] or "-")] if "queue" in gang else []),
             *([_workers(gang)] if any("workers" in each for each, _ in shown) else []),

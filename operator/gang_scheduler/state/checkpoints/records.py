@@ -23,6 +23,7 @@ from gang_scheduler.model.checkpoints import (
 )
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.checkpoints.reports import Report, Reports
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -65,6 +66,8 @@ class CheckpointRecords:
         # By the uid of what reports it: what is to be taken in, and what was taken in last.
         self._reports = Reports(most)
         self._taken: dict[str, Save] = {}
+        # By the uid of a pod: what it left behind that cannot be read, and that was told.
+        self._unreadable: dict[str, str] = {}
         self._resumed: dict[GangKey, int] = {}
         # Requests that this process withdrew: the pods in the cache may be older than that.
         self._withdrawn: deque[str] = deque(maxlen=MOST_WITHDRAWN)
@@ -76,8 +79,15 @@ class CheckpointRecords:
         said = pod.checkpoint
         if said is None:
             return
-        if said.save is not None and self._taken.get(pod.uid) != said.save:
-            self._reports.put(pod.uid, Report(key, said.save, pod.marked))
+        save = said.save
+        if save is not None:
+            save = save._replace(workload_uid=pod.workload_uid)
+            if self._taken.get(pod.uid) != save:
+                self._reports.put(pod.uid, Report(key, save, pod.marked))
+        if said.unreadable and self._unreadable.get(pod.uid) != said.unreadable:
+            self._unreadable[pod.uid] = said.unreadable
+            news = News(Outcome.FAILED, why=said.unreadable, evicted=False)
+            self.news.append((key, news))
         if said.resume_count and pod.node:
             self._resumed[key] = max(said.resume_count, self._resumed.get(key, 0))
 
@@ -92,6 +102,7 @@ class CheckpointRecords:
     def forget_source(self, uid: str) -> None:
         """Forget what a pod said last: it is gone. What it had reported by then still counts."""
         self._taken.pop(uid, None)
+        self._unreadable.pop(uid, None)
         self._reports.leave(uid)
 
     def forget(self, key: GangKey) -> None:
@@ -242,8 +253,29 @@ class CheckpointRecords:
             if again != last:
                 self._put(key, replace(found, saves=(again, *found.saves[1:])))
             return False
-        self._put(key, replace(found, saves=(save, *found.saves)[: self._most]))
+        if not save.workload_uid:
+            save = save._replace(workload_uid=self._only_workload(key))
+        count = found.resume_count
+        if last is not None and len({save.workload_uid, last.workload_uid} - {""}) > 1:
+            count = 0
+        saves = (save, *found.saves)[: self._most]
+        self._put(key, replace(found, saves=saves, resume_count=count))
         return True
+
+    def workloads_of(self, key: GangKey) -> frozenset[str]:
+        """Return the uids of the workloads of the living members of a gang, where they are known.
+
+        What others saved under its name is none of its work.
+        """
+        info = self._infos.get(key)
+        living = one_of_each(info.observed.living) if info is not None else ()
+        return frozenset(
+            pod.workload_uid for pod in living if pod.workload_uid and not pod.deleting
+        )
+
+    def _only_workload(self, key: GangKey) -> str:
+        found = self.workloads_of(key)
+        return next(iter(found)) if len(found) == 1 else ""
 
     def _end(self, key: GangKey, outcome: Outcome) -> None:
         self._before.pop(key, None)

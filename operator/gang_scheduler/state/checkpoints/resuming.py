@@ -10,14 +10,14 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
 def annotations_of(records: CheckpointRecords, info: GangInfo | None) -> Mapping[str, str]:
-    """Return the annotations of the bindings of a gang; none where it has saved nothing.
+    """Return the annotations of the bindings of a gang; none where its workload has saved nothing.
 
     Members that join a gang which goes on have the count of those that are there.
     """
     if info is None:
         return {}
     found = records.of(info.key)
-    last = found.last
+    last = found.last_of(records.workloads_of(info.key))
     if last is None:
         return {}
     said = {annotations.RESUME_COUNT: str(_count(found, info))}

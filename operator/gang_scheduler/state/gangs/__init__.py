@@ -19,9 +19,15 @@
 | failed_jobs            | the gangs whose Jobs have all failed                  |
 | plan_annotations       | what bindings tell of the plan that they were made by |
 | preemption_eligibility | whether a gang may preempt                            |
+| vain_rounds            | which owners have evicted for nothing of late         |
 | queueing_hints         | which waiting gangs are woken when room is freed or   |
 |                        | trees change, by the reason that they wait for        |
 | backoff                | when a gang that was refused, or whose bindings       |
 |                        | failed, is tried again without any event              |
+| cycle_share            | which of thousands of changed gangs a cycle takes     |
+| set_aside              | the groups on which decisions take too long, and when |
+|                        | these are tried again                                 |
+| untried                | the gangs that cycles have left, and when those that  |
+|                        | were left for long have a cycle of their own          |
 | phases                 | the phase of a gang, as its status says it            |
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.causes.errors import DecisionTooLong
 from gang_scheduler.model.causes.members import CoolingDown
 from gang_scheduler.model.causes.preemption import SavesAwaited
 from gang_scheduler.model.causes.provisioning import AskedAgain
@@ -22,6 +23,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import Grouping
 from gang_scheduler.state.gangs.queueing_hints import TRIED_WITH_NODES, QueueingHints
 from gang_scheduler.state.gangs.records.preemption import MAKING_ROOM
+from gang_scheduler.state.gangs.vain_rounds import VainRounds
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations
 
@@ -53,6 +55,7 @@ class Decisions:
         queueing_hints: QueueingHints,
         quota_waits: QuotaWaits,
         reservations: Reservations,
+        vain_rounds: VainRounds,
     ) -> None:
         self._infos = infos
         self._info = info
@@ -65,6 +68,7 @@ class Decisions:
         self._queueing_hints = queueing_hints
         self._quota_waits = quota_waits
         self._reservations = reservations
+        self._vain_rounds = vain_rounds
 
     def placed(self, key: GangKey) -> None:
         """Note that the scheduler found room for a gang's quorum."""
@@ -76,6 +80,7 @@ class Decisions:
         self._retries.placed(key)
         info.preemptor.end()
         info.preemptor.await_none()
+        self._vain_rounds.placed(key)
         info.attempt.placed()
         self._changed.add(key)
 
@@ -113,6 +118,7 @@ class Decisions:
         if refusal.reason not in TRIED_WITH_NODES:
             # What follows from the nodes is kept with it, and they may be others by the next try.
             self._grouping.release([info.key])
+        self._vain_rounds.refused(info.key, refusal.reason)
         if refusal.reason not in MAKING_ROOM:
             info.preemptor.end()
             info.passes = None
@@ -135,7 +141,7 @@ class Decisions:
         moments = (
             *(deadline, overrun),
             self._reservations.first_wait_ends(refusal, now),
-            cause.until if isinstance(cause, (CoolingDown, AskedAgain)) else None,
+            cause.until if isinstance(cause, (CoolingDown, AskedAgain, DecisionTooLong)) else None,
             # Time alone ends what protects gangs: how long they must have run, or may run.
             now + LAST_RETRY_SECONDS if self._quota_waits.may_take_back(refusal) else None,
         )
@@ -185,7 +191,7 @@ class Decisions:
     def confirmed(self, key: GangKey) -> None:
         """Note that the API server shows the node of a member: from then on it can be evicted."""
         info = self._infos.get(key)
-        if info is not None and not any(pod.assumed for pod in info.observed.living):
+        if info is not None and not info.observed.is_being_bound:
             self._quota_waits.runs(key)
 
     def bound(self, key: GangKey) -> None:

@@ -7,19 +7,21 @@ from gang_scheduler.api import annotations
 from gang_scheduler.decode import keys
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs import gang_annotations
-from gang_scheduler.decode.workloads import table
+from gang_scheduler.decode.workloads import exclusive_topology, table
 from gang_scheduler.model.causes.specs import (
     BothInvalid,
+    ClassDiffers,
     InvalidInput,
     ObjectMissing,
     ObjectTwice,
+    PriorityDiffers,
     RoleUnknown,
 )
 from gang_scheduler.model.causes.topology import GangRequestMisplaced
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang, Role
 from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
@@ -28,6 +30,7 @@ from gang_scheduler.state.gangs.records.attempt import Attempt, Transition
 from gang_scheduler.state.gangs.records.losses import Losses
 from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
 from gang_scheduler.state.gangs.records.preemption import Preempted, Preemptor
+from gang_scheduler.state.gangs.records.quorum_age import QuorumAge
 from gang_scheduler.state.gangs.records.scaling import Scaling
 from gang_scheduler.state.gangs.records.verdict import Verdict
 from gang_scheduler.state.gangs.records.version import Version
@@ -46,7 +49,7 @@ class GangInfo:
     """
 
     __slots__ = (
-        *("key", "version", "observed", "attempt", "verdict"),
+        *("key", "version", "observed", "attempt", "quorum_age", "verdict"),
         *("preemptor", "preempted", "volume_waits", "jobs_failed"),
         *("backfilled", "admitted_here", "passes", "scaling", "losses"),
         *("suspended", "awaits_pods", "rests_until"),
@@ -57,6 +60,7 @@ class GangInfo:
         self.version = Version()
         self.observed = Observed(key, self.version)
         self.attempt = Attempt(self.observed, self.version)
+        self.quorum_age = QuorumAge(self.observed, self.attempt, self.version)
         self.verdict = Verdict()
         self.scaling = Scaling(self.observed, self.version)
         self.preemptor = Preemptor(self.version)
@@ -80,6 +84,7 @@ class GangInfo:
         transition = self.attempt.settle(now)
         self.scaling.begin_or_end(now)
         taken = self.preempted
+        self.quorum_age.settle(evicted=bool(taken.by))
         if taken.by and self.attempt.is_confirmed() and taken.has_recovered():
             taken.end()
             return transition._replace(is_news=True)
@@ -92,7 +97,7 @@ class GangInfo:
     def has_pending(self, schedulers: frozenset[str]) -> bool:
         """Return whether a member waits for one of these schedulers."""
         living = self.observed.living
-        if isinstance(living, VirtualPods):
+        if type(living) is VirtualPods:
             return bool(living)
         return any(map(_waits_for(schedulers), living))
 
@@ -104,7 +109,7 @@ class GangInfo:
         observed, attempt = self.observed, self.attempt
         living = observed.living
         pending: Sequence[Pod] = living
-        if not isinstance(living, VirtualPods):
+        if type(living) is not VirtualPods:
             pending = [*filter(_waits_for(schedulers), living)]
         spec = observed.spec or NO_SPEC
         oldest = min(one_of_each(living), key=lambda pod: (pod.created_at, pod.uid), default=None)
@@ -112,7 +117,8 @@ class GangInfo:
         return Gang(
             key=self.key,
             uid=spec.uid or (oldest.uid if oldest else ""),
-            created_at=spec.created_at if spec.uid or not oldest else oldest.created_at,
+            created_at=self.in_line_since(oldest),
+            complete_at=self.quorum_age.complete_at,
             priority=observed.priority,
             min_member=attempt.needed,
             pending=observed.in_rank_order(pending),
@@ -132,6 +138,15 @@ class GangInfo:
             object_uid=observed.object_uid,
         )
 
+    def in_line_since(self, oldest: Pod | None) -> float:
+        """Return when the gang, of which this is the oldest member, came into line, in seconds.
+
+        Since what describes it, or else that member, was created; or its quorum, which is later.
+        """
+        spec = self.observed.spec or NO_SPEC
+        described = spec.created_at if spec.uid or oldest is None else oldest.created_at
+        return max(described, self.quorum_age.complete_at)
+
     def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:
         """Return what is wrong with what a member says."""
         members = one_of_each(pending)
@@ -139,9 +154,13 @@ class GangInfo:
         for pod in members if problem is None else ():
             problem = problem or elastic_annotation.problem_of(pod.key, pod.annotations)
         problem = problem or self._other_options(pending)
+        least = self.observed.min_member
+        if problem is None and len(self.observed.living) < least:
+            problem = exclusive_topology.never_whole(self.key, members, least)
         if problem is None and table.BY_NAME[self.key.source].object_kind == "PodGroup":
             problem = _misplaced(pending, self.observed.topology_request)
-            problem = problem or self._contradicted()
+            problem = problem or self._contradicted() or self._other_priority()
+            problem = problem or self._other_class()
         return problem or _strange_role(pending, (self.observed.spec or NO_SPEC).roles)
 
     def _other_options(self, pending: Sequence[Pod]) -> Problem | None:
@@ -164,6 +183,30 @@ class GangInfo:
         elastic, least = self.observed.elastic, spec.min_member
         wrong = elastic_annotation.contradiction(elastic, spec.roles, least, "spec.minMember")
         return Problem(Reason.INVALID_SPEC, InvalidInput(str(wrong))) if wrong else None
+
+    def _other_priority(self) -> Problem | None:
+        """Return what is wrong with a member whose priority is not the one of its PodGroup.
+
+        Kubernetes refuses both together, too (KEP-5710), since either may be meant.
+        """
+        spec, pod = self.observed.spec, self.observed.differs
+        if spec is None or spec.priority is None or pod is None:
+            return None
+        cause = PriorityDiffers(pod.key, pod.priority, spec.priority)
+        return Problem(Reason.INVALID_SPEC, cause)
+
+    def _other_class(self) -> Problem | None:
+        """Return that no member is of the class that the PodGroup names, if so.
+
+        A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
+        """
+        wanted = (self.observed.spec or NO_SPEC).priority_class
+        pods = one_of_each(self.observed.living) if wanted else ()
+        if not pods or any(each.priority_class == wanted for each in pods):
+            return None
+        first = min(pods, key=rank_key)
+        cause = ClassDiffers(first.key, first.priority_class, wanted)
+        return Problem(Reason.INVALID_SPEC, cause)
 
     def _problem(self) -> Problem | None:
         """Return what is wrong with what describes the gang, or that nothing does."""

@@ -1,6 +1,6 @@
 """Which gangs there are with which members, and which gangs are worth a try."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
@@ -15,7 +15,8 @@ from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.model.virtual_pods import VirtualPods
 from gang_scheduler.state.checkpoints.records import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs.backoff import Retries
+from gang_scheduler.state.gangs import cycle_share
+from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.deadlines import Deadlines
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.failed_jobs import FailedJobs
@@ -27,6 +28,9 @@ from gang_scheduler.state.gangs.made_for import MadeFor
 from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import QueueingHints
+from gang_scheduler.state.gangs.set_aside import SetAside
+from gang_scheduler.state.gangs.untried import Untried
+from gang_scheduler.state.gangs.vain_rounds import VainRounds
 from gang_scheduler.state.queues import reservations
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
@@ -67,6 +71,8 @@ class GangQueue:
         self.deadlines = Deadlines(timeout_seconds)
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
+        self._untried = Untried()
+        self._round_began = 0
         self._apart: set[GangKey] = set()
         self._by_workload = GangsByWorkload()
         self._job_sizes = JobSizes(self._by_workload)
@@ -74,6 +80,8 @@ class GangQueue:
         self._failed_jobs = FailedJobs()
         self._made_for = MadeFor()
         self._retries = Retries()
+        self.set_aside = SetAside()
+        self._postponed = False
         self.queues = GangQueues(self.infos, queue_names or QueueNames(), self._by_workload)
         self._round = 0
         self._grouping = Grouping(
@@ -87,6 +95,7 @@ class GangQueue:
             changed=self.changed,
             queues=self.queues,
         )
+        self.vain_rounds = VainRounds()
         self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)
         self.reservations = Reservations(self.infos, reservation_settings)
         self.checkpoints = CheckpointRecords(self.infos, self.changed, most_checkpoints)
@@ -105,6 +114,7 @@ class GangQueue:
             queueing_hints=self._queueing_hints,
             quota_waits=self.quota_waits,
             reservations=self.reservations,
+            vain_rounds=self.vain_rounds,
         )
 
     def expect_nothing(self) -> None:
@@ -300,7 +310,17 @@ class GangQueue:
         undecided = self.infos.keys() & set(keys)
         # An error may have kept the verdict away, and what led to it may be kept with the group.
         self._grouping.release(undecided)
+        self._untried.put_back(undecided)
         self._to_try.update(undecided)
+
+    def untried(self, keys: Iterable[GangKey], now: int) -> None:
+        """Try gangs in the next cycles that the last one had no looks left for."""
+        self._untried.leave(self.infos.keys() & set(keys), now)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next cycle is due at once, as the last one has left gangs."""
+        return self._untried.goes_on
 
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
@@ -335,23 +355,69 @@ class GangQueue:
             for info in self.infos.values():
                 info.relinked()
 
-    def take_due(self, now: int) -> tuple[GangGroup, ...]:
-        """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
+    def take_due(self, now: int, *, whole: bool = True) -> tuple[GangGroup, ...]:
+        """Return the groups to try now, and expect a verdict on each of their waiting gangs.
+
+        Not `whole`: where very many have changed, some of a lower priority are left to the next
+        cycle.
+        """
         self.take_in_queues()
-        due = self._retries.due(now) | self._queueing_hints.helped()
+        own = set(self._untried.own_turn(now))
+        due = own or self._due(now)
         self._to_try |= self._grouping.not_kept(due)
         for key in list(self._to_try):
             with confined("assemble", str(key)):
                 self._to_try |= self._grouping.listen(key)
-        groups = list(self._grouping.groups(sorted(self._to_try | due), now))
+        tried = own or self._to_try | due
+        left = set() if whole or own else self._left_out(tried)
+        groups = list(self._grouping.groups(sorted(tried - left), now))
         groups += self._companions(groups, now)
-        self._to_try.clear()
-        gangs = (gang for group in groups for gang in group.gangs)
+        gangs = [gang for group in groups for gang in group.gangs]
+        taken = (tried - left) | {gang.key for gang in gangs}
+        self._untried.leave(left, now)
+        self._untried.take(taken)
+        self._to_try -= taken
         placed = self._grouping.take_placed() | {gang.key for gang in gangs if not gang.pending}
         for info in (self.infos[key] for key in placed):
             if not info.volume_waits.number:
                 self._queueing_hints.note(info, None)
-        return tuple(group for group in groups if group.waiting)
+        waiting = self.vain_rounds.held_back((group for group in groups if group.waiting), now)
+        return self._round_of(waiting, now)
+
+    def take_made(self) -> int:
+        """Return how many gangs were made anew since the last call."""
+        return self._grouping.take_made()
+
+    def _left_out(self, keys: AbstractSet[GangKey]) -> set[GangKey]:
+        """Return the gangs for which this cycle has no time."""
+        if self.queues.names.in_use:
+            return set()  # All gangs of a queue decide whose turn it is.
+        # Of nearly all gangs no member waits: no group is made of these.
+        waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
+        changed = self._grouping.not_kept(waiting)
+        return cycle_share.left_out(waiting, changed, self.infos, self._grouping.bound_members)
+
+    def _round_of(self, groups: Sequence[GangGroup], now: int) -> tuple[GangGroup, ...]:
+        """Return the groups to try now; a group that was set aside is tried after all others."""
+        chosen, later = self.set_aside.round_of(groups, now)
+        self._postponed = bool(later)
+        keys = [gang.key for group in later for gang in group.gangs]
+        self._untried.put_back(keys)
+        self._to_try.update(keys)
+        return chosen
+
+    def _due(self, now: int) -> set[GangKey]:
+        """Return the gangs that are due, though they are what they were at their last try.
+
+        Those that a cycle has left come before all that were tried: these wait until the round is
+        over, which begins anew after a minute at the latest. But room that has been made is taken.
+        """
+        if self._untried and now < self._round_began + LAST_RETRY_SECONDS:
+            due = self._untried.keys() | self._queueing_hints.preemptors_helped()
+        else:
+            self._round_began = now
+            due = self._untried.keys() | self._retries.due(now) | self._queueing_hints.helped()
+        return due & self.infos.keys()
 
     def _companions(self, groups: Iterable[GangGroup], now: int) -> Iterator[GangGroup]:
         """Yield the groups that must be tried with these, since the order of a queue decides."""
@@ -366,7 +432,7 @@ class GangQueue:
     def next_retry(self) -> int | None:
         """Return when the first backoff ends, in seconds since the epoch."""
         pending = self.quota_waits.pending or self.reservations.pending
-        return 0 if pending else self._retries.next()
+        return 0 if pending or self._postponed else self._retries.next()
 
     # Infos.
 
@@ -434,6 +500,8 @@ class GangQueue:
             self._forget(key)
             return
         self._retries.start_over(key)
+        if self.set_aside:
+            self.set_aside.touched(self._grouping.bound_members(key))
         self.queues.touch(key)
         self.changed.add(key)
         self._to_try.add(key)
@@ -449,11 +517,19 @@ class GangQueue:
         self._to_try |= self._grouping.forget(key)
         self._queueing_hints.forget(self.infos.pop(key))
         self._retries.forget(key)
+        self._untried.forget(key)
         self.reservations.forget(key)
         self.checkpoints.forget(key)
         self._by_workload.forget(key)
         self.queues.forget(key)
         self.quota_waits.forget(key)
+        self.vain_rounds.forget(key)
         self._made_for.forget(key)
-        for keys in (self.changed, self.reworded, self.evicted, self._to_try, self._apart):
+        for keys in (
+            self.changed,
+            self.reworded,
+            self.evicted,
+            self._to_try,
+            self._apart,
+        ):
             keys.discard(key)

@@ -4,7 +4,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
-from gang_scheduler.decode.workloads import train_jobs
+from gang_scheduler.decode.workloads import queue_namers, train_jobs
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
@@ -44,17 +44,18 @@ class GangsByWorkload:
 
 
 def requesting(pod: Pod) -> tuple[str, ...]:
-    """Return the workloads that may name the queue of a pod of a Job, its Job first.
+    """Return the workloads that may name the queue of a pod, its Job first.
 
     A TrainJob is known by the JobSet that it makes.
     """
+    others = tuple(queue_namers.of_pod(pod))
     if not pod.job_uid:
-        return ()
+        return others
     job_set = pod.labels.get(JOB_SET_LABEL)
     if not job_set:
-        return (pod.job_uid,)
+        return (pod.job_uid, *others)
     name = f"{pod.namespace}/{job_set}"
-    return pod.job_uid, name, train_jobs.of_job_set(name)
+    return pod.job_uid, name, train_jobs.of_job_set(name), *others
 
 
 def part_of(pod: Pod) -> str:

@@ -93,6 +93,7 @@ class Grouping:
         self._graph = GroupGraph(self._resolve)
         self._memo = GroupMemo(infos)
         self._asked: dict[GangKey, TopologyRequest | None] = {}
+        self._made = 0
 
     def listen(self, key: GangKey) -> set[GangKey]:
         """Take in what a gang says of its group; return the gangs that this concerns."""
@@ -125,6 +126,11 @@ class Grouping:
         """Return the gangs of groups, asked for since the last call, of which no member waits."""
         found, self._placed = self._placed, set()
         return found
+
+    def take_made(self) -> int:
+        """Return how many gangs were made since the last call: kept ones cost nothing."""
+        made, self._made = self._made, 0
+        return made
 
     def release(self, keys: Iterable[GangKey]) -> None:
         """Keep the groups of these gangs no longer; they are made anew when they are due."""
@@ -301,6 +307,7 @@ class Grouping:
         found = group_topology.common(whole, formed.starting)
         topology_request = None if isinstance(found, Problem) else found
         gangs = tuple(self._gang(key, topology_request, now) for key in formed.starting)
+        self._made += len(gangs)
         gangs = self._with_partially_bound(formed, gangs)
         wrong = found if isinstance(found, Problem) else group_topology.podset_problem(gangs)
         wrong = wrong or self._queues.group_problem(formed.whole)

@@ -1,11 +1,11 @@
 """How far a gang has come, as a table. Status and `simulate` both read it here."""
 
-import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.gangs import Role, RoleCount
 from gang_scheduler.model.pods import PodPhase
 from gang_scheduler.model.problems import Reason
@@ -27,7 +27,8 @@ class Counts:
     """What a phase depends on.
 
     `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
-    `failed` those that ended. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of
+    `failed` those that ended; `done` are those that are not run again, though their pods may be
+    gone. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of
     all members have failed, and create no others. `goes_on`: members were evicted, and are created
     again. `role` is the one that is counted, "" for all. `by_role` are the counts of each role;
     empty without roles.
@@ -39,6 +40,7 @@ class Counts:
     running: int = 0
     succeeded: int = 0
     failed: int = 0
+    done: int = 0
     tried: bool = False
     jobs_failed: bool = False
     goes_on: bool = False
@@ -55,18 +57,27 @@ class Counts:
         return tuple(each for each in counts if each.present < each.needed)
 
 
-members: Callable[[Counts], int] = operator.attrgetter("members")
-scheduled: Callable[[Counts], int] = operator.attrgetter("scheduled")
-_succeeded: Callable[[Counts], int] = operator.attrgetter("succeeded")
+def members(counts: Counts) -> int:
+    """Return how many members live, or are not needed any more."""
+    return counts.members + counts.done
+
+
+def scheduled(counts: Counts) -> int:
+    """Return how many members have a node, or need none any more."""
+    return counts.scheduled + counts.done
 
 
 def scheduled_and_succeeded(counts: Counts) -> int:
     """Return how many members have a node, or had one to the end."""
-    return counts.scheduled + counts.succeeded
+    return counts.scheduled + _succeeded(counts)
+
+
+def _succeeded(counts: Counts) -> int:
+    return max(counts.succeeded, counts.done)
 
 
 def _members_and_succeeded(counts: Counts) -> int:
-    return counts.members + counts.succeeded
+    return counts.members + _succeeded(counts)
 
 
 PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
@@ -76,12 +87,16 @@ PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
     ),
     (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
     (Phase.FINISHED, lambda n: n.reached(_succeeded) and not n.members),
-    (Phase.RUNNING, lambda n: n.reached(lambda it: it.running + it.succeeded)),
+    # Members that ended count in the quorum; where no other runs, or has a node, the gang waits.
+    (
+        Phase.RUNNING,
+        lambda n: n.running > 0 and n.reached(lambda it: it.running + _succeeded(it)),
+    ),
     (
         Phase.FAILED,
         lambda n: n.failed > 0 and not n.goes_on and not n.reached(_members_and_succeeded),
     ),
-    (Phase.SCHEDULED, lambda n: n.reached(scheduled)),
+    (Phase.SCHEDULED, lambda n: n.scheduled > 0 and n.reached(scheduled)),
     (Phase.SCHEDULING, lambda n: n.reached(members) and n.tried),
     (Phase.PRE_SCHEDULING, lambda n: n.reached(members)),
     (Phase.PENDING, lambda _: True),
@@ -105,6 +120,7 @@ def counts_of(info: GangInfo) -> Counts:
         running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
         succeeded=ended[PodPhase.SUCCEEDED],
         failed=ended[PodPhase.FAILED],
+        done=sum(_done(info).values()),
         by_role=tuple(_counts_of(each, info) for each in (info.observed.spec or NO_SPEC).roles),
         tried=info.verdict.tried and _was_placeable(info),
         jobs_failed=info.jobs_failed,
@@ -123,8 +139,14 @@ def _counts_of(role: Role, info: GangInfo) -> Counts:
         running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
         succeeded=ended[PodPhase.SUCCEEDED],
         failed=ended[PodPhase.FAILED],
+        done=_done(info).get(role.name, 0),
         role=role.name,
     )
+
+
+def _done(info: GangInfo) -> Mapping[str, int]:
+    """Return how many members of each role are not run again. The minimum of a Job is without."""
+    return {} if info.key.source == gang_sources.JOB.name else info.attempt.spared
 
 
 def nodes_of(info: GangInfo) -> set[str]:

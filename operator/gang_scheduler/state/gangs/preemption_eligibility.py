@@ -29,12 +29,11 @@ class PreemptionEligibility:
         )
         if peaceful is not None:
             return PreemptionBlock(BlockCause.POLICY_NEVER, pod=peaceful.key)
-        if self._is_under_way(gang, info, now):
-            return PreemptionBlock(BlockCause.UNDER_WAY)
         recent = sum(1 for at in info.preemptor.rounds if now - at < ROUNDS_SECONDS)
-        if recent < MOST_ROUNDS:
-            return None
-        return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=MOST_ROUNDS)
+        spent = MOST_ROUNDS if recent >= MOST_ROUNDS else 0
+        if self._is_under_way(gang, info, now):
+            return PreemptionBlock(BlockCause.UNDER_WAY, rounds=spent)
+        return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=spent) if spent else None
 
     def may_change(self, gang: Gang, info: GangInfo) -> bool:
         """Return whether the answer may be another one later, although the gang is the same."""

@@ -13,9 +13,10 @@ from gang_scheduler.model.causes.members import (
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.problems import BY_QUEUES, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.records.preemption import MAKING_ROOM
 from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations
 
@@ -33,19 +34,7 @@ TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL
 """For what a gang is tried again whenever the nodes are others."""
 HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
 """The same for a change of the trees of the network."""
-WAITING_IN_QUEUE: Final = frozenset(
-    {
-        Reason.QUEUE_NOT_FOUND,
-        Reason.QUEUE_STOPPED,
-        Reason.ADMISSION_DENIED,
-        Reason.QUOTA_EXCEEDED,
-        Reason.JOB_LIMIT_REACHED,
-        Reason.WAITING_FOR_QUOTA,
-        Reason.WAITING_FOR_TURN,
-        Reason.WAITING_FOR_CHECKS,
-        Reason.WAITING_FOR_PROVISIONING,
-    }
-)
+WAITING_IN_QUEUE: Final = BY_QUEUES | {Reason.WAITING_FOR_PROVISIONING}
 """Why a gang waits because of its queue."""
 HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE, Reason.INVALID_SPEC}
 """What may be so no more when queues change: flavors have nodes, and gangs may need one queue."""
@@ -66,6 +55,7 @@ class QueueingHints:
         self._reservations = reservations
         self._short_of_nodes: set[GangKey] = set()
         self._room_freed = False
+        self._room_made = False
         self._topologies_changed = False
         self._queues_changed = False
         self._provisioning_changed = False
@@ -97,7 +87,7 @@ class QueueingHints:
 
     def room_freed(self) -> None:
         """Note that room was freed, or that a node is another now."""
-        self._room_freed = True
+        self._room_freed = self._room_made = True
 
     def topologies_changed(self) -> None:
         """Note that the trees of the network are others now."""
@@ -124,7 +114,19 @@ class QueueingHints:
         helped |= self._quota_waits.helped()
         helped |= self._reservations.helped(room_freed=self._room_freed)
         self._room_freed = self._topologies_changed = self._queues_changed = False
+        self._room_made = False
         return helped
+
+    def preemptors_helped(self) -> set[GangKey]:
+        """Return the gangs for which room is made, if some was freed since they were asked for."""
+        if not self._room_made:
+            return set()
+        self._room_made = False
+        return {key for key in self._short_of_nodes if self._waits_for_victims(key)}
+
+    def _waits_for_victims(self, key: GangKey) -> bool:
+        refusal = self._infos[key].verdict.refusal
+        return refusal is not None and refusal.reason in MAKING_ROOM
 
     def _refused_for(self, reasons: Collection[Reason]) -> Iterator[GangKey]:
         for key, info in self._infos.items():

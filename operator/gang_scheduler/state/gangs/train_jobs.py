@@ -68,6 +68,8 @@ class TrainJobs:
         # Most pods are of no JobSet, and every pod that changes is looked at.
         if not self._enabled or annotations.JOB_SET_LABEL not in pod.labels:
             return pod
+        if pod.virtual:
+            return pod  # A planned member of a suspended workload waits in the gang of that.
         name = _undecided(pod)
         if not name:
             return pod

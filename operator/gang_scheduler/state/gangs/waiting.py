@@ -18,8 +18,11 @@ PHASES: Final = frozenset({Phase.PENDING, Phase.PRE_SCHEDULING, Phase.SCHEDULING
 def waits(info: GangInfo, cache: Cache) -> bool:
     """Return whether a gang of ours has no quorum on nodes, and has not ended.
 
-    Members that are bound just now count as bound. Linear in members.
+    Members that are bound just now count as bound, and so does a suspended workload that was let
+    start: its room is kept. Linear in members.
     """
+    if info.awaits_pods:
+        return False
     refusal, observed = info.verdict.refusal, info.observed
     if refusal is not None and not refusal.left_over:
         return True

@@ -17,6 +17,11 @@ class Namespaces:
         """The uids of all namespaces."""
         return self._names.keys()
 
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all namespaces."""
+        return self._known.keys()
+
     def labels_of(self, name: str) -> Mapping[str, str]:
         """Return the labels of a namespace."""
         found = self._known.get(name)

@@ -114,12 +114,12 @@ class ProvisioningState:
         self._wanted = pruned(self._wanted, infos)
         self._unwanted_since = pruned(self._unwanted_since, infos)
 
-    def _outstanding(self) -> Iterator[QueueRef]:
-        """Yield the queue of each request that stands, of gangs that have not started with it."""
+    def _outstanding(self) -> Iterator[tuple[QueueRef, str]]:
+        """Yield queue and namespace of each request that stands, of gangs that wait for it."""
         for request in self.requests.all():
             info = self._gang_queue.infos.get(request.gang)
             if request.stands and info is not None and not info.attempt.is_confirmed():
-                yield self._queue_of(request.gang) or NONE
+                yield self._queue_of(request.gang) or NONE, request.gang.namespace
 
     # What is seen.
 

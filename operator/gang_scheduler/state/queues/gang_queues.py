@@ -22,13 +22,14 @@ class Resolved(NamedTuple):
     """The queue of a gang, None if it cannot be told, and what keeps the gang from using it.
 
     `class_priority` is that of its WorkloadPriorityClass, `local` its LocalQueue where these decide
-    about the order.
+    about the order. `by_default`: nothing of the gang names the queue.
     """
 
     ref: QueueRef | None
     problem: Problem | None = None
     class_priority: int | None = None
     local: LocalQueueWeight | None = None
+    by_default: bool = False
 
 
 class _Kept(NamedTuple):
@@ -94,7 +95,7 @@ class GangQueues:
         resolved = self.of(gang.key)
         gang = self._bought(gang)
         if resolved is None:
-            return gang
+            return self._checked(gang)
         in_queue = self._lasting(_in_queue(gang, resolved))
         return replace(in_queue, flavors=self._flavors_of(gang.key)) if gang.bound else in_queue
 
@@ -109,15 +110,18 @@ class GangQueues:
         return replace(gang, provisioning_class=name) if name else gang
 
     def _lasting(self, gang: Gang) -> Gang:
-        """Return a gang with how long it runs, and with what is wrong with what its Job says."""
+        """Return a gang with how long it runs, and with what is wrong with that."""
         info = self._infos.get(gang.key)
         spec = info.observed.spec if info is not None else None
         members = one_of_each(gang.pending)
         duration = self.run_times.duration(members, spec.run_time if spec else None)
-        problem = gang.problem or self.run_times.problem(members)
-        if duration is None and problem is gang.problem:
-            return gang
-        return replace(gang, duration=duration, problem=problem)
+        gang = self._checked(gang)
+        return gang if duration is None else replace(gang, duration=duration)
+
+    def _checked(self, gang: Gang) -> Gang:
+        """Return a gang with what is wrong with what its Job says of how long it runs."""
+        problem = gang.problem or self.run_times.problem(one_of_each(gang.pending))
+        return gang if problem is gang.problem else replace(gang, problem=problem)
 
     def _flavors_of(self, key: GangKey) -> frozenset[tuple[str, str]]:
         """Return the flavors that members on nodes are charged in, as their bindings say."""
@@ -151,14 +155,18 @@ class GangQueues:
             cause = QueueNamesDiffer(*((each.kind, each.name) for each in names[:2]))
             return Resolved(None, Problem(Reason.INVALID_SPEC, cause))
         namespace = info.key.namespace
-        meant = self.names.meant(names[0], namespace) if names else self.names.default(namespace)
+        if names:
+            meant = self.names.meant(names[0], namespace)
+        else:
+            meant = self.names.default(namespace, info.key.source)
         wanted = next((each.priority_class for each in (own, *others) if each.priority_class), "")
-        return self._in_force(self._with_priority(meant, wanted))
+        resolved = self._with_priority(meant, wanted)
+        return self._in_force(resolved._replace(by_default=not names))
 
     def _requests(self, info: GangInfo) -> tuple[QueueRequest, list[QueueRequest]]:
         """Return what the object of a gang says, and what its members and their Jobs say."""
         spec, others = info.observed.spec, dict[QueueRequest, None]()
-        for pod in one_of_each(info.observed.living or (*info.observed.members.values(),)):
+        for pod in one_of_each(info.observed.telling):
             if pod.queue_request is not None:
                 others[pod.queue_request] = None
             others.update(dict.fromkeys(self.workloads.requests_of(pod)))
@@ -166,13 +174,16 @@ class GangQueues:
         return own or QueueRequest(), list(others)
 
     def _with_priority(self, meant: Meant, wanted: str) -> Resolved:
-        if not wanted:
+        """Return where the gang is, with the priority of the class that it names.
+
+        Any user may name any class, so it counts where Kueue says so: in queues of Kueue.
+        """
+        if not wanted or meant.ref is None or meant.ref.product is not Product.KUEUE:
             return Resolved(meant.ref, meant.problem, local=meant.local)
         found, problem = self.names.known.priority_class(wanted), meant.problem
-        priority = found.value if found is not None else None
-        if priority is None and meant.ref is not None and meant.ref.product is Product.KUEUE:
+        if found is None:
             problem = problem or Problem(Reason.INVALID_SPEC, PriorityClassMissing(wanted))
-        return Resolved(meant.ref, problem, priority, meant.local)
+        return Resolved(meant.ref, problem, found.value if found else None, meant.local)
 
     def _in_force(self, resolved: Resolved) -> Resolved:
         """Return the same without a problem where another controller judges the queue."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.affinity.requirements import hold
 from gang_scheduler.model.causes.queues import (
     LocalQueueStopped,
@@ -34,6 +35,8 @@ from gang_scheduler.state.queues.kueue_objects import KueueObjects
 
 EVERYWHERE: Final = "*"
 DEFAULT_LOCAL_QUEUE: Final = "default"
+VOLCANO_DEFAULT: Final = QueueRef(QueueKind.VOLCANO_QUEUE, "default")
+"""Where Volcano puts a PodGroup that names no queue; its CRD writes the name into new ones."""
 _KINDS: Final = {
     QueueNameKind.QUEUE: QueueKind.QUEUE,
     QueueNameKind.VOLCANO_QUEUE: QueueKind.VOLCANO_QUEUE,
@@ -152,7 +155,7 @@ class QueueNames:
 
         Without any queue, a name of another product may be a label that nothing here reads.
         """
-        return self.in_use or _product_of(name) in self.known.judged()
+        return self.in_use or product_of(name) in self.known.judged()
 
     def meant(self, name: QueueName, namespace: str) -> Meant:
         """Return the leaf that a gang of a namespace means by a name."""
@@ -161,8 +164,10 @@ class QueueNames:
         ref = QueueRef(_KINDS[name.kind], name.name)
         return self.unnamed(namespace) if ref == NONE else self._leaf(ref, namespace)
 
-    def default(self, namespace: str) -> Meant:
-        """Return the leaf of gangs of a namespace that name none."""
+    def default(self, namespace: str, source: str = "") -> Meant:
+        """Return the leaf of gangs of a namespace, named by a `source`, that name no queue."""
+        if source == gang_sources.VOLCANO_POD_GROUP.name and self._has(VOLCANO_DEFAULT):
+            return self._leaf(VOLCANO_DEFAULT, namespace)
         if name := self._namespaces.default_queue_of(namespace):
             return self._by_default(name, namespace, QueueDefault.OF_NAMESPACE)
         if self.known.local_queue(LocalQueueKey(namespace, DEFAULT_LOCAL_QUEUE)) is not None:
@@ -237,6 +242,9 @@ class QueueNames:
         """Return the leaf of gangs in no queue instead, where another controller judges names."""
         return meant if product in self._index().queue_set.enforced else Meant(NONE)
 
+    def _has(self, ref: QueueRef) -> bool:
+        return ref in self._index().queues
+
     def _index(self) -> _Index:
         queue_set = self.known.queue_set()
         if queue_set is None:
@@ -246,7 +254,8 @@ class QueueNames:
         return self._kept
 
 
-def _product_of(name: QueueName) -> Product:
+def product_of(name: QueueName) -> Product:
+    """Return the product of which a name is that of a queue."""
     kind = _KINDS.get(name.kind)
     return Product.KUEUE if kind is None else PRODUCTS[kind]
 

@@ -17,6 +17,7 @@ class RunTimes:
 
     def __init__(self, gangs: GangsByWorkload) -> None:
         self._jobs: dict[str, tuple[RunTime, Problem | None]] = {}
+        self._wrong: set[str] = set()
         self._gangs = gangs
 
     def upsert(
@@ -26,18 +27,22 @@ class RunTimes:
         before = self._jobs.pop(uid, None)
         if said is not None or problem is not None:
             self._jobs[uid] = (said or NOTHING, problem)
+        self._wrong.discard(uid)
+        if problem is not None:
+            self._wrong.add(uid)
         return self._gangs.of(uid) if before != self._jobs.get(uid) else NONE
 
     def delete(self, uid: str) -> AbstractSet[GangKey]:
         """Forget a Job; return the gangs for which that is news."""
+        self._wrong.discard(uid)
         return self._gangs.of(uid) if self._jobs.pop(uid, None) is not None else NONE
 
     def problem(self, pods: Iterable[Pod]) -> Problem | None:
         """Return what is wrong with what the Job of one of these pods declares."""
-        if not self._jobs:
+        if not self._wrong:
             return None
-        found = (self._jobs.get(pod.job_uid) for pod in pods)
-        return next((each[1] for each in found if each is not None and each[1] is not None), None)
+        uid = next((pod.job_uid for pod in pods if pod.job_uid in self._wrong), None)
+        return None if uid is None else self._jobs[uid][1]
 
     def duration(self, pods: Iterable[Pod], of_gang: RunTime | None) -> int | None:
         """Return how long pods run that start now; None where it is not known of one of them."""

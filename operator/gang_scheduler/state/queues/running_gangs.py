@@ -59,6 +59,7 @@ class _Kept(NamedTuple):
     gang: BoundGang
     spec: GangSpec
     resolved: Resolved | None
+    created_at: float
     lasting: RunningGang
 
 
@@ -105,9 +106,13 @@ class RunningGangs:
         """Return a gang as it was, if what is known of it by itself has not changed."""
         spec = (info.observed.spec if info is not None else None) or NO_SPEC
         resolved, before = self._queues.of(key), self._kept.get(key)
-        if before is None or pods != before.gang.pods or (spec, resolved) != before[1:3]:
+        oldest = min((each.pod for each in pods), key=lambda pod: (pod.created_at, pod.uid))
+        created_at = oldest.created_at if info is None else info.in_line_since(oldest)
+        made_of = spec, resolved, created_at
+        if before is None or pods != before.gang.pods or made_of != before[1:4]:
             lasting = _lasting(pods, spec, resolved, self._most)
-            return _Kept(BoundGang((), ()), spec, resolved, lasting)
+            lasting = replace(lasting, uid=spec.uid or oldest.uid, created_at=created_at)
+            return _Kept(BoundGang((), ()), *made_of, lasting)
         return before
 
     def _ends_at(self, pods: Iterable[BoundPod], spec: GangSpec, now: int) -> int | None:
@@ -119,10 +124,7 @@ def _lasting(
     bound_pods: Iterable[BoundPod], spec: GangSpec, resolved: Resolved | None, most: int
 ) -> RunningGang:
     pods = [each.pod for each in bound_pods]
-    oldest = min(pods, key=lambda pod: (pod.created_at, pod.uid))
     return RunningGang(
-        uid=spec.uid or oldest.uid,
-        created_at=spec.created_at if spec.uid else oldest.created_at,
         started_at=min(map(_began, pods)),
         min_runtime=min(spec.options.min_runtime_seconds, most),
         class_priority=resolved.class_priority if resolved is not None else None,

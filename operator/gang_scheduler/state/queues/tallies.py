@@ -79,6 +79,7 @@ class Tallies:
         self._holders: dict[QueueRef, Counter[GangKey]] = {}
         self._running: dict[QueueRef, int] = {}
         self._recount: set[QueueRef] = set()
+        self._left: set[tuple[QueueRef, GangKey]] = set()
         self._usage = QueueUsage()
 
     def put(self, uid: str, entry: Entry | None) -> None:
@@ -103,7 +104,8 @@ class Tallies:
     def settle(self) -> tuple[QueueUsage, set[QueueRef]]:
         """Return the usage, and the queues that hold less than at the last time.
 
-        The same usage while it is equal. Costs what changed.
+        And those that a gang has left, whatever another one took meanwhile. The same usage while it
+        is equal. Costs what changed.
         """
         charged, freed = self._charged.settle()
         asked, _ = self._asked.settle()
@@ -114,6 +116,8 @@ class Tallies:
             self._running = {ref: number for ref, number in self._running.items() if number}
             freed |= {r for r in self._recount if self._running.get(r, 0) < before.get(r, 0)}
             self._recount.clear()
+        freed |= {ref for ref, gang in self._left if gang not in self._holders.get(ref, ())}
+        self._left.clear()
         if charged or asked or local or before != self._running:
             self._usage = QueueUsage(
                 *(dict(self._charged.shown), dict(self._asked.shown), self._running),
@@ -142,6 +146,7 @@ class Tallies:
                 self._recount.add(entry.ref)
             if not before + sign:
                 del holders[entry.gang]
+                self._left.add((entry.ref, entry.gang))
 
     def _groups(self, ref: QueueRef) -> int:
         return len({self._group_of(gang) for gang in self._holders.get(ref, ())})

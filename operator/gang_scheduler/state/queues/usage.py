@@ -4,6 +4,7 @@ A pod is noted when it changes, and looked at when usage is next asked for: once
 has changed by then. Without queues nothing is noted.
 """
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from gang_scheduler.model.refs import ChargedTo, GangKey
 from gang_scheduler.state.queues.charged_flavors import ChargedFlavors, Flavors
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.state.queues.tallies import Amounts, Entry, Tallies
+from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class ChargeRules:
 
 DEFAULT_RULES: Final = ChargeRules()
 
+PODS_A_GANG: Final = 10
+"""Of so many pods the charge is found in the time in which one gang is made for a snapshot."""
 MOST_KNOWN: Final = 10_000
 """How many distinct requests in flavors are remembered, of 1 KB each: then they begin anew."""
 
@@ -55,6 +59,16 @@ class Counted(NamedTuple):
     gang: GangKey | None
     node: str
     number: int = 1
+
+
+class _Bound(NamedTuple):
+    """Where a pod is charged from its binding to its end, whatever is written on it meanwhile.
+
+    `decided` are the flavors of the binding; () leaves them to the node.
+    """
+
+    ref: QueueRef
+    decided: Flavors
 
 
 class Pods(Protocol):
@@ -87,20 +101,27 @@ class QueueUsageStore:
         gangs: Gangs,
         labels_of: Callable[[str], Mapping[str, str]],
         rules: ChargeRules = DEFAULT_RULES,
+        ends: Ends = DEFAULT_ENDS,
     ) -> None:
         self._gangs = gangs
         self._names = gangs.queues.names
         self._labels_of = labels_of
         self.rules = rules
+        self._ends = ends
+        self._now = 0
+        self._leaving: list[tuple[int, str]] = []
+        self._until: dict[str, int] = {}
         self._decided: dict[str, Flavors] = {}
         self._held: dict[str, Flavors] = {}
         self._by_hold: set[str] = set()
+        self._bound: dict[str, _Bound] = {}
         self._dirty: set[str] = set()
         self._resolved: dict[GangKey, Resolved] = {}
         self._known: dict[tuple[Flavors, Requests], Amounts] = {}
         self._flavors: ChargedFlavors | None = None
         self._tallies = Tallies(gangs.group_of)
         self._round = 0
+        self._found = 0
         self._by_local: frozenset[QueueRef] = frozenset()
 
     # What is seen and decided.
@@ -143,11 +164,17 @@ class QueueUsageStore:
 
     # What follows.
 
-    def settle(self, pods: Pods) -> tuple[QueueState | None, set[QueueRef]]:
+    def next_end(self) -> int | None:
+        """Return when the first pod is charged no more that hangs in its deletion, in seconds."""
+        return self._leaving[0][0] if self._leaving else None
+
+    def settle(self, pods: Pods, now: int) -> tuple[QueueState | None, set[QueueRef]]:
         """Return the state of all queues, and those that hold less than at the last time.
 
-        None without queues. Costs what has changed, and all pods when queues have.
+        None without queues. Costs what has changed, and all pods when queues have. `now` is in
+        seconds.
         """
+        self._now = max(now, self._now)
         queue_set = self._names.known.queue_set()
         if queue_set is None:
             self._clear()
@@ -155,12 +182,26 @@ class QueueUsageStore:
         if self._flavors is None or self._round != self._gangs.queues.round:
             self._begin(queue_set, pods)
         self._take_in_gangs()
+        while self._leaving and self._leaving[0][0] <= self._now:
+            until, uid = heapq.heappop(self._leaving)
+            if self._until.get(uid) == until:
+                del self._until[uid]
+            self._dirty.add(uid)
+        self._found += len(self._dirty)
         for uid in self._dirty:
             self._by_hold.discard(uid)
-            self._tallies.put(uid, self._entry(pods.counted(uid)))
+            counted = pods.counted(uid)
+            if counted is None or not counted.node:
+                self._bound.pop(uid, None)
+            self._tallies.put(uid, self._entry(counted))
         self._dirty.clear()
         usage, freed = self._tallies.settle()
         return QueueState(queue_set, usage), freed
+
+    def take_work(self) -> float:
+        """Return what was worked since the last call, in gangs that are made in that time."""
+        found, self._found = self._found, 0
+        return found / PODS_A_GANG
 
     def charge_of(self, uid: str) -> Charged | None:
         """Return what a pod is charged, and to which queue, as it was last settled."""
@@ -184,7 +225,7 @@ class QueueUsageStore:
 
         Linear in pods.
         """
-        state, _ = self.settle(pods)
+        state, _ = self.settle(pods, self._now)
         if state is None:
             return 0
         anew = Tallies(self._gangs.group_of)
@@ -202,7 +243,10 @@ class QueueUsageStore:
             self._tallies = Tallies(self._gangs.group_of)
             self._resolved.clear()
             self._known.clear()
+            self._bound.clear()
             self._dirty.clear()
+            self._leaving.clear()
+            self._until.clear()
             self._gangs.queues.summed = False
             self._gangs.queues.touched.clear()
 
@@ -237,6 +281,8 @@ class QueueUsageStore:
         if counted is None:
             return None
         pod, gang, node, number = counted
+        if pod.deleting and node and self._hangs(pod):
+            return None
         nominated = pod.nominated if gang is not None and not node and pod.living else ""
         held = self._held.get(pod.uid) if pod.living and gang is not None else None
         if held is not None and not (node or nominated):
@@ -244,15 +290,33 @@ class QueueUsageStore:
         waits = not (node or nominated) and held is None
         if waits and (gang is None or not pod.living or pod.node):
             return None
-        ref = self._ref(pod, gang, waits=waits)
+        resolved = self._gangs.queues.of(gang) if gang is not None else None
+        if waits:
+            ref = resolved.ref if resolved is not None and resolved.problem is None else None
+            decided: Flavors = ()
+        else:
+            said = _of_binding(pod)
+            decided = said.flavors or self._decided.get(pod.uid, held or ())
+            ref = self._ref(pod, gang, resolved, said)
+            if node and ref is not None:
+                is_known = bool(said.queue) and ref == self._names.written(said.queue)
+                is_known |= pod.assumed or not (resolved is None or resolved.by_default)
+                ref, decided = self._as_bound(pod, _Bound(ref, decided), is_known=is_known)
         if ref is None or self._flavors is None:
             return None
-        decided = (pod.charged_to or ChargedTo()).flavors or self._decided.get(pod.uid, held or ())
-        flavors = self._flavors.of(ref, () if waits else decided, node or nominated)
+        flavors = self._flavors.of(ref, decided, node or nominated)
         amounts = self._amounts(flavors, pod)
         if number > 1:
             amounts = tuple((key, number * amount) for key, amount in amounts)
         return Entry(ref, amounts, gang, waits, self._local(ref, gang))
+
+    def _hangs(self, pod: Pod) -> bool:
+        """Return whether a pod should long be gone; look at it again when that will be so."""
+        until = self._ends.charged_until(pod)
+        if until > self._now and self._until.get(pod.uid) != until:
+            self._until[pod.uid] = until
+            heapq.heappush(self._leaving, (until, pod.uid))
+        return 0 < until <= self._now
 
     def _local(self, ref: QueueRef, gang: GangKey | None) -> LocalQueueKey | None:
         """Return the LocalQueue by which a gang uses a queue, if these decide about the order."""
@@ -263,23 +327,30 @@ class QueueUsageStore:
             return None
         return resolved.local.key
 
-    def _ref(self, pod: Pod, gang: GangKey | None, *, waits: bool) -> QueueRef | None:
+    def _as_bound(self, pod: Pod, now: _Bound, *, is_known: bool) -> _Bound:
+        """Return where a pod on a node has been charged since it was bound; `now`, if not known.
+
+        What its user writes on it, or on its gang, moves no charge and ends none. It is known once
+        the pod is bound by us, or says what its binding said, or once its gang names a queue: what
+        is in a queue by default may have an object that names another one, and is not there yet.
+        """
+        if is_known:
+            self._bound.setdefault(pod.uid, now)
+        known = self._bound.get(pod.uid, now)
+        return known if self._names.is_for(known.ref, pod.namespace) else now
+
+    def _ref(
+        self, pod: Pod, gang: GangKey | None, resolved: Resolved | None, said: ChargedTo
+    ) -> QueueRef | None:
         """Return the queue that a pod is charged to: by its binding, else by its gang or itself."""
         if gang is None and not self.rules.others:
             return None
-        resolved = self._gangs.queues.of(gang) if gang is not None else None
-        if waits:
-            return resolved.ref if resolved is not None and resolved.problem is None else None
         # All of these are a tenant's to write, and the quota may be another's.
-        for ref in (self._written(pod), resolved.ref if resolved else None, self._named(pod)):
+        written = self._names.written(said.queue) if said.queue else None
+        for ref in (written, resolved.ref if resolved else None, self._named(pod)):
             if ref is not None and self._names.is_for(ref, pod.namespace):
                 return ref
         return NONE if gang is not None else None
-
-    def _written(self, pod: Pod) -> QueueRef | None:
-        """Return the queue that the binding of a pod names; None where it names none."""
-        written = pod.charged_to.queue if pod.charged_to else ""
-        return self._names.written(written) if written else None
 
     def _named(self, pod: Pod) -> QueueRef | None:
         """Return the queue that a pod names itself."""
@@ -300,6 +371,12 @@ class QueueUsageStore:
                 if resource in by_resource
             )
         return known
+
+
+def _of_binding(pod: Pod) -> ChargedTo:
+    """Return what the binding of a pod says; on one without a node its user has written that."""
+    bound = bool(pod.node) and not pod.assumed
+    return pod.charged_to or ChargedTo() if bound else ChargedTo()
 
 
 def _differences(one: QueueUsage, other: QueueUsage) -> int:

@@ -16,12 +16,15 @@ class WorkloadQueues:
     def __init__(self, gangs: GangsByWorkload) -> None:
         self._requests: dict[str, QueueRequest] = {}
         self._workloads: dict[str, str] = {}
+        self._uids: dict[str, str] = {}
+        """Of the object that says it: one that is gone may have had the same name."""
         self._gangs = gangs
 
     def upsert(self, uid: str, workload: str, request: QueueRequest | None) -> AbstractSet[GangKey]:
         """Note what an object says; return the gangs for which that is news."""
         before = self._requests.pop(workload, None)
         self._workloads[uid] = workload
+        self._uids[workload] = uid
         if request is not None:
             self._requests[workload] = request
         return self._gangs.of(workload) if before != request else NONE
@@ -29,6 +32,9 @@ class WorkloadQueues:
     def delete(self, uid: str) -> AbstractSet[GangKey]:
         """Forget an object; return the gangs for which that is news."""
         workload = self._workloads.pop(uid, "")
+        if self._uids.get(workload) != uid:
+            return NONE
+        del self._uids[workload]
         said = self._requests.pop(workload, None)
         return self._gangs.of(workload) if said is not None else NONE
 

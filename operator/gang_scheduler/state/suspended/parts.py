@@ -15,6 +15,7 @@ from gang_scheduler.decode.workloads import ray_clusters
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import ManagedWorkload
 
 LABELS: Final = {
     JOB_SET_LABEL: gang_sources.JOB_SET.name,
@@ -73,7 +74,8 @@ class Parts:
         planned = managed.planned
         if planned is None or planned.gangs:
             return planned
-        gangs = tuple(gang for part in self._of(managed.workload.uid) for gang in _all(part))
+        parts = self._own(managed.workload)
+        gangs = tuple(gang for part in parts for gang in _all(part))
         number = sum(len(each.pods) for each in gangs)
         return planned._replace(gangs=gangs) if number == len(planned.nodes) else None
 
@@ -81,6 +83,10 @@ class Parts:
         """Note that what was planned earlier is asked for no more."""
         self._has_resumed = True
         self._parts = {uid: part._replace(expanded=None) for uid, part in self._parts.items()}
+
+    def _own(self, workload: ManagedWorkload) -> list[MadePart]:
+        """Return what a workload has made; an object elsewhere can only say that it has."""
+        return [part for part in self._of(workload.uid) if part.namespace == workload.namespace]
 
     def _of(self, maker: str) -> list[MadePart]:
         return [self._parts[uid] for uid in sorted(self._of_maker.get(maker, ()))]
@@ -97,8 +103,9 @@ class Parts:
 
     def _completed(self, described: GangObject) -> GangObject:
         """Return what a workload says, with what its parts say of its members."""
-        parts = self._of(described.uid)
         said, managed = described.suspended, described.managed
+        known = said or managed
+        parts = [] if known is None else self._own(known.workload)
         if said is not None and not said.gangs:
             gangs = tuple(gang for part in parts for gang in part.gangs)
             names = (*said.names, *(name for part in parts for name in part.names))

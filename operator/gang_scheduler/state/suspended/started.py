@@ -1,4 +1,8 @@
-"""Workloads that were let start, and which of all workloads a gang or a pod is of."""
+"""Workloads that were let start, and which of all workloads a gang or a pod is of.
+
+A user with the right to create pods can write the uid of any owner into one: a pod that names a
+workload of another namespace is none of its pods.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -67,17 +71,19 @@ class StartedWorkloads:
         if not self._managed:
             return None
         found = self._managed.get(self.uid_of(pod))
-        return None if found is None else found.workload
+        is_own = found is not None and found.workload.namespace == pod.namespace
+        return found.workload if found is not None and is_own else None
 
     def pods_of(self, workload: ManagedWorkload) -> Iterator[Pod]:
         """Yield the pods of a workload that was let start, as far as they are there."""
         managed = self._managed.get(workload.uid)
-        return self.pods_in(workload.uid, managed.gangs if managed is not None else ())
+        return self.pods_in(workload, managed.gangs if managed is not None else ())
 
-    def pods_in(self, uid: str, gangs: Iterable[GangKey]) -> Iterator[Pod]:
+    def pods_in(self, workload: ManagedWorkload, gangs: Iterable[GangKey]) -> Iterator[Pod]:
         """Yield the pods of a workload that are there: of these gangs, and of all it has made."""
-        own = {*self._gang_queue.gangs_of_job(uid), *self._parts.gangs_of(uid)}
-        yield from self.members_of(own.union(gangs))
+        uid = workload.uid
+        found = {*self._gang_queue.gangs_of_job(uid), *self._parts.gangs_of(uid), *gangs}
+        yield from self.members_of(key for key in found if key.namespace == workload.namespace)
 
     def members_of(self, keys: Iterable[GangKey]) -> Iterator[Pod]:
         """Yield the members of gangs that are there."""

@@ -122,7 +122,7 @@ class WaitingWorkloads:
         if not self._is_ours(said):
             self._withdraw(uid)
             return
-        if self._has_pods(uid, said):
+        if self._has_pods(said):
             # Started now, its controller might never see that it was suspended, and end no pod.
             self._leaving.add(uid)
             self._withdraw(uid)
@@ -156,6 +156,10 @@ class WaitingWorkloads:
     def get(self, uid: str) -> Waiting | None:
         """Return a workload that waits; None for any other."""
         return self._waiting.get(uid)
+
+    def said(self, uid: str) -> SuspendedWorkload | None:
+        """Return what a suspended workload says of itself, if it names a queue."""
+        return self._said.get(uid)
 
     def plan(self, waiting: Waiting, key: GangKey) -> Mapping[str, int]:
         """Make members of a gang that are planned one by one; return their templates by uid."""
@@ -227,9 +231,9 @@ class WaitingWorkloads:
             del self._shared[other]
             self.show(other)
 
-    def _has_pods(self, uid: str, said: SuspendedWorkload) -> bool:
+    def _has_pods(self, said: SuspendedWorkload) -> bool:
         """Return whether a suspended workload has pods that are not about to go."""
-        pods = self._started.pods_in(uid, (each.key for each in said.gangs))
+        pods = self._started.pods_in(said.workload, (each.key for each in said.gangs))
         return any(pod.living or (said.awaits_ends and not pod.terminal) for pod in pods)
 
     def _is_ours(self, said: SuspendedWorkload) -> bool:

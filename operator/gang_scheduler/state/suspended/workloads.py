@@ -7,7 +7,7 @@ the controller makes of the workload; each takes over the plan of one member.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.suspended_workloads import Managed
@@ -15,7 +15,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Reason
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, QueueName
 from gang_scheduler.model.suspended import (
     Admission,
     ManagedWorkload,
@@ -46,6 +46,19 @@ class ManageRules:
 
 
 DEFAULT_RULES: Final = ManageRules()
+
+
+class KeptBack(NamedTuple):
+    """Why a workload stays suspended that waits in no queue here.
+
+    `by_kind`: its kind is not managed. It `names_none`, or names a queue of a product that is
+    `absent`; or pods would have these `schedulers`, which are not ours.
+    """
+
+    by_kind: bool
+    names_none: bool
+    absent: QueueName | None
+    schedulers: frozenset[str]
 
 
 class SuspendedWorkloads:
@@ -143,7 +156,9 @@ class SuspendedWorkloads:
         if not self.holds or pod.virtual or pod.node or pod.scheduler not in self._schedulers:
             return
         hold = self.holds.get(self._started.uid_of(pod))
-        if hold is not None and self._room.took_over(hold, pod):
+        if hold is None or hold.workload.namespace != pod.namespace:
+            return
+        if self._room.took_over(hold, pod):
             self._waiting.rests.forget(hold.workload.uid)
 
     # What is decided.
@@ -229,6 +244,19 @@ class SuspendedWorkloads:
         """Return the workload of a gang that waits suspended; None for any other gang."""
         waiting = self._waiting.get(self._started.named(key))
         return waiting.said.workload if waiting is not None else None
+
+    def kept_back(self, uid: str, kind: str) -> KeptBack:
+        """Return what keeps a suspended workload of a kind from being let start here."""
+        said, names = self._waiting.said(uid), self._gang_queue.queues.names
+        asked = said.names if said is not None else ()
+        counts = any(map(names.counts, asked))
+        prototypes = (pod for gang in (said.gangs if said else ()) for pod in gang.pods.prototypes)
+        return KeptBack(
+            by_kind=kind not in self.rules.kinds,
+            names_none=not asked,
+            absent=None if counts else next(iter(asked), None),
+            schedulers=frozenset(pod.scheduler for pod in prototypes) - self._schedulers,
+        )
 
     def _has_bound_pods(self, workload: ManagedWorkload) -> bool:
         return any(pod.node and pod.living for pod in self.pods_of(workload))

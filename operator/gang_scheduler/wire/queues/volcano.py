@@ -62,6 +62,8 @@ class PodGroupSpec(Wire, frozen=True):
     min_task_member: dict[str, Count] = field(default_factory=dict)
     min_resources: Quantities = field(default_factory=dict)
     queue: str = ""
+    priority_class_name: str = ""
+    preemptable: bool | None = None
     network_topology: NetworkTopology = NO_TOPOLOGY
     sub_group_policy: list[Any] = field(default_factory=list)
 

@@ -10,6 +10,7 @@ from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Int32, Wire
 
+COMPLETE: Final = ("Complete", "True")
 SPAN: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
@@ -76,6 +77,7 @@ class JobStatus(Wire, frozen=True):
     failed: Count = 0
     failed_indexes: str = ""
     start_time: str = ""
+    completion_time: str = ""
     conditions: list[Condition] = field(default_factory=list)
 
 
@@ -89,6 +91,8 @@ class Job(Wire, frozen=True):
     @property
     def left(self) -> int:
         """How many pods are still to succeed. No pod comes for an index that failed for good."""
+        if any((each.type, each.status) == COMPLETE for each in self.status.conditions):
+            return 0
         failed = _number_of_indexes(self.status.failed_indexes)
         return self.spec.all_completions - self.status.succeeded - failed
 
@@ -131,9 +135,17 @@ class JobSetSpec(Wire, frozen=True):
     managed_by: str = ""
 
 
+class ReplicatedJobStatus(Wire, frozen=True):
+    """`status.replicatedJobsStatus[]` of a JobSet: how many of the Jobs have succeeded."""
+
+    name: str = ""
+    succeeded: Count = 0
+
+
 class JobSetStatus(Wire, frozen=True):
     """`status` of a JobSet."""
 
+    replicated_jobs_status: list[ReplicatedJobStatus] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
 
 

@@ -2,16 +2,14 @@
 
 from msgspec import field
 
-from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.metadata import Labelled, Metadata
 from gang_scheduler.wire.structs import Count, Wire
 
 
-class Executor(Wire, frozen=True):
+class Executor(Labelled, frozen=True):
     """`spec.executor`: all executors have these labels and annotations."""
 
     instances: Count | None = None
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
 
 
 class DynamicAllocation(Wire, frozen=True):

@@ -32,6 +32,19 @@ class StopShortly(Stop):
     weight = 2
 
 
+class StopAny(Stop):
+    """SIGSTOP of any replica, for shorter or much longer than anything that it waits for lasts."""
+
+    name = "SIGSTOP for 5 to 60 s"
+    seconds = (5.0, 60.0)
+
+    def begin(self) -> None:
+        """Stop it."""
+        self._victim = self.dice.choice(self.site.replicas)
+        self.struck, self.detail = self._victim.is_running, self._victim.name
+        self._victim.signal(signal.SIGSTOP)
+
+
 class SucceedBlindly(Fault):
     """The watches of one replica stall, and the others are killed: it leads with an old view."""
 
@@ -57,4 +70,4 @@ class SucceedBlindly(Fault):
         self._blind.proxy.flows.set()
 
 
-FAULTS = (Stop, StopShortly, SucceedBlindly)
+FAULTS = (Stop, StopShortly, StopAny, SucceedBlindly)

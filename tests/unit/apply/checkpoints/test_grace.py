@@ -10,11 +10,14 @@ from gang_scheduler.apply.checkpoints.grace import GracePeriods
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.terminating import Ends
 from support import cache_feeding
 from support.builders import SCHEDULER, pod
 
 
-def grace(own: int, queue: str | None, above: str | None = None, most: int = 600) -> int | None:
+def grace(
+    own: int, queue: str | None = None, above: str | None = None, most: int = 600, **fields: Any
+) -> int | None:
     """Return the grace period of a pod that asks for its own, in a queue below another one."""
     cache = Cache([SCHEDULER], Changes())
     for name, parent, period in (("team", "all", queue), ("all", None, above)):
@@ -23,10 +26,11 @@ def grace(own: int, queue: str | None, above: str | None = None, most: int = 600
         body = {"metadata": {"name": name, "uid": name}, "spec": spec}
         cache_feeding.upsert(cache, QUEUES, ours.queue(body))
     labels = {"py-gang-scheduler.io/queue": "team"}
-    member = replace(pod("w-0", node="n1", phase="Running", labels=labels), grace_seconds=own)
+    member = pod("w-0", node="n1", phase="Running", labels=labels, **fields)
+    member = replace(member, grace_seconds=own)
     cache.upsert_pod(member)
     cache.snapshot(1000)
-    return GracePeriods(cache, most).of(member)
+    return GracePeriods(cache, Ends(longest=300, longest_of_queues=most)).of(member)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +49,19 @@ def test_the_next_queue_above_says_it_where_the_queue_does_not() -> None:
 def test_the_setting_bounds_what_a_queue_gives() -> None:
     assert 100 == grace(30, "1h", most=100)
     assert grace(200, "1h", most=100) is None
+
+
+@pytest.mark.parametrize(
+    ("own", "queue", "expected"),
+    [(301, None, 300), (315_360_000, "30s", 300), (315_360_000, "10m", 600), (500, "10m", 600)],
+)
+def test_no_pod_gets_longer_than_is_waited_for(own: int, queue: str | None, expected: int) -> None:
+    assert expected == grace(own, queue)
+
+
+@pytest.mark.parametrize(("own", "expected"), [(30, 30), (315_360_000, 300)])
+def test_one_that_terminates_already_is_told_how_long(own: int, expected: int) -> None:
+    assert expected == grace(own, deleting=True, gone_by=10**9)
 
 
 def test_a_pod_without_a_queue_has_its_own() -> None:

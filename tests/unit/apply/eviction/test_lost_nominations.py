@@ -5,7 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.apply.eviction.lost_nominations import MOST_REFUSALS, LostNominations
+from gang_scheduler.apply.eviction.lost_nominations import (
+    MOST_REFUSALS,
+    REST_SECONDS,
+    LostNominations,
+)
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -190,10 +194,10 @@ def test_a_loss_is_over_when_there_is_a_place() -> None:
 def test_room_that_the_api_server_refuses_to_have_used_is_given_up_in_the_end() -> None:
     books, waits = losses(), gang("n1", "n1")
 
-    books.refused(waits, MOST_REFUSALS - 1)
+    books.refused(waits, MOST_REFUSALS - 1, NOW)
     assert [] == books.note(Plan(), NOW)
 
-    books.refused(waits, MOST_REFUSALS)
+    books.refused(waits, MOST_REFUSALS, NOW)
     assert [*waits.pending] == books.note(Plan(), NOW)
     words = "the API server refused 3 times to bind to the room on n1"
     assert words == text_if_any(books.cause(waits.key))
@@ -204,6 +208,27 @@ def test_a_gang_that_is_bound_after_refusals_keeps_its_room() -> None:
     books, waits = losses(), gang("n1")
     placed = Placed(waits, tuple(Bind(pod, "n1") for pod in waits.pending))
 
-    books.refused(waits, MOST_REFUSALS)
+    books.refused(waits, MOST_REFUSALS, NOW)
 
     assert [] == books.note(Plan(placed=(placed,)), NOW)
+
+
+def test_the_rest_of_a_gang_that_is_bound_in_part_keeps_its_room_for_longer() -> None:
+    books, waits = losses(), gang("n1", "n1")
+
+    for after in (0, 10, REST_SECONDS - 1):
+        books.refused(waits, MOST_REFUSALS, NOW + after, in_part=True)
+        assert [] == books.note(Plan(), NOW + after)
+
+    books.refused(waits, MOST_REFUSALS, NOW + REST_SECONDS, in_part=True)
+    assert [*waits.pending] == books.note(Plan(), NOW + REST_SECONDS)
+
+
+def test_what_a_gang_had_to_wait_before_it_was_bound_is_forgotten() -> None:
+    books, waits = losses(), gang("n1", "n1")
+    books.refused(waits, MOST_REFUSALS, NOW, in_part=True)
+
+    books.over(waits.key)
+    books.refused(waits, MOST_REFUSALS, NOW + REST_SECONDS, in_part=True)
+
+    assert [] == books.note(Plan(), NOW + REST_SECONDS)

@@ -1,5 +1,7 @@
 """A pod that does not terminate in time is reported once, to the gang that waits for its room."""
 
+from dataclasses import replace
+
 from gang_scheduler.apply.eviction.stuck_victims import StuckVictims
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
 from gang_scheduler.model.plan import Refused
@@ -54,6 +56,13 @@ def test_a_pod_that_hangs_is_told_of_once() -> None:
         vigil.look(GONE_BY + TIMEOUT + late)
 
     assert [("default/a", "low")] == vigil.told
+
+
+def test_a_pod_that_leaves_later_than_is_waited_for_is_told_of_at_once() -> None:
+    vigil = Vigil()
+    vigil.cache.upsert_pod(replace(leaving("low", "n1"), gone_by=GONE_BY + 10**8))
+
+    assert [("default/a", "low")] == vigil.look(GONE_BY)
 
 
 def test_only_victims_that_are_waited_for_matter() -> None:

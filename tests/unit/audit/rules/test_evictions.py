@@ -9,6 +9,11 @@ from support.audit_streams import Manifest, Stream, bound, changed, deleted, nod
 from support.audit_victims import marked, nominated, queue, queued, quota
 
 SETTLED = 20
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+NAMED = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+FOR_THE_NODE = {
+    "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [NAMED]}]}},
+}
 
 
 @pytest.fixture
@@ -36,6 +41,11 @@ def big(priority: int = 10, **fields: Any) -> Manifest:
 
 def small(priority: int = 0, **fields: Any) -> Manifest:
     return bound(pod("small", priority=priority, **fields), "n1")
+
+
+def controlled_by(api_version: str, kind: str, body: Manifest) -> Manifest:
+    owner = {"apiVersion": api_version, "kind": kind, "name": "n1", "controller": True}
+    return changed(body, metadata={"ownerReferences": [owner]})
 
 
 def test_a_victim_of_a_lower_priority_is_right(stream: Stream) -> None:
@@ -68,11 +78,13 @@ def test_a_mark_is_judged_once(stream: Stream) -> None:
     [
         (small(labels={keys.DISABLE_PREEMPTIBLE: "true"}), "though a label protects it"),
         (small(labels={keys.QUOTA_PREEMPTIBLE: "false"}), "though a label protects it"),
-        (small(annotations={keys.MIRROR_POD: "x"}), "though it is a mirror pod"),
+        (
+            controlled_by("v1", "Node", small(annotations={keys.MIRROR_POD: "x"})),
+            "though it is a mirror pod",
+        ),
         (
             changed(
-                small(),
-                metadata={"ownerReferences": [{"kind": "DaemonSet", "controller": True}]},
+                controlled_by("apps/v1", "DaemonSet", small()), spec={"affinity": FOR_THE_NODE}
             ),
             "though it is of a DaemonSet",
         ),
@@ -80,6 +92,23 @@ def test_a_mark_is_judged_once(stream: Stream) -> None:
 )
 def test_protected_pods_are_no_victims(stream: Stream, victim: Manifest, words: str) -> None:
     assert [f"evicted for lab/big, {words}"] == evict(stream, victim, big())
+
+
+@pytest.mark.parametrize(
+    "victim",
+    [
+        small(annotations={keys.MIRROR_POD: "x"}),
+        controlled_by("apps/v1", "DaemonSet", small()),
+        controlled_by(
+            "example.com/v1", "DaemonSet", changed(small(), spec={"affinity": FOR_THE_NODE})
+        ),
+    ],
+    ids=["mirror of no node", "of no node", "of another product"],
+)
+def test_pods_that_call_themselves_protected_may_be_victims(
+    stream: Stream, victim: Manifest
+) -> None:
+    assert [] == evict(stream, victim, big())
 
 
 @pytest.mark.parametrize(("seconds", "is_found"), [(10, False), (20, True)])

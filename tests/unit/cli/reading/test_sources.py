@@ -10,10 +10,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from gang_scheduler.api.kinds import NODES, PODS
+from gang_scheduler.api.kinds import NAMESPACES, NODES, PODS
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked, common_options
-from support.listing_server import KUBECONFIG, served
+from support.listing_server import KUBECONFIG, listed, served
 
 
 @click.command()
@@ -49,8 +49,37 @@ def asked(path: Path, *options: str) -> Result:
 def test_the_namespace_is_that_of_the_context_unless_one_is_named(
     path: Path, options: Sequence[str], line: str
 ) -> None:
-    with served_at(path, {}):
+    with served_at(path, {NAMESPACES.path(name="b"): []}):
         assert (0, line) == (asked(path, *options).exit_code, asked(path, *options).stdout)
+
+
+def test_for_all_namespaces_it_is_said_which_role_to_ask_for(path: Path) -> None:
+    with served_at(path, {PODS.path(): 403, PODS.path("mine"): 403}):
+        everywhere, here = asked(path, "-A"), asked(path)
+
+    assert (4, True) == (everywhere.exit_code, everywhere.stderr.endswith(":reader\n"))
+    assert (4, False) == (here.exit_code, ":reader" in here.stderr)
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "status", "said"),
+    [
+        ({}, ["-n", "teem"], 3, 'namespaces "teem" not found; did you mean team?\n'),
+        ({}, ["-n", "team"], 0, ""),
+        ({NAMESPACES.path(name="empty"): []}, ["-n", "empty"], 0, ""),
+        # It may be there, for all that may be known.
+        ({NAMESPACES.path(name="hidden"): 403}, ["-n", "hidden"], 0, ""),
+        ({}, ["-A", "-n", "teem"], 0, ""),
+    ],
+)
+def test_a_namespace_that_is_not_there_is_no_empty_one(
+    path: Path, answers: Mapping[str, Any], options: Sequence[str], status: int, said: str
+) -> None:
+    of_team = {"metadata": {"name": "p", "namespace": "team"}, "spec": {}}
+    with served_at(path, {PODS.path(): listed(of_team), **answers}):
+        result = asked(path, *options)
+
+    assert (status, True) == (result.exit_code, result.stderr.endswith(said))
 
 
 @pytest.mark.parametrize(
@@ -137,3 +166,25 @@ def test_files_that_cannot_be_read_are_bad_input(tmp_path: Path) -> None:
 )
 def test_colour_is_for_terminals_unless_it_is_asked_for(color: str, *, colored: bool) -> None:
     assert colored is Asked(color=color).colored
+
+
+def test_on_a_terminal_there_is_a_sign_of_life_that_leaves_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with served_at(path, {}):
+        assert "ready" == sources.answer(Asked(kubeconfig=str(path)), answered)
+
+    said = capsys.readouterr().err
+    assert said.startswith(sources.READING)
+    assert said.endswith(f"\r{' ' * len(sources.READING)}\r")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
+    with served_at(path, {}):
+        sources.answer(Asked(kubeconfig=str(path)), answered)
+    assert "" == capsys.readouterr().err
+
+
+async def answered(_: object) -> str:
+    """Return an answer."""
+    await asyncio.sleep(0)
+    return "ready"

@@ -143,8 +143,10 @@ def test_of_two_reports_the_newer_one_counts() -> None:
         '{"checkpoint": {"path": "\ud800"}}',
     ],
 )
-def test_any_other_message_says_nothing(message: str) -> None:
-    assert reports.of_pod({}, [ended(message)]) is None
+def test_any_other_message_reports_nothing(message: str) -> None:
+    found = reports.of_pod({}, [ended(message)])
+
+    assert found is None or found.save is None
 
 
 def test_a_pod_is_read_with_all_of_it() -> None:
@@ -255,3 +257,28 @@ def test_a_job_remembers_the_last_checkpoint_of_its_gang() -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"step":5}', "9" * 20_000])
 def test_what_cannot_be_read_on_a_job_says_nothing(text: str) -> None:
     assert reports.of_latest({annotations.CHECKPOINT_LATEST: text}) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        ('{"checkpoint": {"step": 7, "path": "c"}}', ""),
+        ('{"checkpoint": {"step": "7"}}', "cannot be read"),
+        ('{"checkpoint": {"step": 7.5}}', "cannot be read"),
+        ('{"checkpoint": {"step": -1}}', "has a step that is not from 0"),
+        ('{"checkpoint": {"step": 9007199254740992}}', "has a step that is not from 0"),
+        ('{"checkpoint": "c"}', "cannot be read"),
+        ('{"checkpoint": {"step": 7, "path": "c', "cannot be read"),
+        ('{"checkpoint": {"path": "%s"}}' % ("c" * 1025), "has a path of more than 1024"),
+        ('{"checkpoint": {"path": "a\\nb"}}', "has a path of more than 1024"),
+        (' {"checkpoint": null}', "cannot be read"),
+        ('Error: no "checkpoint" here', ""),
+        ("{}", ""),
+    ],
+)
+def test_a_message_that_is_meant_as_a_report_and_is_none_is_told(message: str, why: str) -> None:
+    found = reports.of_pod({}, [ended(message)])
+
+    told = found.unreadable if found is not None else ""
+    assert why in told
+    assert bool(why) == told.startswith("the termination message of container main ")

@@ -323,19 +323,60 @@ def test_since_when_a_pod_waits_or_has_a_node_is_read(
     assert expected == (found.unscheduled_at, found.scheduled_at)
 
 
+DAEMON_SET = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "x", "controller": True}
+MIRROR = {"kubernetes.io/config.mirror": "x"}
+NODE = {"apiVersion": "v1", "kind": "Node", "name": "n1", "controller": True}
+
+
+def for_nodes(*names: str, key: str = "metadata.name", operator: str = "In") -> dict[str, Any]:
+    """Return a node affinity like the one that the controller of DaemonSets writes."""
+    fields = [{"key": key, "operator": operator, "values": [*names]}]
+    return {"nodeSelectorTerms": [{"matchFields": fields}]}
+
+
 @pytest.mark.parametrize(
-    ("kind", "expected"), [("DaemonSet", True), ("Node", True), ("Job", False)]
+    ("owner", "required", "expected"),
+    [
+        ({}, for_nodes("n1"), True),
+        ({"controller": False}, for_nodes("n1"), False),
+        ({"apiVersion": "example.com/v1"}, for_nodes("n1"), False),
+        ({"apiVersion": "apps.kruise.io/v1alpha1"}, for_nodes("n1"), False),
+        ({"kind": "Job"}, for_nodes("n1"), False),
+        ({}, None, False),
+        ({}, for_nodes("n2"), False),
+        ({}, for_nodes("n1", "n2"), False),
+        ({}, for_nodes("n2", operator="NotIn"), False),
+        ({}, {"nodeSelectorTerms": [*for_nodes("n1")["nodeSelectorTerms"] * 2]}, False),
+    ],
 )
-def test_an_owner_that_would_only_put_the_pod_back_pins_it(kind: str, *, expected: bool) -> None:
-    metadata = {"ownerReferences": [{"kind": kind, "name": "x"}]}
+def test_a_pod_of_a_daemon_set_is_pinned_to_the_node_that_it_was_made_for(
+    owner: dict[str, Any], required: dict[str, Any] | None, *, expected: bool
+) -> None:
+    of_nodes = {REQUIRED: required} if required else {}
+    metadata = {"ownerReferences": [{**DAEMON_SET, **owner}]}
 
-    assert expected is pod.pod(pod_body(metadata=metadata)).pinned
+    body = pod_body(metadata=metadata, affinity={"nodeAffinity": of_nodes}, nodeName="n1")
+
+    assert expected is pod.pod(body).pinned
 
 
-def test_a_mirror_pod_is_pinned() -> None:
-    metadata = {"annotations": {"kubernetes.io/config.mirror": "x"}}
+@pytest.mark.parametrize(
+    ("present", "owner", "expected"),
+    [
+        (MIRROR, NODE, True),
+        ({}, NODE, False),
+        (MIRROR, None, False),
+        (MIRROR, {**NODE, "controller": False}, False),
+        (MIRROR, {**NODE, "name": "n2"}, False),
+        (MIRROR, {**NODE, "apiVersion": "example.com/v1"}, False),
+    ],
+)
+def test_a_mirror_pod_is_pinned_to_the_node_that_controls_it(
+    present: dict[str, str], owner: dict[str, Any] | None, *, expected: bool
+) -> None:
+    metadata = {"annotations": present, "ownerReferences": [owner] if owner else []}
 
-    assert pod.pod(pod_body(metadata=metadata)).pinned
+    assert expected is pod.pod(pod_body(metadata=metadata, nodeName="n1")).pinned
 
 
 def test_a_time_that_cannot_be_read_is_named() -> None:

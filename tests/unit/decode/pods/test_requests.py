@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, nodes
-from gang_scheduler.decode.pods.requests import pod_requests
+from gang_scheduler.decode.pods.requests import ADDED, pod_requests, unasked
 from gang_scheduler.wire import pods as pod_wire
 from support.api_objects import container, node_body, pod_body
 
@@ -235,9 +235,9 @@ def test_a_sidecar_is_resized_like_a_container() -> None:
         ({"overhead": {"cpu": "much"}}, "spec.overhead.cpu", "much", "must be a quantity"),
         ({"overhead": {"memory": "-1"}}, "spec.overhead.memory", "-1", "must not be negative"),
         (
-            {"resources": {"requests": {"cpu": "8Ei"}}},
+            {"resources": {"requests": {"cpu": "8EiB"}}},
             "spec.resources.requests.cpu",
-            "8Ei",
+            "8EiB",
             "must be a quantity",
         ),
         (
@@ -270,3 +270,39 @@ def test_nonsense_of_a_node_is_named_too() -> None:
         nodes.node(node_body(allocatable={"cpu": "many"}))
 
     assert ("status.allocatable.cpu", "many") == (caught.value.field, caught.value.value)
+
+
+def added(name: str, **more: str) -> dict[str, Any]:
+    return container(name, requests={**ADDED[name], **more})
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        ({}, set()),
+        ({"initContainers": [added("init-pytorch")]}, {"memory"}),
+        ({"initContainers": [added("wait-gcs-ready")]}, {"memory"}),
+        ({"initContainers": [added("kubectl-delivery")]}, {"memory", "ephemeral-storage"}),
+        ({"containers": [of("1"), added("autoscaler")]}, {"memory"}),
+        ({"containers": [of("1"), added("ray-job-submitter")]}, {"memory"}),
+        ({"initContainers": [added("init-pytorch", memory="11Mi")]}, set()),
+        ({"initContainers": [added("init-pytorch", **{"nvidia.com/gpu": "1"})]}, set()),
+        ({"initContainers": [container("mine", requests={"memory": "1Mi"})]}, set()),
+        ({"initContainers": [added("init-pytorch")], "overhead": {"memory": "1Mi"}}, set()),
+        (
+            {"initContainers": [added("init-pytorch")], "resources": {"limits": {"memory": "1Gi"}}},
+            set(),
+        ),
+        (
+            {
+                "containers": [container("main", requests={"memory": "1Gi"})],
+                "initContainers": [added("init-pytorch")],
+            },
+            {"cpu"},
+        ),
+    ],
+)
+def test_what_only_containers_of_operators_ask_for(pod: dict[str, Any], expected: set[str]) -> None:
+    body = pod_body(**{"containers": [of("1")], **pod})
+
+    assert expected == unasked(fields.read(body, pod_wire.Pod))

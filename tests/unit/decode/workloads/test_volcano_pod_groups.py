@@ -94,6 +94,27 @@ def test_a_queue_is_one_of_volcano_unless_a_label_names_another() -> None:
     assert QueueRequest((QueueName(QueueNameKind.QUEUE, "ours"),)) == label.queue_request
 
 
+@pytest.mark.parametrize(
+    ("spec", "marks", "expected"),
+    [
+        ({}, {}, True),
+        ({"preemptable": True}, {}, True),
+        ({"preemptable": False}, {}, False),
+        ({}, {"annotations": {"volcano.sh/preemptable": "false"}}, False),
+        ({}, {"labels": {"volcano.sh/preemptable": "false"}}, False),
+        ({}, {"annotations": {"volcano.sh/preemptable": "true"}}, True),
+        ({"preemptable": True}, {"annotations": {"volcano.sh/preemptable": "false"}}, True),
+    ],
+)
+def test_a_group_may_forbid_that_its_pods_make_room(
+    spec: dict[str, Any], marks: dict[str, Any], *, expected: bool
+) -> None:
+    metadata = {"name": "g", "namespace": "ns", "uid": "u", **marks}
+    (found,) = volcano_pod_groups.read({"metadata": metadata, "spec": spec}).gang_specs
+
+    assert expected is found.preemptable
+
+
 def test_least_resources_are_a_gate() -> None:
     assert (("cpu", 4000),) == gang_of(minResources={"cpu": "4"}).min_resources
 

@@ -11,8 +11,9 @@ from gang_scheduler.api.annotations import (
     QUOTA_PREEMPTIBLE,
 )
 from gang_scheduler.inspection.explaining import eviction_lines
+from gang_scheduler.inspection.explaining.eviction_lines import SWITCHED_OFF
 from gang_scheduler.inspection.explaining.lines import View
-from support.listed_clusters import Body, document, gang, node, queue
+from support.listed_clusters import Body, document, gang, node, pod, queue
 
 NODES = [node(f"n-{number}") for number in range(6)]
 QUEUES = [queue("blue", 24), queue("red", 24)]
@@ -128,3 +129,67 @@ def test_pods_that_leave_already_are_counted(tmp_path: Path) -> None:
         each["metadata"]["deletionTimestamp"] = "2026-01-01T12:10:00Z"
 
     assert "none more: 2 pods leave already" == explained(tmp_path, [*runs, *gang("asks", 2)])[0]
+
+
+ENDS = {"activeDeadlineSeconds": 3600}
+
+
+def ending(bodies: list[Body]) -> list[Body]:
+    """Return the objects; pods among them end in time."""
+    for each in bodies:
+        if each["kind"] == "Pod":
+            each["spec"] |= ENDS
+    return bodies
+
+
+@pytest.mark.parametrize(
+    ("bodies", "after"),
+    [
+        ([*gang("runs", 6, nodes=on(0, 6)), *gang("asks", 1)], "team/runs"),
+        ([*gang("runs", 6, nodes=on(0, 6)), *gang("asks", 6)], "team/runs"),
+        ([*gang("runs", 6, nodes=on(0, 6)), *gang("asks", 1, priority=9)], "team/runs"),
+        ([*gang("runs", 5, nodes=on(0, 5)), *gang("asks", 2)], "team/runs"),
+        ([*ending(gang("runs", 6, nodes=on(0, 6))), *gang("asks", 1)], "team/runs"),
+        ([*gang("runs", 6, gpus=5, nodes=on(0, 6)), *gang("asks", 1, gpus=4)], "team/runs"),
+        (
+            [
+                *QUEUES,
+                *gang("runs", 3, queue="red", nodes=on(0, 3)),
+                *gang("asks", 4, queue="blue"),
+            ],
+            "team/runs",
+        ),
+        (
+            [
+                *(*QUEUES, *gang("runs", 6, queue="red", nodes=on(0, 6))),
+                *gang("asks", 1, queue="blue", priority=5),
+            ],
+            "team/runs",
+        ),
+        (
+            [
+                *[pod(f"x-{i}", node=f"n-{i}", scheduler="other") for i in range(6)],
+                *gang("asks", 1),
+            ],
+            "team/x-0",
+        ),
+        (
+            [*[pod(f"x-{i}", node=f"n-{i}") for i in range(6)], *gang("asks", 1, priority=7)],
+            "team/x-0",
+        ),
+    ],
+)
+def test_without_preemption_what_holds_the_room_is_told_as_with_it(
+    tmp_path: Path, bodies: list[Body], after: str
+) -> None:
+    off = ("--setting", "preemption=false")
+    found = document("explain", tmp_path, [*NODES, *bodies], "team/asks", *off)
+    (line,) = eviction_lines.preemption(found, View())
+    nearest = found["where"]["domains"][0]["nearest"]
+
+    assert SWITCHED_OFF == line.text
+    ends = any("activeDeadlineSeconds" in each["spec"] for each in bodies)
+    start = found["start"]
+    assert ("Ends", after, ends) == (start["basis"], start["after"], start["at"] is not None)
+    assert nearest is None or nearest["holders"][0]["gang"].startswith("team/")
+    assert [] == [each for each in found["wouldStart"] if each["victims"]]

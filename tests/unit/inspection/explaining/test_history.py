@@ -1,5 +1,7 @@
 """What happened to a gang, and not to what had its name before."""
 
+import pytest
+
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.inspection.explaining.history import Happened, history_of
@@ -74,7 +76,7 @@ def test_what_differs_in_numbers_alone_is_told_as_it_was_at_last() -> None:
         for n in (5, 7, 8)
     ]
 
-    _, (at, what, times, last) = told_with(*short)
+    _, (at, what, times, last, _) = told_with(*short)
 
     assert (NOON + 5, short[-1].what, 3, NOON + 8) == (at, what, times, last)
 
@@ -103,3 +105,35 @@ def test_members_that_are_bound_one_after_the_other_are_all_told() -> None:
 
 def told_with(*events: Happened) -> list[Happened]:
     return history_of(cluster().cache.gang_queue.infos[GANG], events)
+
+
+@pytest.mark.parametrize("pods", [2, 10, 40])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "FailedScheduling: LocalQueue q does not exist",
+        "Scheduled: Successfully assigned team/POD to NODE",
+        "Scheduled: Successfully assigned team/POD to NODE with 9 other members of gang team/a",
+        "Preempted: team/POD was evicted for team/b",
+        "Admitted: Admitted by queue q: cpu in h100",
+    ],
+)
+def test_what_happens_to_many_pods_at_once_is_one_line(what: str, pods: int) -> None:
+    names = [f"a-{i}-x{chr(97 + i % 26)}q" for i in range(pods)]
+    events = [
+        Happened(NOON + 5, what.replace("POD", name).replace("NODE", f"h-{name[-2]}"), of=name)
+        for name in names
+    ]
+
+    _, line = told_with(*events)
+
+    assert line.what.endswith(f", and of {pods - 1} more pod{'s' if pods > 2 else ''}")
+
+
+def test_beside_an_event_of_the_gang_those_of_its_pods_say_nothing_more() -> None:
+    gangs = Happened(NOON + 5, "Scheduled: Successfully assigned 2 members to 1 node: n", of="a")
+    pods = [Happened(NOON + 5, f"Scheduled: Successfully assigned team/{n}", of=n) for n in "xy"]
+
+    _, found = told_with(gangs, *pods)
+
+    assert gangs == found

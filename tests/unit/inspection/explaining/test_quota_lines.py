@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gang_scheduler.inspection.explaining import quota_lines
 from gang_scheduler.inspection.explaining.lines import View
-from support.listed_clusters import Body, document, gang, node, queue
+from support.listed_clusters import GPU, Body, asked, document, gang, node, queue
 
 NODES = [node(f"n-{number}") for number in range(8)]
 QUEUES = [queue("blue", 32), queue("red", 32)]
@@ -63,3 +63,27 @@ def test_queues_above_are_told_if_all_is_asked_for(tmp_path: Path) -> None:
         "all queues together have 64 nvidia.com/gpu, use 16; this adds 16, within its quota"
         == said(tmp_path, bodies, wide=True).splitlines()[1]
     )
+
+
+def test_what_gangs_before_it_take_is_told_beside_what_is_used(tmp_path: Path) -> None:
+    first = gang("first", 2, queue="blue", created="2026-01-01T12:00:00Z")
+    bodies = [*runs("a", 4, "red"), *runs("b", 1, "blue", 4), *first]
+    bodies += gang("asks", 2, queue="blue", created="2026-01-01T13:00:00Z")
+
+    assert (
+        "blue has 32 nvidia.com/gpu, uses 8, and gangs before it take 16; this adds 16, "
+        "and only 8 are left: 8 short"
+    ) == said(tmp_path, bodies).splitlines()[0]
+    (blue,) = document("queues", tmp_path, [*NODES, *QUEUES, *bodies], "blue")["items"]
+    assert ["8"] == [each["used"] for each in blue["resources"] if each["resource"] == GPU]
+
+
+def test_the_column_of_a_list_says_what_gangs_before_it_take(tmp_path: Path) -> None:
+    first = gang("first", 7, queue="blue", created="2026-01-01T12:00:00Z")
+    asks = gang("asks", 3, queue="blue", created="2026-01-01T13:00:00Z")
+    bodies = [*NODES, *QUEUES, *runs("b", 1, "blue"), *first, *asks]
+    alone = [*NODES, *QUEUES, *runs("b", 8, "blue"), *asks]
+
+    told = asked("list", tmp_path, bodies).stdout
+    assert "(WaitingForQuota: 24 nvidia.com/gpu short in blue, gangs before it take 56)" in told
+    assert "gangs before it" not in asked("list", tmp_path, alone).stdout

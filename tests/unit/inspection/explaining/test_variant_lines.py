@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE
 from gang_scheduler.inspection.explaining import variant_lines
 from gang_scheduler.inspection.explaining.lines import View
@@ -83,3 +85,62 @@ def test_where_no_change_helps_it_is_said_what_was_tried(tmp_path: Path) -> None
     (said,) = lines(tmp_path, *NODES, *running, *gang("asks", 2))
 
     assert "no single change that was tried: fewer members, less asked, a higher priority" == said
+
+
+def promised(name: str, gpus: int | None, parent: str = "", *, borrows: bool = False) -> Body:
+    """Return a Queue that is promised so much, if anything."""
+    body = queue(name, gpus or 0, parent)
+    body["spec"]["borrowing"] = {"enabled": borrows}
+    if gpus is None:
+        del body["spec"]["quota"]
+    return body
+
+
+@pytest.mark.parametrize("own", [0, 1])
+@pytest.mark.parametrize("above", [None, 4])
+@pytest.mark.parametrize("asked", [5, 6, 8])
+def test_quota_is_enough_for_what_comes_before_too(
+    tmp_path: Path, own: int, above: int | None, asked: int
+) -> None:
+    queues = [
+        promised("root", 32),
+        promised("org", above, borrows=False),
+        promised("blue", own, "org", borrows=True),
+        promised("mate", 4 - own, "org"),
+    ]
+    gangs = [
+        *gang("first", 1, gpus=4, queue="blue", priority=2),
+        *gang("other", 1, gpus=3, queue="mate", priority=1),
+        *gang("asks", 1, gpus=asked, queue="blue"),
+    ]
+    cluster = [*map(node, ("n-0", "n-1", "n-2", "n-3", "n-4")), *gangs]
+    found = document("explain", tmp_path, [*cluster, *queues], "team/asks")
+    (quotas,) = [each["quotas"] for each in found["wouldStart"] if each["change"] == "MoreQuota"]
+
+    for each in quotas:
+        raised = next(one for one in queues if one["metadata"]["name"] == each["queue"])
+        raised["spec"].setdefault("quota", {}).setdefault("soft", {})[GPU] = each["amount"]
+    after = document("explain", tmp_path, [*cluster, *queues], "team/asks")
+
+    assert "Starts" == after["verdict"], quotas
+
+
+def test_a_gang_that_has_lost_members_is_not_told_to_evict_its_own(tmp_path: Path) -> None:
+    members = gang("asks", 4, gpus=5, nodes=["n-0", "n-1"])
+    for each in members[3:]:
+        each["spec"]["containers"][0]["resources"]["requests"][GPU] = 4
+        each["spec"]["containers"][0]["resources"]["limits"][GPU] = 4
+    found: Any = document("explain", tmp_path, [*NODES, *members], "team/asks")
+
+    assert [] == [each for each in found["wouldStart"] if each["victims"]]
+    assert found["preemption"]["protection"] is None
+
+
+def test_of_a_group_the_gang_is_named_that_would_start_with_fewer_members(tmp_path: Path) -> None:
+    groups = '["team/asks", "team/mate"]'
+    bodies = [
+        *gang("asks", 1, annotations={"gang.scheduling.koordinator.sh/groups": groups}),
+        *gang("mate", 5, annotations={"gang.scheduling.koordinator.sh/groups": groups}),
+    ]
+
+    assert "minMember 1 of 5 of team/mate" in lines(tmp_path, *NODES, *bodies)[0]

@@ -54,7 +54,9 @@ def waiting(tmp_path: Any) -> tuple[dict[str, Any], str]:
 def test_the_first_sentence_is_that_of_the_condition(waiting: tuple[dict[str, Any], str]) -> None:
     document, _ = waiting
 
-    assert ("Unschedulable", "Waits") == (document["reason"], document["state"])
+    assert ("Unschedulable", "Waiting", "Waits") == tuple(
+        document[each] for each in ("reason", "state", "verdict")
+    )
     assert (
         "It lacks room: needs 2 nodes with 8 free nvidia.com/gpu, 1 has them."
         == document["summary"]
@@ -82,5 +84,5 @@ def test_a_gang_that_runs_has_its_nodes(tmp_path: Any) -> None:
     bound = {**MEMBERS, "nodeName": "n"}
     document, _ = told(tmp_path, {"kind": "PodGroup", "name": "a", "minMember": 2}, bound)
 
-    assert "Runs" == document["state"]
+    assert "Running" == document["state"]
     assert [{"node": "n", "ranks": [0, 1]}] == document["running"]["ranks"]

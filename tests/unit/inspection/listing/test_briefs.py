@@ -28,7 +28,7 @@ def said(directory: Path, bodies: list[Body], name: str = "asks") -> str:
         ([*TIGHT, pod("q", gpus=4, node="n-1"), *gang("asks", 1)], "(Unschedulable: short of 4"),
         (gang("asks", 2), "(Unschedulable: there are no nodes)"),
         ([*NODES, *gang("asks", 2)[:2]], "(WaitingForMembers: 1 of minMember 2 members exist)"),
-        ([*NODES, *gang("asks", 2)], "(Starting: there is room)"),
+        ([*NODES, *gang("asks", 2)], "(NextCycle: there is room)"),
         (
             [*NODES, *gang("r", 1, nodes=["n-0"]), *gang("asks", 2, priority=9)],
             "(WaitingForVictims: 1 pod must leave)",

@@ -145,3 +145,10 @@ def test_an_object_that_cannot_be_read_is_written_all_the_same() -> None:
         "metadata": {"name": "n", "uid": "u"},
         "spec": {"taints": ""},
     } == whitelist.of_body(NODES, "Node", body)
+
+
+@pytest.mark.parametrize(
+    "key", ["gpu-fraction", "slurmjob.slinky.slurm.net/gres", "volcano.sh/preemptable"]
+)
+def test_what_is_refused_of_other_products_is_written(key: str) -> None:
+    assert whitelist.is_read(key)

@@ -19,7 +19,7 @@ from support.topology_builders import BLOCK, SPINE
 
 NO_DECISION = {
     *(Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS, Reason.POD_GROUP_NOT_FOUND),
-    *(Reason.ELASTIC_LIMIT, Reason.SCATTERED, Reason.INTERNAL_ERROR),
+    *(Reason.ELASTIC_LIMIT, Reason.SCATTERED, Reason.SET_ASIDE, Reason.INTERNAL_ERROR),
 }
 
 

@@ -10,8 +10,8 @@ from gang_scheduler.model import causes
 from gang_scheduler.model.causes.admission import (
     AbovePotential,
     AdmissionLimit,
+    AwaitsEvicted,
     BehindGang,
-    BeyondFirst,
     ChecksUnanswered,
     DelaysReserved,
     FlavorFault,
@@ -46,7 +46,7 @@ from gang_scheduler.model.causes.claims import (
     PodsClaimFailed,
     UnboundClaim,
 )
-from gang_scheduler.model.causes.errors import InternalError
+from gang_scheduler.model.causes.errors import DecisionTooLong, InternalError
 from gang_scheduler.model.causes.members import (
     BeyondMaxWorkers,
     CoolingDown,
@@ -91,6 +91,7 @@ from gang_scheduler.model.causes.queues import (
 )
 from gang_scheduler.model.causes.specs import (
     BothInvalid,
+    ClassDiffers,
     FieldsUnsupported,
     GangMissing,
     InvalidInput,
@@ -100,6 +101,7 @@ from gang_scheduler.model.causes.specs import (
     ObjectTwice,
     OneSided,
     PriorityClassMissing,
+    PriorityDiffers,
     RoleUnknown,
 )
 from gang_scheduler.model.causes.topology import (
@@ -163,7 +165,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         MinMemberAboveJobs(1, 4, 3, ("default/j", "default/k")),
         (
             "1 of minMember 4 members exist; Job default/j, default/k can have 3 at once: other "
-            "pods must come, or minMember be lowered"
+            "pods must come, or minMember be lowered to 3"
         ),
     ),
     (
@@ -449,6 +451,28 @@ SAMPLES: list[tuple[Cause, str]] = [
         GangsQueuesDiffer((A, B), ("x", "y")),
         "gangs default/a and default/b of one group are in queues x and y: they must be in one",
     ),
+    (
+        PriorityDiffers("ns/a-0", 0, 1000),
+        (
+            "pod ns/a-0 has priority 0, and spec.priority of its PodGroup is 1000: both must have "
+            "one PriorityClass"
+        ),
+    ),
+    (
+        ClassDiffers("ns/a-0", "", "high"),
+        (
+            "spec.priorityClassName of its PodGroup is high, and no member has that PriorityClass: "
+            "pod ns/a-0 has none. Set priorityClassName of the pods: the priority of a "
+            "gang is that of its pods"
+        ),
+    ),
+    (
+        AwaitsEvicted("team", 2),
+        (
+            "2 gangs of queue team hold quota, as many as may at once, and some of them "
+            "are evicted: it is tried again once they have ended"
+        ),
+    ),
     (PriorityClassMissing("high"), "WorkloadPriorityClass high does not exist"),
     (QueueOnHold("team", "Hold"), "queue team has stopPolicy Hold"),
     (
@@ -520,7 +544,6 @@ SAMPLES: list[tuple[Cause, str]] = [
         BehindGang("team", A),
         "gang default/a comes first: queue team keeps its order",
     ),
-    (BeyondFirst("team", 1000), "1000 gangs of queue team are tried first"),
     (
         DelaysReserved("team", A, 1_767_225_600),
         (
@@ -557,11 +580,14 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (
         MostOutstanding("team", 10),
-        "10 ProvisioningRequests of queue team stand, as many as may at once",
+        "10 ProvisioningRequests of queue team stand, as many as a namespace may have at once",
     ),
     (
         MostOutstanding("", 10),
-        "10 ProvisioningRequests of gangs without a queue stand, as many as may at once",
+        (
+            "10 ProvisioningRequests of gangs without a queue stand, "
+            "as many as a namespace may have at once"
+        ),
     ),
     (
         NotProvisioned(4, Came.EXPIRED, ""),
@@ -577,6 +603,13 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         InternalError.of(ZeroDivisionError("planted")),
         "an error in the scheduler: ZeroDivisionError: planted",
+    ),
+    (
+        DecisionTooLong(3.26, 1_700_000_000),
+        (
+            "to decide on it took the scheduler 3.3 s, more than its share of 2 s: it is tried "
+            "again at 2023-11-14T22:13:20Z, after all others"
+        ),
     ),
 ]
 

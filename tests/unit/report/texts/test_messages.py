@@ -208,6 +208,10 @@ def test_a_new_member_of_a_gang_that_runs_is_told_where_it_waits() -> None:
             "3 preemption rounds in 10 minutes were not enough",
         ),
         (
+            PreemptionBlock(BlockCause.IN_VAIN, rounds=3),
+            "3 preemptions for gangs of this namespace and queue came to nothing in 10 minutes",
+        ),
+        (
             PreemptionBlock(BlockCause.UNDER_WAY),
             "not eligible due to terminating pod on the nominated node.",
         ),

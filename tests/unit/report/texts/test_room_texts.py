@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import (
     Refused,
     Shortage,
     Unlabelled,
+    Unmatched,
 )
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.texts import room_texts
@@ -49,6 +50,17 @@ def test_how_many_fit_and_what_the_last_one_is_short_of() -> None:
 def test_of_several_that_do_not_fit_the_next_one_is_told_of() -> None:
     expected = f"5 of 7 members fit now; the next one is short of 8 {GPU} on one node."
     assert expected == short(Misfit(12, 5, 7, (), shortage=EIGHT_GPUS))
+
+
+def test_labels_that_no_node_has_are_named() -> None:
+    unmatched = (Unmatched("gpu", "A100", "gpu=a100"), Unmatched("pool", "x"))
+    misfit = Misfit(8, 0, 1, (), shortage=Shortage(Obstacle.NODE_AFFINITY, 8, unmatched=unmatched))
+
+    expected = (
+        "No node has the label gpu=A100 that nodeSelector asks for (did you mean gpu=a100?); "
+        "no node has the label pool=x that nodeSelector asks for."
+    )
+    assert expected == short(misfit, pods=1)
 
 
 def test_a_flavor_without_nodes_is_told_rather_than_what_pods_select() -> None:

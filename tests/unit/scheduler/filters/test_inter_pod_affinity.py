@@ -3,12 +3,14 @@
 from collections import Counter
 from dataclasses import replace
 
-from gang_scheduler.model.affinity.pod_affinity import Affinity, PodAffinity
+import numpy as np
+
+from gang_scheduler.model.affinity.pod_affinity import Affinity, AffinityTerm, PodAffinity
 from gang_scheduler.model.nodes import UNLIMITED
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler.filters import inter_pod_affinity
 from gang_scheduler.scheduler.filters.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Share, Trial
 from support.builders import gang, node, pod
 from support.selector_builders import apart_from, app, asking, beside, world
 
@@ -99,3 +101,68 @@ def test_pods_of_no_concern_are_not_looked_at() -> None:
 
     pod_class = shot.groups[0].gangs[0].pending[0].pod_class
     assert not inter_pod_affinity.concerns(pod_class, Trial(shot))
+
+
+def several(number: int, *own: str) -> PodAffinity:
+    """Return anti-affinity to so many apps that are on nodes, and to some more."""
+    names = [f"other-{i}" for i in range(number)]
+    terms = [AffinityTerm(app(name), "zone") for name in (*names, *own)]
+    return PodAffinity(anti=tuple(terms))
+
+
+def crowd(number: int, *own: str) -> tuple[PodClass, Trial]:
+    """Return a class that keeps away from many apps, and a trial where a pod of each is there."""
+    waiting = asking(pod("x"), several(number, *own), "x")
+    others = [on("n3", f"other-{i}") for i in range(number)]
+    shot = world(NODES, [gang("g", members=[waiting])], others)
+    return shot.groups[0].gangs[0].pending[0].pod_class, Trial(shot)
+
+
+def share(pod_class: PodClass, row: int) -> Share:
+    return Share(pod_class, np.array([row]), np.array([1]))
+
+
+def test_no_column_is_summed_again_that_has_not_changed() -> None:
+    pod_class, trial = crowd(7, "x")
+    inter_pod_affinity.slots(pod_class, trial)
+    first = trial.pod_affinity.summed
+
+    inter_pod_affinity.slots(pod_class, trial)
+    again = trial.pod_affinity.summed
+    trial.assume(share(pod_class, 0))
+    inter_pod_affinity.slots(pod_class, trial)
+
+    # Of what has come only the term that selects it, and its own terms that are avoided.
+    assert (7, 7, 9) == (first, again, trial.pod_affinity.summed)
+
+
+def test_what_is_remembered_follows_what_is_assumed_undone_and_copied() -> None:
+    pod_class, trial = crowd(3, "x")
+    expected = inter_pod_affinity.slots(pod_class, trial).tolist()
+
+    with trial.all_or_nothing():
+        trial.assume(share(pod_class, 0))
+        copied = trial.copy()
+        inside = inter_pod_affinity.slots(pod_class, trial).tolist()
+        copied.release(share(pod_class, 0))
+        assert expected == inter_pod_affinity.slots(pod_class, copied).tolist()
+        assert inside == inter_pod_affinity.slots(pod_class, trial).tolist()
+
+    assert [1, 1, 0, UNLIMITED] == expected
+    assert [0, 0, 0, UNLIMITED] == inside
+    assert expected == inter_pod_affinity.slots(pod_class, trial).tolist()
+
+
+def test_the_terms_of_a_pod_count_as_work_and_a_search_pays_for_many() -> None:
+    def work(number: int) -> tuple[float, float]:
+        pod_class, trial = crowd(number)
+        inter_pod_affinity.slots(pod_class, trial)
+        first = trial.effort.done
+        inter_pod_affinity.slots(pod_class, trial)
+        return trial.effort.done - first, trial.effort.spent
+
+    few, many = work(5), work(500)
+
+    assert 0 == few[1] < few[0]
+    assert many[0] > 50 * few[0]
+    assert many[0] == many[1] / 2 == 500 / inter_pod_affinity.TERMS_A_LOOK

@@ -237,3 +237,20 @@ def test_the_reasons_are_kube_schedulers() -> None:
         "node(s) didn't find available persistent volumes to bind": 2,
     }
     assert expected == found
+
+
+def test_what_is_looked_at_of_volumes_counts_as_work_once() -> None:
+    def work(number: int) -> list[float]:
+        there = trial(volumes(*(disk(f"d{i}", NAMES[i % 3]) for i in range(number))))
+        asked = pod_class(storage=needing(need()))
+        counted = []
+        for _ in range(2):
+            before = there.effort.done
+            volume_binding.slots(asked, there)
+            counted.append(there.effort.done - before)
+        return counted
+
+    few, many = work(30), work(3000)
+
+    assert many[0] > 50 * few[0]
+    assert [0, 0] == [few[1], many[1]]

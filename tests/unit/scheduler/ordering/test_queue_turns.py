@@ -215,10 +215,11 @@ def test_a_queue_that_is_not_there_has_no_turn() -> None:
 
 def test_all_are_compared_anew_after_a_release() -> None:
     forest = forest_of(in_a_pool(10, "b", "c"), {cq_ref("b"): 5}, fairness=DRS)
-    turns = Turns(forest, {cq_ref("b"): head(1), cq_ref("c"): head(2)})
+    heads = {cq_ref("b"): head(1), cq_ref("c"): head(2)}
+    turns = Turns(forest, heads)
     before = turns.next()
 
     forest.release(cq_ref("b"), {CPU: 5})
-    turns.restart()
+    turns.restart(forest, heads)
 
     assert (cq_ref("c"), cq_ref("b")) == (before, turns.next())

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.nodes import Node
@@ -305,3 +307,43 @@ def test_a_gang_takes_room_that_is_reserved_in_its_own_queue_only() -> None:
 
     assert [gang_key("y")] == NominatedRoom(reserved, trial, queues).below(1, a)
     assert [gang_key("y"), gang_key("z")] == NominatedRoom(reserved, trial).below(1)
+
+
+SPENT = PreemptionBlock(BlockCause.UNDER_WAY, rounds=3)
+STAYS = "staying"
+
+
+def waits_on(nodes: list[Node], block: PreemptionBlock) -> Plan:
+    """Decide for a gang that is nominated to n1, which a pod leaves; one of n2 could go, too."""
+    leaving = [low("leaving", each.name, deleting=True) for each in nodes]
+    held = bound_pods(*leaving, low(STAYS, "n2", priority=5))
+    return decide([*nodes, *four("n2")], to("n1", block=block), held=held)
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        [node("n1", cpu=4, unschedulable=True)],
+        [node("n1", cpu=4, taints=["broken:NoSchedule"])],
+        [node("n1", cpu=4, ready=False)],
+        [node("n1", cpu=3)],
+        [],
+    ],
+    ids=["cordoned", "tainted", "not ready", "too small", "gone"],
+)
+def test_room_on_a_node_that_takes_the_pod_no_more_is_not_waited_for(lost: list[Node]) -> None:
+    plan = waits_on(lost, IS_UNDER_WAY)
+
+    assert ({STAYS}, {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
+
+
+def test_a_gang_that_has_preempted_often_enough_evicts_no_more_for_that() -> None:
+    plan = waits_on([node("n1", cpu=4, unschedulable=True)], SPENT)
+
+    assert (set(), {"a": "Unschedulable"}) == (victims_of(plan), reasons(plan))
+
+
+def test_room_on_a_node_that_would_take_the_pod_is_waited_for() -> None:
+    plan = waits_on(four("n1"), IS_UNDER_WAY)
+
+    assert (set(), {"a": "WaitingForVictims"}) == (victims_of(plan), reasons(plan))

@@ -6,7 +6,12 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims, Weighed
+from gang_scheduler.scheduler.preemption.potential_victims import (
+    MOST_QUESTIONS,
+    Pool,
+    PotentialVictims,
+    Weighed,
+)
 from gang_scheduler.scheduler.preemption.tally import Cost
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
@@ -113,9 +118,26 @@ def test_what_was_weighed_does_not_hold_where_a_pod_has_left() -> None:
     assert {1: weighed(1)} == found.weighed("what?", FREE)
 
 
-def test_nothing_that_was_weighed_holds_when_a_budget_is_used() -> None:
-    found = roster(LOW, GUARDED)
+def test_what_was_weighed_of_others_under_a_budget_does_not_hold_once_it_allows_less() -> None:
+    found = roster(bound_pod("other", "n1", budgets=["b"]), GUARDED)
     found.weighed("what?", FREE).update({0: weighed(0), 1: weighed(1)})
     found.leave([GUARDED])
 
     assert {} == found.weighed("what?", FREE)
+
+
+def test_a_budget_concerns_no_pods_that_are_not_under_it() -> None:
+    found = roster(LOW, GUARDED)
+    found.weighed("what?", FREE).update({0: weighed(0), 1: weighed(1)})
+    found.leave([GUARDED])
+
+    assert {0: weighed(0)} == found.weighed("what?", FREE)
+
+
+def test_of_the_questions_that_were_asked_long_ago_no_answer_is_kept() -> None:
+    found = roster(LOW)
+    found.weighed("first", FREE).update({0: weighed(0)})
+    for number in range(MOST_QUESTIONS):
+        found.weighed(number, FREE)
+
+    assert {} == found.weighed("first", FREE)

@@ -8,14 +8,14 @@ import pytest
 from gang_scheduler.model.causes.provisioning import TooManyPodSets
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.provisioning import Provisioning
+from gang_scheduler.model.provisioning import MOST_OUTSTANDING, Provisioning
 from gang_scheduler.model.provisioning_rules import ProvisioningRules
 from gang_scheduler.model.queues import Flavor, FlavorResource, Product, ResourceGroup, Strategy
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.provisioning import asking
-from support.builders import gang, group, node, pod, snapshot
+from support.builders import gang, gang_key, group, node, pod, snapshot
 from support.plan_reading import reasons
 from support.queue_builders import our_queue, queue_ref
 from support.queue_worlds import decide, in_queue, running, world
@@ -53,6 +53,18 @@ def test_without_queues_a_gang_without_room_asks() -> None:
     (found,) = plan.asking
     assert [2] == [each.number for each in found.pod_sets]
     assert ["uid-a-0", "uid-a-1"] == sorted(uid for uid, _ in found.members)
+
+
+def test_gangs_of_one_namespace_keep_those_of_no_other_from_asking() -> None:
+    many = [naming(f"a{i}", created_at=i) for i in range(MOST_OUTSTANDING + 1)]
+    other = naming("other", created_at=100)
+    other = replace(other, key=gang_key("other", "elsewhere"))
+
+    plan = scheduled(*many, other)
+
+    assert {"other", *(f"a{i}" for i in range(MOST_OUTSTANDING))} == {
+        key for key, is_new in named(plan).items() if is_new
+    }
 
 
 def test_a_gang_with_room_asks_for_nothing() -> None:

@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import pytest
 
-from gang_scheduler.model.queues import Queue
-from gang_scheduler.scheduler.quota.fair_shares import Claim, divide, in_proportion
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.queues import DEFAULT_FLAVOR, FlavorResource, Queue
+from gang_scheduler.scheduler.quota.fair_shares import Claim, Exact, divide
 from support.queue_builders import (
     CPU,
     cluster_queue,
@@ -20,7 +21,7 @@ from support.queue_builders import (
 
 def shares(
     queues: Sequence[Queue], asked: dict[str, int], running: dict[str, int] | None = None
-) -> dict[str, int]:
+) -> dict[str, Exact]:
     forest = forest_of(
         queues,
         {queue_ref(name): amount for name, amount in (running or {}).items()},
@@ -93,7 +94,7 @@ def test_nodes_that_are_gone_are_shared_by_none() -> None:
 
     found = shares(queues, {"a": 2000, "b": 1000})
 
-    assert {"root": 1000, "a": 667, "b": 333} == found
+    assert {"root": 1000, "a": Fraction(2000, 3), "b": Fraction(1000, 3)} == found
 
 
 def test_what_waits_in_an_inactive_queue_asks_for_nothing() -> None:
@@ -118,11 +119,11 @@ def test_a_cohort_shares_what_it_is_promised() -> None:
 @pytest.mark.parametrize(
     ("total", "claims", "expected"),
     [
-        (10, [Claim(0, 9), Claim(0, 9), Claim(0, 9)], [4, 3, 3]),
+        (10, [Claim(0, 9), Claim(0, 9), Claim(0, 9)], [Fraction(10, 3)] * 3),
         (10, [Claim(6, 6), Claim(6, 6), Claim(3, 3)], [4, 4, 2]),
-        (2, [Claim(1, 1), Claim(1, 1), Claim(1, 1)], [1, 1, 0]),
+        (2, [Claim(1, 1), Claim(1, 1), Claim(1, 1)], [Fraction(2, 3)] * 3),
         (10, [Claim(0, 20, Fraction(0)), Claim(0, 4)], [6, 4]),
-        (9, [Claim(0, 20, Fraction(0)), Claim(0, 20, Fraction(0))], [5, 4]),
+        (9, [Claim(0, 20, Fraction(0)), Claim(0, 20, Fraction(0))], [Fraction(9, 2)] * 2),
         (10, [Claim(0, 20, Fraction(0)), Claim(0, 20)], [0, 10]),
         (10, [Claim(1, 2), Claim(1, 3)], [2, 3]),
         (10, [Claim(0, 20, Fraction(1, 3)), Claim(0, 20, Fraction(1, 2))], [4, 6]),
@@ -130,9 +131,34 @@ def test_a_cohort_shares_what_it_is_promised() -> None:
         (5, [], []),
     ],
 )
-def test_a_total_is_divided(total: int, claims: list[Claim], expected: list[int]) -> None:
+def test_a_total_is_divided(total: int, claims: list[Claim], expected: list[Exact]) -> None:
     assert expected == divide(total, claims)
 
 
-def test_nothing_is_split_where_there_are_no_parts() -> None:
-    assert [0, 0] == in_proportion(0, [0, 0])
+GPU = FlavorResource(DEFAULT_FLAVOR, "nvidia.com/gpu")
+
+
+@pytest.mark.parametrize(
+    ("queues", "gpus", "expected"),
+    [
+        ("ab", 3, Fraction(3, 2)),
+        ("abc", 4, Fraction(4, 3)),
+        ("abc", 1, Fraction(1, 3)),
+        ("abcdefg", 8, Fraction(8, 7)),
+    ],
+)
+def test_gpus_are_shared_to_the_part(queues: str, gpus: int, expected: Fraction) -> None:
+    """The share of each queue is the same, whatever its name: none has a whole GPU for it."""
+    root = our_queue("root", gpus, key=GPU)
+    below = [our_queue(name, borrowing=True, key=GPU) for name in queues]
+    refs = [queue_ref(name) for name in queues]
+    forest = forest_of(
+        [root, *below],
+        {ref: {GPU: 1} for ref in refs},
+        asked={ref: {GPU: 9} for ref in refs},
+        nodes=[Node("n", allocatable=((GPU.resource, 8),))],
+    )
+
+    assert {expected} == {forest.fair_shares()[ref][GPU] for ref in refs}
+    found = {each.queue.ref: each for each in forest.figures()}
+    assert {1 / expected} == {found[ref].share for ref in refs}

@@ -10,6 +10,7 @@ from gang_scheduler.model.queues import (
     Product,
     QueueFigures,
 )
+from gang_scheduler.scheduler.quota.figures import in_proportion
 from gang_scheduler.scheduler.quota.forest import Forest
 from support.builders import gang_key
 from support.queue_builders import (
@@ -148,3 +149,7 @@ def test_a_queue_is_shown_with_what_is_wrong_with_it() -> None:
     assert not found["a"].oversubscribed
     assert found["b"].problem is not None
     assert found["a"].problem is None
+
+
+def test_nothing_is_split_where_there_are_no_parts() -> None:
+    assert [0, 0] == in_proportion(0, [0, 0])

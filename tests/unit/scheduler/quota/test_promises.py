@@ -1,5 +1,10 @@
 """What queues are promised, from the leaves up."""
 
+from dataclasses import replace
+
+import pytest
+
+from gang_scheduler.decode.queues import volcano
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import Queue, QueueRef
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED, promises_of
@@ -63,6 +68,55 @@ def test_the_guarantee_of_a_parent_is_no_more_than_it_could_lend() -> None:
     terms = terms_of(queues, queue_ref("p"))
 
     assert (5, 5) == (terms["N"], terms["G"])
+
+
+def guaranteeing(
+    name: str, guarantee: int | None, deserved: int | None = None, *, parent: str = "root"
+) -> Queue:
+    """Return a Queue of Volcano, as it is read from an object with these fields."""
+    resources = {"guarantee": {"resource": {"cpu": f"{guarantee}m"}}} if guarantee else {}
+    deserves = {} if deserved is None else {"deserved": {"cpu": f"{deserved}m"}}
+    body = {
+        "metadata": {"name": name, "uid": name},
+        "spec": {"parent": parent, **resources, **deserves},
+    }
+    return volcano.queue(body).queue
+
+
+@pytest.mark.parametrize(
+    ("queues", "expected"),
+    [
+        # A guarantee of a queue without children, and of one with some that are promised nothing.
+        ([("org", 4, None)], (4, 4, 4, 0)),
+        ([("org", 4, None), ("team", None, None)], (4, 4, 4, 4)),
+        # It includes what those below are guaranteed, and what they are promised.
+        ([("org", 4, None), ("team", 3, None)], (1, 4, 1, 1)),
+        ([("org", 4, None), ("team", None, 3)], (4, 4, 4, 1)),
+        ([("org", 4, None), ("team", 2, 5)], (3, 5, 2, 0)),
+        ([("org", 2, None), ("team", 3, None)], (0, 3, 0, 0)),
+        # It counts instead of less that is deserved, and is a part of more.
+        ([("org", 4, 2), ("team", None, None)], (4, 4, 4, 4)),
+        ([("org", 4, 6), ("team", None, 1)], (6, 6, 4, 5)),
+    ],
+)
+def test_the_guarantee_of_a_volcano_queue_holds_for_all_below_it(
+    queues: list[tuple[str, int | None, int | None]], expected: tuple[int, ...]
+) -> None:
+    org, *teams = (guaranteeing(*each) for each in queues)
+    below = [replace(each, parent=org.ref) for each in teams]
+
+    terms = terms_of([org, *below], org.ref)
+
+    assert expected == tuple(terms[each] for each in "NCGP")
+
+
+def test_a_guarantee_alone_oversubscribes_no_volcano_queue() -> None:
+    org = guaranteeing("org", 2)
+    queues = [org, guaranteeing("team", 3, parent="org")]
+
+    promises = promises_of(queue_set(queues), NodeTable([BIG]))
+
+    assert {} == promises.terms[CPU].oversubscribed
 
 
 def test_the_lending_limit_of_a_cohort_is_by_all_that_it_could_lend() -> None:

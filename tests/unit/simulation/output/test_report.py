@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+import yaml
 
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.output import report
+from gang_scheduler.simulation.output import report, tables
 from gang_scheduler.simulation.run import Options, simulate
 
 NODES = """
@@ -103,3 +104,67 @@ def test_a_job_whose_pods_name_a_pod_group_is_not_another_gang() -> None:
     gangs = report.document(simulate(found, Options(Policy())))["gangs"]
 
     assert [("default/d1", 2)] == [(each["gang"], each["members"]) for each in gangs]
+
+
+@pytest.mark.parametrize("scheduler", ["volcano", "default-scheduler", "other"])
+@pytest.mark.parametrize("kind", ["Volcano", "PodGroup", "Job"])
+def test_of_members_of_another_scheduler_it_is_said_whose_they_are(
+    kind: str, scheduler: str
+) -> None:
+    member = {"spec": {"schedulerName": scheduler, "containers": [{"name": "c"}]}}
+    group = {"pod-group.scheduling.sigs.k8s.io": "a"}
+    ask = {"labels": {"py-gang-scheduler.io/gang": "true"}}
+    never = {"spec": {**member["spec"], "restartPolicy": "Never"}}
+    bodies: dict[str, list[dict[str, Any]]] = {
+        "Volcano": [
+            {
+                "apiVersion": "batch.volcano.sh/v1alpha1",
+                "kind": "Job",
+                "metadata": {"name": "a"},
+                "spec": {
+                    "schedulerName": scheduler,
+                    "minAvailable": 2,
+                    "tasks": [{"name": "w", "replicas": 2, "template": never}],
+                },
+            }
+        ],
+        "PodGroup": [
+            {
+                "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+                "kind": "PodGroup",
+                "metadata": {"name": "a"},
+                "spec": {"minMember": 2},
+            },
+            *(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": {"name": f"a-{i}", "labels": group},
+                    **member,
+                }
+                for i in range(2)
+            ),
+        ],
+        "Job": [
+            {
+                "apiVersion": "batch/v1",
+                "kind": "Job",
+                "metadata": {"name": "a"},
+                "spec": {
+                    "parallelism": 2,
+                    "completions": 2,
+                    "template": {"metadata": ask, **never},
+                },
+            }
+        ],
+    }
+    found = objects.load(documents.parse("f", yaml.safe_dump_all(bodies[kind])), "ours")
+    outcome = simulate(found, Options(Policy(scheduler_names=("ours",))))
+    document = report.document(outcome)
+    (told,) = document["unschedulable"]
+    page = tables.render(document, outcome, terminal=False)
+
+    assert f"2 of its pods have schedulerName {scheduler}; ours is ours." == told["message"]
+    assert 2 == len(told["pods"])
+    assert 1 == page.count(told["message"])
+    assert "members are missing" not in page

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.output import report, tables
@@ -194,3 +196,103 @@ def group_of(number: int) -> str:
         f"spec: {{minMember: {number}}}}}\n---\n"
     )
     return group + single(number, 100, "{pod-group.scheduling.sigs.k8s.io: g}")
+
+
+TWO_OF_ONE_NAME = """
+{kind: Node, apiVersion: v1, metadata: {name: n-1}, status: {allocatable: {cpu: 4, pods: 110}}}
+---
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {name: train},
+ spec: {minMember: 1}}
+---
+{kind: Pod, apiVersion: v1,
+ metadata: {name: w-0, labels: {pod-group.scheduling.sigs.k8s.io: train}},
+ spec: {containers: [{resources: {requests: {cpu: 1}}}]}}
+---
+{kind: Pod, apiVersion: v1,
+ metadata: {name: large, labels: {pod-group.scheduling.sigs.k8s.io: other}},
+ spec: {containers: [{resources: {requests: {cpu: 9}}}]}}
+---
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {name: other},
+ spec: {minMember: 1}}
+---
+{kind: Job, apiVersion: batch/v1,
+ metadata: {name: train, labels: {py-gang-scheduler.io/gang: "true"}},
+ spec: {parallelism: 2, completions: 2, completionMode: Indexed, template: {
+   metadata: {labels: {py-gang-scheduler.io/gang: "true"}},
+   spec: {restartPolicy: Never, schedulerName: py-gang-scheduler,
+     containers: [{name: c, image: i, resources: {requests: {cpu: 9}}}]}}}}
+"""
+
+
+def test_gangs_of_one_name_are_told_apart_by_their_sources() -> None:
+    found = objects.load(documents.parse("f", TWO_OF_ONE_NAME), Policy().scheduler_names[0])
+    outcome = simulate(found, Options(Policy()))
+    document = report.document(outcome)
+
+    page = tables.render(document, outcome, terminal=False)
+
+    rows = {" ".join(line.split()[:-6]): line.split()[-6:] for line in page.splitlines()[1:4]}
+    assert {"default/train (PodGroup)", "default/train (Job)", "default/other"} == set(rows)
+    assert ["Scheduled", "-"] == rows["default/train (PodGroup)"][::5]
+    assert ["Scheduling", "Unschedulable"] == rows["default/train (Job)"][::5]
+    assert "\ndefault/train (Job): Unschedulable\n" in page
+    assert "w-0   n-1    default/train (PodGroup)" in page
+    bound = [("default/train", "PodGroup")]
+    assert bound == [(each["gang"], each["source"]) for each in document["bindings"]]
+    sources = {(each["gang"], each.get("source")) for each in document["unschedulable"]}
+    assert {("default/train", "Job"), ("default/other", None)} == sources
+
+
+LONG = "the-large-language-model-pretraining-of-team-alpha-run-17"
+WIDE_INPUT = f"""
+{{kind: Node, apiVersion: v1, metadata: {{name: gpu-h100-024.eu-west-1.compute.example.com}},
+ status: {{allocatable: {{cpu: 96, memory: 768Gi, pods: 110, nvidia.com/gpu: 8}}}}}}
+---
+{{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {{name: {LONG}}},
+ spec: {{minMember: 3}}}}
+---
+{{kind: Pod, apiVersion: v1,
+ metadata: {{name: {LONG}-worker-0, labels: {{pod-group.scheduling.sigs.k8s.io: {LONG}}}}}}}
+---
+{{kind: Pod, apiVersion: v1, metadata: {{name: {LONG}-alone}}, spec: {{containers: [{{}}]}}}}
+---
+{{kind: Queue, apiVersion: py-gang-scheduler.io/v1alpha1, metadata: {{name: {LONG}}},
+ spec: {{quota: {{soft: {{nvidia.com/gpu: 8}}}}}}}}
+"""
+
+
+def seen(width: int, monkeypatch: pytest.MonkeyPatch, *, wide: bool = False) -> list[str]:
+    """Return the lines of the tables on a terminal of a width, without colours."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    page = rendered(WIDE_INPUT, terminal=True, wide=wide)
+    return re.sub(r"\x1b\[[0-9;]*m", "", page).splitlines()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 140])
+def test_no_cell_is_wrapped_on_a_narrow_terminal(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = seen(width, monkeypatch)
+
+    headings = [line for line in lines if re.match(r"(GANG|POD|QUEUE|NODE)  ", line)]
+    assert ["GANG", "POD", "QUEUE", "NODE"] == [line.split()[0] for line in headings]
+    for heading in headings:
+        rows = lines[lines.index(heading) + 1 :]
+        rows = rows[: rows.index("")] if "" in rows else rows
+        expected = {"GANG": 2, "POD": 1, "QUEUE": 3, "NODE": 1}[heading.split()[0]]
+        assert expected == len(rows), rows
+        assert all(len(line) <= width for line in (heading, *rows))
+    gangs = lines[lines.index(headings[0]) + 1 :][:2]
+    assert all(line.startswith("default/") for line in gangs)
+    assert gangs[0].split()[-1] == "WaitingForMembers"
+    assert "PHASE" in headings[0]
+    assert "nvidia.com/gpu" in headings[3]
+
+
+def test_columns_go_by_their_rank_and_a_wide_page_has_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow, wide = seen(60, monkeypatch), seen(60, monkeypatch, wide=True)
+
+    assert "MIN" not in narrow[0].split()
+    assert EXPECTED.splitlines()[0].split() == wide[0].split()[:7]
+    assert any(f"default/{LONG}-alone" in line for line in wide)
+    assert not any(LONG in line for line in narrow)

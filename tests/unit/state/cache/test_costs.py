@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -68,6 +69,17 @@ def test_a_pod_that_was_bound_costs_so_much(cache: Cache) -> None:
     seen(cache, pods())
 
     at_most(60 * PODS, seen(cache, pods(node="n1")))
+
+
+def test_a_binding_of_a_large_gang_is_confirmed_without_a_look_at_its_other_members(
+    cache: Cache,
+) -> None:
+    waiting, bound = pods(), pods(node="n1")
+    seen(cache, waiting)
+    for each in waiting:
+        cache.assume(Bind(each, "n1"))
+
+    at_most(75 * PODS, seen(cache, bound))
 
 
 @pytest.mark.parametrize("case", ["full", "groups"])

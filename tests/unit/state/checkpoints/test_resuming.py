@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.checkpoints import Checkpoints, Save
@@ -49,3 +51,38 @@ def test_a_member_that_joins_has_the_count_of_those_that_are_there() -> None:
 
     assert "2" == said(found, 2, 2)[COUNT]
     assert "3" == said(found, 0)[COUNT]
+
+
+@pytest.mark.parametrize(
+    ("saved_by", "members", "path"),
+    [
+        (["j1"], ["j1"], "c0"),
+        (["j1"], ["j2"], None),
+        (["j1"], [""], "c0"),
+        ([""], ["j2"], "c0"),
+        (["j2", "j1"], ["j1"], "c1"),
+        (["j2", "j1"], ["j3"], None),
+        (["j1"], ["j1", "j2"], "c0"),
+        (["j1"], ["-j1", "j2"], None),
+        (["j1"], ["j1", ""], "c0"),
+        ([], ["j1"], None),
+    ],
+)
+def test_a_gang_goes_on_from_what_its_own_workload_saved(
+    saved_by: list[str], members: list[str], path: str | None
+) -> None:
+    saves = tuple(
+        Save(20 - place, 7, f"c{place}", workload_uid=uid) for place, uid in enumerate(saved_by)
+    )
+    cache = Cache([SCHEDULER], Changes())
+    spec = replace(gang_spec("a", 2), checkpoints=Checkpoints(saves))
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, spec.uid, [spec])
+    for place, uid in enumerate(members):
+        made = pod(f"a-{place}", gang="a")
+        # With a dash it is of a workload that is gone, and ends.
+        leaving = uid.startswith("-")
+        cache.upsert_pod(replace(made, workload_uid=uid.strip("-"), deleting=leaving))
+
+    found = resuming.annotations_of(cache.checkpoints, cache.gang_queue.infos.get(A))
+
+    assert path == found.get(PATH)

@@ -144,7 +144,7 @@ def test_a_pod_waits_with_the_problem_of_a_job_that_is_seen_later() -> None:
 def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
     gang_queue = empty_queue()
     describe(gang_queue, gang_spec("a", 3))
-    gang_queue.upsert_job("uid-job", JobPods(at_once=3, left=2))
+    gang_queue.upsert_job("uid-job", JobPods(at_once=3, left=2, completions=3))
     for i in range(2):
         gang_queue.upsert_member(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
     refuse(gang_queue, NOW)

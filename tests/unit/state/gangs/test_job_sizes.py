@@ -20,7 +20,7 @@ SMALL, LARGE = pod_class(cpu=1), pod_class(cpu=2)
 def sizes(gangs: GangsByWorkload | None = None) -> JobSizes:
     """Return a Job of four pods, and a JobSet of which one part has six."""
     known = JobSizes(gangs or GangsByWorkload())
-    known.upsert("uid-j", JobPods(at_once=4, left=4))
+    known.upsert("uid-j", JobPods(at_once=4, left=4, completions=4))
     known.upsert_parts("uid-s", [("default/s/workers", 6), ("default/s/launcher", 1)])
     return known
 

@@ -34,7 +34,7 @@ def test_a_cycle_knows_the_requests_that_stand_and_how_many_there_are() -> None:
 
     assert found is not None
     assert nodes.names == [each.name for each in found.requests[KEY]]
-    assert {NONE: 1} == found.outstanding
+    assert {(NONE, KEY.namespace): 1} == found.outstanding
 
 
 def test_a_gang_that_runs_counts_no_more() -> None:

@@ -180,12 +180,13 @@ def test_a_gang_that_must_name_a_queue_waits() -> None:
     ("labels", "priority", "problem"),
     [
         (said(kueue="l", priority="high"), 7, None),
-        (said(ours="a", priority="high"), 7, None),
+        (said(ours="a", priority="high"), 0, None),
         (said(ours="a", priority="gone"), 0, None),
+        (said(priority="high"), 0, None),
         (said(kueue="l", priority="gone"), 0, PriorityClassMissing("gone")),
     ],
 )
-def test_a_class_gives_the_priority_among_queues(
+def test_a_class_gives_the_priority_in_queues_of_kueue_alone(
     labels: dict[str, str], priority: int, problem: Cause | None
 ) -> None:
     found = found_for(labels)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.queues.declared import LocalQueue
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import (
@@ -17,8 +18,10 @@ from gang_scheduler.state.queues import usage
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.stores import ByNameStore
 from gang_scheduler.state.queues.usage import ChargeRules
+from gang_scheduler.state.terminating import PATIENCE_SECONDS
 from support.builders import gang_key, gang_spec, node, requirement
 from support.call_counts import calls_of
+from support.gang_queue_builders import NOW
 from support.queue_builders import cluster_queue, cq_ref, queue_ref
 from support.queue_clusters import CPU, FIRM, FLAVORS, OURS, SPOT, QueueCluster, flavored
 
@@ -48,6 +51,30 @@ def test_a_pod_on_a_node_is_charged_until_it_is_gone() -> None:
     seen.append(found.charged())
 
     assert [{}, {SPOT: ONE}, {SPOT: ONE}, {}] == seen
+
+
+def test_a_pod_that_hangs_in_its_deletion_is_charged_no_more_and_gangs_are_tried_then() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot", deleting=True, gone_by=NOW)
+    last = NOW + PATIENCE_SECONDS - 1
+
+    before = found.usage(last).charged, found.cache.next_retry()
+    after = found.usage(last + 1).charged, found.cache.next_retry()
+
+    assert ({A: {SPOT: ONE}}, last + 1) == before
+    assert ({}, None) == after
+    assert 0 == found.cache.usage_differences()
+
+
+def test_a_pod_that_is_given_less_time_to_end_is_charged_for_that() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot", deleting=True, gone_by=NOW + 100)
+    found.usage(NOW)
+    found.put("p", "a", node="n-spot", deleting=True, gone_by=NOW)
+
+    assert {A: {SPOT: ONE}} == found.usage(NOW).charged
+    assert NOW + PATIENCE_SECONDS == found.cache.next_retry()
+    assert {} == found.usage(NOW + PATIENCE_SECONDS).charged
 
 
 def test_a_pod_that_has_ended_is_not_charged() -> None:
@@ -169,13 +196,69 @@ def test_a_running_pod_is_in_the_queue_of_its_gang() -> None:
     found = cluster()
     found.put("p-0", "b", gang="p", node="n-firm")
     found.put("p-1", gang="p", node="n-firm")
-    before = found.usage()
-    found.put("p-0", gang="p", node="n-firm")
 
-    assert [{B: {CPU: 2 * ONE}}, {NONE: {CPU: 2 * ONE}}] == [
-        before.charged,
-        found.usage().charged,
-    ]
+    assert {B: {CPU: 2 * ONE}} == found.usage().charged
+
+
+BINDING = {OURS: "a", FLAVORS: '{"cpu": "spot"}'}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"annotations": {}},
+        {"annotations": {}, "queue": ""},
+        {"annotations": {**BINDING, OURS: "b"}},
+        {"annotations": {**BINDING, OURS: "theirs"}},
+        {"annotations": {OURS: "a", FLAVORS: '{"cpu": "firm"}'}},
+        {"queue": "b"},
+        {"queue": "", "gang": "other"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_pod_that_was_bound_stays_charged_where_it_was_until_it_ends(
+    change: dict[str, Any], *, restarts: bool
+) -> None:
+    bound: dict[str, Any] = {"queue": "a", "gang": "p", "node": "n-spot", "annotations": BINDING}
+    found = cluster()
+    waiting = found.put("p", "a", gang="p")
+    if restarts:
+        found.put("p", **bound)
+    else:
+        found.cache.assume(Bind(waiting, "n-spot", flavors=(("cpu", "spot"),)))
+    before = found.usage().charged
+    found.put("p", **bound)
+    found.usage()
+    found.put("p", **{**bound, **change})
+    after = found.usage().charged
+    found.put("p", **{**bound, **change}, phase="Succeeded")
+
+    assert [{A: {SPOT: ONE}}, {A: {SPOT: ONE}}, {}] == [before, after, found.usage().charged]
+
+
+def test_after_a_restart_the_queue_of_its_gang_counts_where_the_annotation_is_missing() -> None:
+    found = cluster()
+    spec = replace(gang_spec("p", 1), queue_request=naming.request_of({OURS: "b"}, {}))
+    found.put("p-0", gang="p", node="n-firm")
+    early = found.usage().charged
+    found.gangs.upsert_gang_specs("x", "uid-p", [spec])
+    known = found.usage().charged
+    found.gangs.upsert_gang_specs("x", "uid-p", [replace(spec, queue_request=None)])
+
+    assert [{NONE: {CPU: ONE}}, {B: {CPU: ONE}}] == [early, known]
+    assert {B: {CPU: ONE}} == found.usage().charged
+
+
+def test_of_a_pod_that_waits_no_binding_is_believed() -> None:
+    found = cluster()
+    forged = {OURS: "b", FLAVORS: '{"cpu": "firm"}'}
+    found.put("p", "a", annotations=forged, nominated="n-spot")
+    nominated = found.usage().charged
+    waiting = found.put("p", "a", annotations=forged)
+    found.cache.assume(Bind(waiting, "n-spot", flavors=(("cpu", "spot"),)))
+
+    assert [{A: {SPOT: ONE}}] * 2 == [nominated, found.usage().charged]
 
 
 def test_groups_that_hold_quota_are_counted_once() -> None:
@@ -324,9 +407,9 @@ def test_before_usage_is_asked_for_gangs_that_are_gone_take_no_memory() -> None:
 def test_a_gang_that_changes_its_queue_after_usage_was_first_asked_for_is_charged_anew() -> None:
     found = cluster()
     for name in "pq":
-        found.put(name, "a", node="n-spot")
+        found.put(name, "a", nominated="n-spot")
     seen = [found.charged()]
-    found.put("p", "b", node="n-spot")
+    found.put("p", "b", nominated="n-spot")
 
     assert [{SPOT: 2 * ONE}, {SPOT: ONE}] == [*seen, found.charged()]
 

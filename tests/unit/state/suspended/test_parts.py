@@ -124,6 +124,17 @@ def test_a_train_job_is_let_start_by_what_its_job_set_says(order: tuple[Body, ..
     assert 4 == cluster.charged
 
 
+def test_what_another_namespace_calls_made_is_no_part_of_a_train_job() -> None:
+    cluster = Cluster({"n1": 4})
+    metadata = {**JOB_SET["metadata"], "namespace": "evil", "uid": "uid-evil"}
+    huge = {**JOB_SET["spec"], "replicatedJobs": [replicated("node", 100)]}
+    cluster.see(our_queue(), TRAIN_JOB, JOB_SET, {**JOB_SET, "metadata": metadata, "spec": huge})
+
+    cluster.cycle()
+
+    assert (["a"], 4) == (cluster.admitted, cluster.charged)
+
+
 def test_the_job_set_of_a_train_job_that_is_not_managed_waits_for_its_maker() -> None:
     cluster = Cluster({"n1": 4}, manage_jobs=("JobSet",))
     cluster.see(

@@ -107,6 +107,39 @@ def test_pods_that_are_no_gang_take_over_theirs_one_by_one() -> None:
     ]
 
 
+def foreign(body: Body) -> Body:
+    """Return an object as a tenant writes it into another namespace, with all that it says."""
+    metadata = body["metadata"]
+    own = {"namespace": "evil", "uid": f"evil-{metadata['uid']}"}
+    return {**body, "metadata": {**metadata, **own}}
+
+
+def test_a_pod_of_another_namespace_takes_over_nothing_whatever_owner_it_names() -> None:
+    cluster, first = Cluster({"n1": 2}), job(pods=2)
+    cluster.see(our_queue(), first)
+    cluster.cycle()
+    planned = cluster.nominated()
+    cluster.cache.suspended.admitted("uid-job", NOW)
+    cluster.see(started(first), foreign(pod_of(first, 0)), foreign(pod_of(first, 1)))
+
+    assert planned == cluster.nominated()
+    assert ["uid-job"] == [*cluster.cache.suspended.holds]
+
+
+def test_no_workload_is_that_of_a_pod_of_another_namespace() -> None:
+    cluster, first = Cluster({"n1": 4}), job(pods=1)
+    running = {"nodeName": "n1", "schedulerName": builders.SCHEDULER}
+    bodies = [{**each, "spec": {**each["spec"], **running}} for each in (pod_of(first, 0),)]
+    cluster.see(our_queue(), started(first), *bodies, *map(foreign, bodies))
+    cluster.cycle()
+    suspended = cluster.cache.suspended
+
+    found = {pod.namespace: suspended.workload_of(pod) for pod in cluster.cache.pods()}
+    (workload,) = filter(None, found.values())
+    assert {"default": workload, "evil": None} == found
+    assert ["default"] == [pod.namespace for pod in suspended.pods_of(workload)]
+
+
 def test_without_pods_in_time_it_is_suspended_again_and_rests() -> None:
     cluster, first = Cluster(pods_timeout_seconds=10), job()
     cluster.see(our_queue(), first)

@@ -22,9 +22,8 @@ def test_an_error_of_ours_is_unexpected_and_the_end_of_kopf_is_not() -> None:
     assert [OF_OURS, OF_A_LIBRARY, OF_KOPF[:-1]] == list(logs.unexpected(lines))
 
 
-def test_a_crash_is_unexpected_as_a_whole_unless_the_lease_was_lost() -> None:
-    of_lease = "gang_scheduler.client.leader_election.LeadershipLost"
-    lines = [*crash(of_lease), "{}", *crash("ValueError")]
+def test_a_crash_is_unexpected_as_a_whole() -> None:
+    lines = ["{}", *crash("ValueError")]
 
     assert ["\n".join(crash("ValueError"))] == list(logs.unexpected(lines))
 

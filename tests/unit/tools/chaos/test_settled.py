@@ -54,3 +54,16 @@ def test_a_status_must_say_how_many_are_bound() -> None:
 
     assert [] == list(settled.statuses(pods, [right]))
     assert ["status of g: 2 scheduled, and it is 1"] == list(settled.statuses(pods, [wrong]))
+
+
+def test_a_watch_that_tells_nothing_any_more_is_found() -> None:
+    exposition = (
+        "# TYPE pgs_watch_age_seconds gauge\n"
+        'pgs_watch_age_seconds{kind="pods"} 197.4\n'
+        'pgs_watch_age_seconds{kind="nodes"} 12.0\n'
+        'pgs_objects_seen_total{kind="nodes"} 100.0\n'
+    )
+
+    assert ["the watch of pods has told nothing for 197 s"] == [
+        *settled.stopped_watches(exposition)
+    ]

@@ -35,13 +35,6 @@ def test_an_example_names_the_command_for_its_cluster(name: str, command: str) -
     assert command == examples.load(examples.EXAMPLES / name).make_up
 
 
-def test_the_teams_of_the_demo_are_an_example_with_nodes_of_its_own() -> None:
-    teams = examples.load(examples.TWO_TEAMS)
-
-    assert examples.CLUSTERS / "pools.yaml" == teams.nodes_file
-    assert all(teams.outcome.bound.values())
-
-
 def test_only_examples_that_fit_are_offered() -> None:
     racks = [each.directory.name for each in examples.fitting(examples.nodes_file("racks"), ())]
     plain = {each.directory.name for each in examples.fitting(examples.GPU_NODES, ())}
@@ -62,4 +55,7 @@ def test_every_example_is_offered_somewhere() -> None:
 def test_the_labels_of_nodes_are_shown_as_columns() -> None:
     spine_and_block = cluster.label_keys(examples.GPU_NODES)
 
-    assert [cluster.SPINE, cluster.BLOCK] == spine_and_block
+    assert [
+        "network.topology.nvidia.com/spine",
+        "network.topology.nvidia.com/block",
+    ] == spine_and_block

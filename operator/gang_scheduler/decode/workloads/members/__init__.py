@@ -14,6 +14,7 @@ controller would create now.
 | bodies             | pods of a template, owner references, random names                     |
 | jobs               | Job, CronJob                                                           |
 | job_sets           | JobSet, and TrainJob, of which a JobSet comes                          |
+| exclusive          | a domain for each group of pods, as webhooks write it into pods        |
 | apps               | StatefulSet, ReplicaSet, Deployment                                    |
 | kubeflow           | PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob                       |
 | mpi                | MPIJob of both operators                                               |

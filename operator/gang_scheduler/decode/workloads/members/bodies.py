@@ -7,6 +7,7 @@ from typing import Any, Final
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import names
 from gang_scheduler.decode.names import LONGEST_LABEL
+from gang_scheduler.decode.pods.requests import ADDED
 from gang_scheduler.wire.pods import PodTemplate
 
 MOST_PODS: Final = 100_000
@@ -74,9 +75,15 @@ def with_init_container(made: Body, container: Body) -> dict[str, Any]:
     return {**made, "spec": {**made["spec"], "initContainers": [*own, container]}}
 
 
-def container(name: str, **requests: str) -> dict[str, Any]:
+def with_container(made: Body, container: Body) -> dict[str, Any]:
+    """Return a pod, or a template, with one more container, after its own."""
+    containers = [*made["spec"]["containers"], container]
+    return {**made, "spec": {**made["spec"], "containers": containers}}
+
+
+def added(name: str) -> dict[str, Any]:
     """Return a container that an operator adds."""
-    return {"name": name, "resources": {"requests": requests}}
+    return {"name": name, "resources": {"requests": dict(ADDED[name])}}
 
 
 def suffixed(prefix: str, number: int, is_taken: Callable[[str], bool]) -> Iterator[str]:

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads import exclusive_topology
+from gang_scheduler.decode.workloads.members import bodies, job_sets
 from gang_scheduler.decode.workloads.members.lifecycle import Workload
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.members.source import Source, is_active, is_deleting, phase
@@ -61,7 +62,12 @@ def job(source: Source) -> Iterator[Body]:
             f"Job {source.name} has {more} more active, by its status, than pods here: "
             "they are made anew"
         )
-    return pods_of(source.body, present)
+    pods = pods_of(source.body, present)
+    own = part(source.body, "spec", "template", "metadata", "annotations")
+    if not exclusive_topology.layer_of(own):
+        return pods
+    admitted = (job_sets.admitted(source, each, present) for each in pods)
+    return (each for each in admitted if each is not None)
 
 
 def cron_job(source: Source) -> Iterator[Body]:

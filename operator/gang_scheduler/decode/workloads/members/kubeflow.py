@@ -16,7 +16,7 @@ REPLICA_TYPE, REPLICA_INDEX = f"{PREFIX}replica-type", f"{PREFIX}replica-index"
 JOB_ROLE = f"{PREFIX}job-role"
 
 MASTER, WORKER, CHIEF = "Master", "Worker", "Chief"
-WAITS_FOR_MASTER: Final = bodies.container("init-pytorch", cpu="50m", memory="10Mi")
+WAITS_FOR_MASTER: Final = bodies.added("init-pytorch")
 """What workers of a PyTorchJob with a master run first."""
 
 Body = Mapping[str, Any]

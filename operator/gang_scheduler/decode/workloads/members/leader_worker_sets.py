@@ -11,6 +11,7 @@ from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.workloads.members import bodies
+from gang_scheduler.decode.workloads.members.exclusive import exclusive, in_domain
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.members.source import Source, is_deleting, is_ready
 from gang_scheduler.wire.metadata import Metadata
@@ -29,7 +30,6 @@ SUBGROUP_INDEX, SUBGROUP_KEY = f"{PREFIX}subgroup-index", f"{PREFIX}subgroup-key
 SUBGROUP_SIZE, SUBGROUP_POLICY = f"{PREFIX}subgroup-size", f"{PREFIX}subgroup-policy-type"
 LEADER_READY: Final = "LeaderReady"
 WITHOUT_LEADER: Final = "LeaderExcluded"
-AFFINITY: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 Body = Mapping[str, Any]
 
@@ -84,7 +84,7 @@ def _admitted_leader(pod: Body, group: int) -> Body:
     name, annotations = pod["metadata"]["name"], pod["metadata"]["annotations"]
     key = _sha1(f"{pod['metadata']['namespace']}/{name}")
     pod = _labelled(pod, {GROUP_INDEX: str(group), GROUP_KEY: key})
-    pod = _exclusive(pod, annotations.get(EXCLUSIVE, ""), GROUP_KEY, key)
+    pod = exclusive(pod, annotations.get(EXCLUSIVE, ""), GROUP_KEY, key)
     if SUBGROUP_SIZE not in annotations or annotations.get(SUBGROUP_POLICY) == WITHOUT_LEADER:
         return pod
     return _in_subgroup(pod, name, "0")
@@ -105,7 +105,7 @@ def _in_subgroup(pod: Body, leader: str, index: str) -> Body:
     key = _sha1(f"{leader}/{index}")
     pod = _labelled(pod, {SUBGROUP_INDEX: index, SUBGROUP_KEY: key})
     layer = pod["metadata"]["annotations"].get(SUBGROUP_EXCLUSIVE, "")
-    return _exclusive(pod, layer, SUBGROUP_KEY, key)
+    return exclusive(pod, layer, SUBGROUP_KEY, key)
 
 
 def _leaders(source: Source, read: _Set) -> Body:
@@ -166,9 +166,8 @@ def _beside_leader(source: Source, made: Body, leader: str, layer: str) -> Body:
     domain = part(found or {}, "metadata", "labels").get(layer)
     if domain is None:
         key = _sha1(f"{source.namespace}/{leader}")
-        return _exclusive(made, layer, GROUP_KEY, key)
-    selector = {**made["spec"].get("nodeSelector", {}), layer: domain}
-    return {**made, "spec": {**made["spec"], "nodeSelector": selector}}
+        return exclusive(made, layer, GROUP_KEY, key)
+    return in_domain(made, layer, domain)
 
 
 def _starts_workers(source: Source, read: _Set, leader: str) -> bool:
@@ -178,9 +177,9 @@ def _starts_workers(source: Source, read: _Set, leader: str) -> bool:
         return False
     if not source.from_cluster:
         return True
-    exclusive = EXCLUSIVE in read.metadata.annotations
+    in_own_domain = EXCLUSIVE in read.metadata.annotations
     ready = read.spec.startup_policy != LEADER_READY or is_ready(present or {})
-    return ready and (not exclusive or bool(part(present or {}, "spec").get("nodeName")))
+    return ready and (not in_own_domain or bool(part(present or {}, "spec").get("nodeName")))
 
 
 def _annotations(read: _Set) -> dict[str, str]:
@@ -207,26 +206,6 @@ def _parallel(made: Body, replicas: int, selector: Mapping[str, str]) -> dict[st
 def _labelled(pod: Body, labels: Mapping[str, str]) -> Body:
     metadata = pod["metadata"]
     return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], **labels}}}
-
-
-def _exclusive(pod: Body, layer: str, label: str, key: str) -> Body:
-    """Return a pod that shares its domain of a layer with its group, and with no other one."""
-    if not layer:
-        return pod
-    mine = {"key": label, "operator": "In", "values": [key]}
-    others = [{"key": label, "operator": "Exists"}, {**mine, "operator": "NotIn"}]
-    affinity = pod["spec"].get("affinity", {})
-    terms = {
-        kind: {
-            **affinity.get(kind, {}),
-            AFFINITY: [
-                *affinity.get(kind, {}).get(AFFINITY, ()),
-                {"labelSelector": {"matchExpressions": selector}, "topologyKey": layer},
-            ],
-        }
-        for kind, selector in (("podAffinity", [mine]), ("podAntiAffinity", others))
-    }
-    return {**pod, "spec": {**pod["spec"], "affinity": {**affinity, **terms}}}
 
 
 def _check(spec: _Spec) -> None:

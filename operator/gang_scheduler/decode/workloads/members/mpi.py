@@ -18,9 +18,7 @@ from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.members.source import Source, is_ready
 
 LAUNCHER, WORKER = "Launcher", "Worker"
-DELIVERS_KUBECTL: Final = bodies.container(
-    "kubectl-delivery", cpu="100m", memory="512Mi", **{"ephemeral-storage": "5Gi"}
-)
+DELIVERS_KUBECTL: Final = bodies.added("kubectl-delivery")
 """What the launcher of the training operator runs first."""
 WHEN_READY: Final = "WaitForWorkersReady"
 RUN_POLICY: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
@@ -79,13 +77,19 @@ def _waits(source: Source, workers: Role | None) -> bool:
 def _launcher_job(source: Source, launcher: Role, name: str, labels: Mapping[str, str]) -> Body:
     policy = part(source.body, "spec", "runPolicy")
     template = bodies.from_template(launcher.template, labels, {})
+    role = part(source.body, "spec", "mpiReplicaSpecs", LAUNCHER)
+    # The operator writes that of the role over that of its template.
+    restart = role.get("restartPolicy") or "OnFailure"
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {**bodies.owned(source.body, name), "labels": {"app": source.name}},
         "spec": {
             **{key: policy[key] for key in RUN_POLICY if key in policy},
-            "template": {"metadata": template["metadata"], "spec": template["spec"]},
+            "template": {
+                "metadata": template["metadata"],
+                "spec": {**template["spec"], "restartPolicy": restart},
+            },
         },
     }
 

@@ -17,6 +17,7 @@ from gang_scheduler.decode.workloads.members.source import (
     required,
 )
 from gang_scheduler.wire.containers import Container
+from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Wire
 from gang_scheduler.wire.workloads.ray import RayClusterSpec
@@ -29,8 +30,10 @@ FAULT_TOLERANT: Final = "ray.io/ft-enabled"
 HEAD, WORKER, HEAD_GROUP = "head", "worker", "headgroup"
 LONGEST_PREFIX: Final = 50
 
-WAITS_FOR_HEAD: Final = bodies.container("wait-gcs-ready", cpu="200m", memory="256Mi")
-AUTOSCALER: Final = bodies.container("autoscaler", cpu="500m", memory="512Mi")
+WAITS_FOR_HEAD: Final = bodies.added("wait-gcs-ready")
+AUTOSCALER: Final = bodies.added("autoscaler")
+SUBMITTER: Final = bodies.added("ray-job-submitter")
+SIDECAR_MODE: Final = "SidecarMode"
 
 Body = Mapping[str, Any]
 
@@ -51,12 +54,15 @@ class _Cluster(Wire, frozen=True):
 class _MadeOf(Wire, frozen=True):
     """The spec of a RayJob or RayService."""
 
+    submission_mode: str = ""
     cluster_selector: dict[str, str] = field(default_factory=dict)
     ray_cluster_spec: _ClusterSpec | None = None
     ray_cluster_config: _ClusterSpec | None = None
 
 
 class _Maker(Wire, frozen=True):
+    # Its labels become those of what is made.
+    metadata: Metadata = Metadata()
     spec: _MadeOf = _MadeOf()
 
 
@@ -84,7 +90,19 @@ def ray_job(source: Source) -> Iterator[Body]:
         return
     required(spec.ray_cluster_spec, "spec.rayClusterSpec")
     known = part(source.body, "status").get("rayClusterName")
-    yield from _cluster_of(source, str(known or ""), "rayClusterSpec")
+    made = _cluster_of(source, str(known or ""), "rayClusterSpec")
+    # A template without containers is refused where the cluster is read.
+    head = spec.ray_cluster_spec.head_group_spec if spec.ray_cluster_spec is not None else None
+    submits = spec.submission_mode == SIDECAR_MODE and head and head.template.spec.containers
+    yield from map(_with_submitter, made) if submits else made
+
+
+def _with_submitter(cluster: Body) -> Body:
+    """Return a RayCluster with the container that submits the job, in the head."""
+    head = cluster["spec"]["headGroupSpec"]
+    template = bodies.with_container(head["template"], SUBMITTER)
+    spec = {**cluster["spec"], "headGroupSpec": {**head, "template": template}}
+    return {**cluster, "spec": spec}
 
 
 def ray_service(source: Source) -> Iterator[Body]:
@@ -130,8 +148,7 @@ def _head(source: Source, spec: _ClusterSpec, template: Body) -> Body:
 def _with_autoscaler(made: Body, spec: _ClusterSpec) -> Body:
     own = spec.autoscaler_options.resources
     autoscaler = AUTOSCALER if own is None else {**AUTOSCALER, "resources": own}
-    containers = [*made["spec"]["containers"], autoscaler]
-    return {**made, "spec": {**made["spec"], "containers": containers}}
+    return bodies.with_container(made, autoscaler)
 
 
 def _pod(source: Source, template: Body, name: str, node_type: str, group: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ class Source:
     """A workload. `from_cluster`: an API server has stored it, or that of which it is made.
 
     `uid` is that by which its objects name it; "" if they may have another one, as it is made here.
-    `notes` are lines on what is not made.
+    `notes` are lines on what is not made, and `unknown` those on pods of which nothing is known.
     """
 
     body: Body
@@ -26,6 +26,7 @@ class Source:
     from_cluster: bool = False
     uid: str = ""
     notes: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:

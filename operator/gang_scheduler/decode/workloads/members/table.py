@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.api.kinds import GVR, JOB_SETS, JOBS, RAY_JOBS, TRAIN_JOBS
+from gang_scheduler.api.kinds import (
+    APP_WRAPPERS,
+    DEPLOYMENTS,
+    GVR,
+    JOB_SETS,
+    JOBS,
+    RAY_JOBS,
+    TRAIN_JOBS,
+)
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.decode.names import group_of
 from gang_scheduler.decode.workloads.members import (
@@ -67,7 +75,7 @@ ROWS: Final = (
     Row("TrainJob", (TRAIN_JOBS,), job_sets.train_job),
     _of("StatefulSet", "statefulsets.apps", "v1", make=apps.stateful_set),
     _of("ReplicaSet", "replicasets.apps", "v1", make=apps.replica_set),
-    _of("Deployment", "deployments.apps", "v1", make=apps.deployment),
+    Row("Deployment", (DEPLOYMENTS,), apps.deployment),
     _of("PyTorchJob", "pytorchjobs.kubeflow.org", "v1", make=kubeflow.job),
     _of("TFJob", "tfjobs.kubeflow.org", "v1", make=kubeflow.job),
     _of("XGBoostJob", "xgboostjobs.kubeflow.org", "v1", make=kubeflow.job),
@@ -97,9 +105,8 @@ ROWS: Final = (
         make=spark.spark_application,
         phase=_until("applicationState.state", "SUCCEEDING", "COMPLETED", "FAILING", "FAILED"),
     ),
-    _of(
-        *("AppWrapper", "appwrappers.workload.codeflare.dev", "v1beta2"),
-        make=wrappers.app_wrapper,
+    Row(
+        *("AppWrapper", (APP_WRAPPERS,), wrappers.app_wrapper),
         phase=_until("phase", "Suspending", "Resetting", "Terminating", "Succeeded", "Failed"),
     ),
 )
@@ -126,7 +133,12 @@ def pods_of(body: Body, most: int) -> Iterator[Body]:
 
 def _check_left(left: int, most: int) -> None:
     if left < 0:
-        raise InvalidField("spec", None, f"must make at most {most} pods and Jobs while suspended")
+        raise too_many(most)
+
+
+def too_many(most: int) -> InvalidField:
+    """Return what is wrong with a workload that makes more members than may wait suspended."""
+    return InvalidField("spec", None, f"must make at most {most} pods and Jobs while suspended")
 
 
 def _made_by(body: Body) -> Iterator[Body]:
@@ -149,6 +161,8 @@ def made_of(source: Source) -> list[Body]:
     if row is None:
         return []
     given = without_nulls(source.body)
-    plain = Source(given, source.present, source.from_cluster, source.uid, source.notes)
+    plain = Source(
+        given, source.present, source.from_cluster, source.uid, source.notes, source.unknown
+    )
     made = list(row.make(plain))
     return made if lifecycle.is_started(plain, row.phase) else []

@@ -28,6 +28,7 @@ Body = Mapping[str, Any]
 class _Partitions(Wire, frozen=True):
     partition_size: Count = 0
     min_partitions: Count = 0
+    network_topology: dict[str, Any] | None = None
 
 
 class _Task(Wire, frozen=True):
@@ -88,6 +89,7 @@ def _pod_group(source: Source, spec: _Spec, tasks: Mapping[str, _Task], name: st
     optional = {
         "priorityClassName": spec.priority_class_name,
         "networkTopology": given.get("networkTopology"),
+        "subGroupPolicy": [*_sub_groups(tasks)],
     }
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
@@ -100,6 +102,22 @@ def _pod_group(source: Source, spec: _Spec, tasks: Mapping[str, _Task], name: st
             **{key: value for key, value in optional.items() if value},
         },
     }
+
+
+def _sub_groups(tasks: Mapping[str, _Task]) -> Iterator[Body]:
+    """Yield a policy for each task with partitions, each of which starts whole."""
+    for name, task in tasks.items():
+        policy = task.partition_policy
+        if policy is not None:
+            gathers = policy.network_topology
+            yield {
+                "name": name,
+                "subGroupSize": policy.partition_size,
+                "minSubGroups": policy.min_partitions,
+                "labelSelector": {"matchLabels": {TASK: name}},
+                "matchLabelKeys": [PARTITION],
+                **({"networkTopology": gathers} if gathers else {}),
+            }
 
 
 def _pod(

@@ -1,17 +1,16 @@
 """The components of AppWrappers."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from msgspec import field
 
+from gang_scheduler.api.annotations import APP_WRAPPER_LABEL
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.workloads.members import bodies
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.members.source import Source, required
 from gang_scheduler.wire.structs import Wire
-
-WRAPPER: Final = "workload.codeflare.dev/appwrapper"
 
 Body = Mapping[str, Any]
 
@@ -42,7 +41,7 @@ def app_wrapper(source: Source) -> Iterator[Body]:
         metadata = each.template.get("metadata", {})
         if not isinstance(metadata, Mapping) or not metadata.get("name"):
             raise InvalidField(f"{where}.metadata.name", None, "is required")
-        label = {WRAPPER: source.name}
+        label = {APP_WRAPPER_LABEL: source.name}
         own = {**metadata, **bodies.owned(source.body, str(metadata["name"]))}
         yield {
             **_labelled(each.template, label),

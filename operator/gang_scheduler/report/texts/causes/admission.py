@@ -7,8 +7,8 @@ from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.model.causes.admission import (
     AbovePotential,
     AdmissionLimit,
+    AwaitsEvicted,
     BehindGang,
-    BeyondFirst,
     ChecksUnanswered,
     DelaysReserved,
     FlavorFault,
@@ -113,12 +113,15 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         ),
         entry(QuotaShort, _quota_short),
         entry(
-            BehindGang,
-            lambda it: f"gang {it.gang} comes first: queue {it.queue} keeps its order",
+            AwaitsEvicted,
+            lambda it: (
+                f"{it.most} gangs of queue {it.queue} hold quota, as many as may at once, and some "
+                "of them are evicted: it is tried again once they have ended"
+            ),
         ),
         entry(
-            BeyondFirst,
-            lambda it: f"{it.number} gangs of queue {it.queue} are tried first",
+            BehindGang,
+            lambda it: f"gang {it.gang} comes first: queue {it.queue} keeps its order",
         ),
         entry(DelaysReserved, _delays_reserved),
         entry(

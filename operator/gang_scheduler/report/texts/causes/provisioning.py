@@ -61,7 +61,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
             lambda it: (
                 f"{it.number} ProvisioningRequests of "
                 f"{f'queue {it.queue}' if it.queue else 'gangs without a queue'} stand, as many "
-                "as may at once"
+                "as a namespace may have at once"
             ),
         ),
         entry(

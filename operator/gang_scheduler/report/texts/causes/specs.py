@@ -9,6 +9,7 @@ from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.workloads import volcano_pod_groups
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes.specs import (
+    ClassDiffers,
     FieldsUnsupported,
     GangMissing,
     InvalidInput,
@@ -17,6 +18,7 @@ from gang_scheduler.model.causes.specs import (
     ObjectTwice,
     OneSided,
     PriorityClassMissing,
+    PriorityDiffers,
     RoleUnknown,
 )
 from gang_scheduler.model.problems import Cause
@@ -76,7 +78,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
             lambda it: (
                 f"{it.present} of minMember {it.min_member} members exist; Job "
                 f"{', '.join(it.jobs)} can have {it.most} at once: other pods must come, or "
-                "minMember be lowered"
+                f"minMember be lowered to {it.most}"
             ),
         ),
         entry(
@@ -93,6 +95,21 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
             ),
         ),
         entry(RoleUnknown, _role_unknown),
+        entry(
+            PriorityDiffers,
+            lambda it: (
+                f"pod {it.pod} has priority {it.priority}, and spec.priority of its PodGroup is "
+                f"{it.of_gang}: both must have one PriorityClass"
+            ),
+        ),
+        entry(
+            ClassDiffers,
+            lambda it: (
+                f"spec.priorityClassName of its PodGroup is {it.of_gang}, and no member has that "
+                f"PriorityClass: pod {it.pod} has {it.of_pod or 'none'}. Set priorityClassName of "
+                "the pods: the priority of a gang is that of its pods"
+            ),
+        ),
         entry(
             PriorityClassMissing,
             lambda it: f"WorkloadPriorityClass {it.name} does not exist",

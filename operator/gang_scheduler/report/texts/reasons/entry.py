@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 
 class Turn(enum.StrEnum):
-    """Whose turn it is to help."""
+    """Who can fix it."""
 
     SUBMITTER = "submitter"
     """The team whose job it is."""
     QUEUE_ADMIN = "queue administrator"
     PLATFORM = "platform"
     """The team that runs nodes, storage and this scheduler."""
-    SCHEDULER = "no action"
-    """It passes by itself, or is no problem."""
+    SCHEDULER = "no action needed"
+    """It ends by itself, or is no problem."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,37 +9,39 @@ _ADMIN: Final = (Turn.QUEUE_ADMIN,)
 _PLATFORM: Final = (Turn.PLATFORM,)
 
 QUEUE_TYPES: Final[Mapping[str, Entry]] = {
-    "Active": Entry("Whether gangs can be admitted by the queue.", _ADMIN),
+    "Active": Entry("Whether the queue can admit gangs.", _ADMIN),
     "Oversubscribed": Entry(
-        "More is promised to the queues below than the queue has itself.",
+        "The queues below were promised more than this queue has itself.",
         _ADMIN,
-        "Lower what is promised, or raise the quota above.",
+        "Lower the promises below, or raise the quota of this queue.",
     ),
     "Starving": Entry(
-        "Gangs wait for quota that is the queue's own, and that others hold.",
+        "Gangs wait for quota that is the queue's own and that other queues use.",
         _ADMIN,
         "Let it reclaim ([preemption of queues](queues.md)), or wait for the borrowers to end.",
     ),
 }
 QUEUE_REASONS: Final[Mapping[str, Entry]] = {
-    "Ready": passing("The queue is valid and takes gangs; of a topology: its tree is in use."),
+    "Ready": passing("The queue is valid and takes gangs. On a topology: its tree is in use."),
     "Stopped": Entry("The queue is held by its `stopPolicy`.", _ADMIN, "Set it to `None`."),
     "ParentNotFound": Entry(
         "The queue above does not exist.", _ADMIN, "Create it, or correct `spec.parent`."
     ),
-    "Cycle": Entry("The way up leads back to the queue.", _ADMIN, "Correct `spec.parent`."),
+    "Cycle": Entry(
+        "The chain of parents leads back to the queue.", _ADMIN, "Correct `spec.parent`."
+    ),
     "FlavorNotFound": Entry(
         "A ResourceFlavor of the queue does not exist.",
         (Turn.QUEUE_ADMIN, Turn.PLATFORM),
-        "Create it, or take it out of the queue.",
+        "Create it, or remove it from the queue.",
     ),
     "PromisedMore": Entry("See `Oversubscribed`.", _ADMIN),
-    "Covered": passing("The queue has what is promised below it."),
+    "Covered": passing("The queue has as much as is promised below it."),
     "WaitsForOwnQuota": Entry("See `Starving`.", _ADMIN),
     "Served": passing("No gang waits for quota that is the queue's own."),
 }
 TOPOLOGY_TYPES: Final[Mapping[str, Entry]] = {
-    "Ready": Entry("Whether a tree is made of the topology.", _PLATFORM),
+    "Ready": Entry("Whether the scheduler could build a tree from the topology.", _PLATFORM),
 }
 TOPOLOGY_REASONS: Final[Mapping[str, Entry]] = {
     "InUse": passing("All nodes are in the tree."),
@@ -49,9 +51,9 @@ TOPOLOGY_REASONS: Final[Mapping[str, Entry]] = {
         "Label the nodes that the message names.",
     ),
     "InvalidSpec": Entry(
-        "The spec makes no tree; the tree of the last valid one stays in use.",
+        "No tree can be built from the spec. The tree of the last valid spec stays in use.",
         _PLATFORM,
-        "Correct what the message names.",
+        "Correct the field that the message names.",
     ),
     "NotDefault": Entry(
         "The object is not named `default`, and has no effect.",

@@ -13,7 +13,7 @@ from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.network.topology_scope import Sizes
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.scheduler.placement import interdependent, scoring
+from gang_scheduler.scheduler.placement import fragments, interdependent, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, prospects, slot_limit
 from gang_scheduler.scheduler.placement.network import capacity
 from gang_scheduler.scheduler.placement.network.capacity import Capacity
@@ -163,22 +163,30 @@ class ClassSeating:
     def _as_preferred(
         self, class_members: ClassMembers, area: Area, rolled: tuple[Capacity, ...], found: Found
     ) -> tuple[Area, tuple[Capacity, ...], Found]:
-        """Return area, capacity and domain on preferred nodes only, if as low a level holds all."""
-        if not scoring.matters(class_members.pod_class, self.trial, self.profile):
+        """Return area, capacity and domain on preferred nodes only, if as low a level holds all.
+
+        And of those on nodes without scarce resources that the class does not ask for.
+        """
+        pod_class, rows = class_members.pod_class, area.tree.rows
+        later = fragments.later(pod_class, np.arange(len(self.trial.nodes)), self.trial)
+        matters = scoring.matters(pod_class, self.trial, self.profile)
+        if not (matters or later.any()):
             return area, rolled, found
-        slots = offer_slots(class_members.pod_class, self.trial, self.profile)
-        scores = scoring.scores(class_members.pod_class, slots, self.trial, self.profile)
-        if scores is None:
-            return area, rolled, found
-        on_tree = scores[area.tree.rows]
-        best = area.open & (slots[area.tree.rows] > 0)
-        best &= on_tree == on_tree[best].max()
-        liked = replace(area, open=area.open & best)
-        rolled_there = self.rolled(class_members, liked)
-        there = tightest(rolled_there, class_members, liked)
-        if there is None or there[0] < found[0]:
-            return area, rolled, found
-        return liked, rolled_there, there
+        slots = offer_slots(pod_class, self.trial, self.profile)
+        scores = scoring.scores(pod_class, slots, self.trial, self.profile) if matters else None
+        for liking in (scores, -later):
+            if liking is None:
+                continue
+            among = area.open & (slots[rows] > 0)
+            best = liking[rows] == liking[rows][among].max()
+            if best[among].all():
+                continue
+            liked = replace(area, open=among & best)
+            rolled_there = self.rolled(class_members, liked)
+            there = tightest(rolled_there, class_members, liked)
+            if there is not None and there[0] >= found[0]:
+                area, rolled, found = liked, rolled_there, there
+        return area, rolled, found
 
     def request(self, class_members: ClassMembers) -> IntArray:
         """Return the request of one member, along the resource axis."""

@@ -1,17 +1,19 @@
 """Why members could not gather: what the domains offer, and what keeps the nodes from more."""
 
-import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from gang_scheduler.model import likeness
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.network.topology_scope import CLOSE_ENOUGH
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Offers, Unlabelled
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler import diagnosis, label_domains
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.network.class_seating import (
@@ -23,6 +25,13 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
 MOST_DOMAINS: Final = 10
+OF_NO_PLACE: Final = frozenset(
+    {
+        *("kubernetes.io/arch", "kubernetes.io/os", "node.kubernetes.io/instance-type"),
+        *("beta.kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/instance-type"),
+    }
+)
+"""Labels that say what nodes are, not where."""
 ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
 
 
@@ -32,7 +41,10 @@ def explain(
     """Return why no domain of the area could take `needs` members. Fills the trial up."""
     if not len(area.tree.rows):
         rejections = ((ELSEWHERE, len(trial.nodes)),)
-        return Misfit(len(trial.nodes), 0, needs, rejections, unlabelled=_unlabelled(area.tree))
+        missing = _unlabelled(area.tree)
+        if missing is not None:
+            missing = replace(missing, near=_meant(missing, by_class, needs, area.tree.nodes))
+        return Misfit(len(trial.nodes), 0, needs, rejections, unlabelled=missing)
     seats = ClassSeating(trial, profile)
     see_each_other = interdependent.are(
         [class_members.pod_class for class_members in by_class], trial, profile
@@ -86,12 +98,43 @@ def _unlabelled(tree: Topology) -> Unlabelled | None:
         node_label = [(tree_spec.node_label,)] if tree_spec.node_label else []
         for keys in node_label + needed:
             if not any(any(nodes.label(key).values) for key in keys):
-                known = sorted({key for node in nodes.nodes for key in node.labels})
-                near = difflib.get_close_matches(keys[0], known, n=1, cutoff=CLOSE_ENOUGH)
-                return Unlabelled(keys, "".join(near))
+                return Unlabelled(keys)
         return None
 
     return nodes.derive(("unlabelled", tree_spec), compute) if len(nodes) else None
+
+
+def _meant(
+    missing: Unlabelled, by_class: Sequence[ClassMembers], needs: int, nodes: NodeTable
+) -> str:
+    """Return the label that may have been meant: one by which some domain could hold the members.
+
+    On nodes that are empty. The keys of all labels are found once a table.
+    """
+
+    def keys() -> list[str]:
+        return sorted({key for node in nodes.nodes for key in node.labels} - OF_NO_PLACE)
+
+    known = nodes.derive("keys of labels", keys)
+    name = missing.label_keys[0]
+    found = likeness.alike_in_part(name, known, _own_part, cutoff=CLOSE_ENOUGH)
+    classes = [each.pod_class for each in by_class]
+    return next((key for key in found if _could_hold(key, classes, needs, nodes)), "")
+
+
+def _own_part(key: str) -> str:
+    """Return the name of a label without the prefix, which many labels share."""
+    return key.rpartition("/")[2]
+
+
+def _could_hold(key: str, classes: Sequence[PodClass], needs: int, nodes: NodeTable) -> bool:
+    """Return whether so many members of the smallest class fit a domain of a label at most."""
+    least = np.min([nodes.vector(each.requests) for each in classes], axis=0)
+    asked = least > 0
+    if not asked.any():
+        return True
+    slots = (nodes.allocatable[:, asked] // least[asked]).min(axis=1)
+    return bool(label_domains.by_domain(nodes.label(key), slots).max(initial=0) >= needs)
 
 
 def _offered(

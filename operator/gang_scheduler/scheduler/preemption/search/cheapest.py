@@ -8,7 +8,8 @@
 3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
    makes room. Exact up to sixteen units (`exhaustive`), by eviction sets above (`eviction_sets`),
    or with queues the first that suffice in some order (`in_order`).
-4. Reprieve: put victims back while the gang still fits, the most valuable first.
+4. Reprieve: put victims back while the gang still fits and no other goes by a higher class, the
+   most valuable first.
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 
 The search is bounded for the whole cycle (`effort`). Once the bound is reached, the best victims
@@ -233,6 +234,11 @@ class _Domain:
         room = usage_of(victims.values(), self._nodes)
         return self._preemptor.fits(room, self.candidate.place)
 
+    def _fits_counted(self, victims: Victims) -> bool:
+        """Return the same, and count it: it is asked often, of many victims."""
+        self._preemptor.trial.effort.count(1 + len(victims) // VICTIMS_A_LOOK)
+        return self._fits(victims)
+
     def _fits_without(self, units: Iterable[EvictionUnit]) -> bool:
         """Return whether all members fit without units that free enough by plain counting."""
         if self._preemptor.is_plain:
@@ -248,6 +254,11 @@ class _Domain:
             return False
         return self._fits(victims)
 
+    def _is_raised(self, victims: Victims, fewer: Victims) -> bool:
+        """Return whether some go by a higher class because others are spared."""
+        judge = self._judge
+        return judge is not None and judge.highest_class(fewer) > judge.highest_class(victims)
+
     def _may_go(self) -> BoolArray:
         """Return the mask of the pods whose eviction makes room here, or frees quota."""
         if self._judge is None:
@@ -260,7 +271,7 @@ class _Domain:
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
-        found = in_order.allowed(bound_pods, self._costs, judge, self._fits)
+        found = in_order.allowed(bound_pods, self._costs, judge, self._fits_counted)
         return self._reprieved(found) if found is not None else None
 
     def _by_eviction_sets(self) -> Victims | None:
@@ -341,7 +352,7 @@ class _Domain:
             if effort.is_used_up():
                 break
             fewer = {uid: each for uid, each in victims.items() if uid not in unit.uids}
-            if self._suits(fewer):
+            if self._suits(fewer) and not self._is_raised(victims, fewer):
                 slots.restore([unit])
                 victims = fewer
                 # The step that goes before it may be spared, too.

@@ -23,11 +23,23 @@ from gang_scheduler.scheduler.preemption.potential_victims import (
     Weighed,
 )
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.tally import Cost, Tally
 from gang_scheduler.scheduler.preemption.victim_costs import Victims
 
 SCALE: Final = 1_000_000
 WEIGHINGS_A_LOOK: Final = 4
+"""How many weighings take a look from the search in hand."""
+LOOKS_A_WEIGHING: Final = 3
+"""What one costs in all."""
+LOOKS_A_POD: Final = 0.5
+"""What it costs to look at one pod of a node."""
+LOOKS_IN_ORDER: Final = 2
+"""What it costs to weigh one pod of a node, and to put it in order."""
+ENTRIES_A_LOOK: Final = 500
+"""How many nodes and pods are counted through in the time of a look."""
+MOST_WORK: Final = 2**63 // SCALE - 1
+"""More pod-seconds count as so many where nodes are put in order."""
+NOTHING: Final = Cost()
 Key = tuple[Any, ...]
 
 
@@ -47,13 +59,16 @@ class EvictionSets:
         self._effort = slots.effort
         self._weighings = 0
         self._pool = pool
-        # Nodes where not even all of the pool free one more slot are left out.
-        most = slots.without(potential.shares(potential.may_leave_with(pool, among)))
-        self._version = dict.fromkeys(np.flatnonzero(most > slots.slots).tolist(), 0)
         self._tally = self._costs.tally()
         self._heap: list[tuple[Key, int, int]] = []
         self._alike: dict[tuple[EvictionUnit, ...], Weighed] = {}
         self.victims: Victims = {}
+        # Nodes where not even all of the pool free one more slot are left out.
+        most = slots.with_more(potential.freed(potential.may_leave_with(pool, among)))
+        self._gains: IntArray = (most - slots.slots).clip(min=0)
+        self._version = dict.fromkeys(np.flatnonzero(self._gains).tolist(), 0)
+        self._untouched: _Untouched | None = None
+        self._effort.count((len(among) + len(most)) / ENTRIES_A_LOOK)
 
     def choose(self, needed: int, question: Hashable = None) -> bool:
         """Evict eviction sets until there are so many slots; False if there never are.
@@ -61,13 +76,10 @@ class EvictionSets:
         The eviction sets that are weighed before the first is evicted are kept in the potential
         victims, as an answer to the `question`.
         """
-        if not self._heap:
-            known = {} if self.victims else self._potential.weighed(question, self._slots.free)
-            for row in self._version:
-                if row not in known:
-                    known[row] = self._weighed(row)
-                self._offer(row, known[row], needed)
+        if self._slots.total < needed:
+            self._begin(needed, question)
         while self._slots.total < needed:
+            self._offer_untouched()
             if not self._heap:
                 return False
             _, row, version = heapq.heappop(self._heap)
@@ -78,7 +90,40 @@ class EvictionSets:
                 self._let_go(eviction_set, needed)
         return True
 
+    def _begin(self, needed: int, question: Hashable) -> None:
+        """Offer all nodes, unless some are left that were offered before."""
+        self._offer_untouched()
+        if self._heap:
+            return
+        if self.victims:
+            self._untouched = None
+            for row in self._version:
+                self._offer(row, self._weighed(row), needed)
+            return
+        known = self._potential.weighed(question, self._slots.free)
+        lacking = needed - self._slots.total
+        self._untouched = _Untouched(self._potential, self._slots, self._gains, lacking, known)
+
+    def _offer_untouched(self) -> None:
+        """Offer nodes of which no pod has left, until no other one can cost less than the first."""
+        untouched = self._untouched
+        while untouched is not None and untouched.rows_left:
+            row = untouched.next_row
+            if self._heap and self._heap[0][0] < untouched.bound:
+                return
+            untouched.rows_left -= 1
+            if self._version[row]:
+                continue
+            weighed = untouched.known.get(row)
+            if weighed is None:
+                self._count_weighing()
+                weighed = self._weigh(row, untouched.slots, untouched.tally, untouched.alike)
+                untouched.known[row] = weighed
+            self._push(row, weighed, untouched.tally.cost, untouched.lacking)
+
     def _let_go(self, eviction_set: Sequence[EvictionUnit], needed: int) -> None:
+        if self._untouched is not None:
+            self._untouched.keep_slots()
         self._slots.evict(eviction_set)
         self._tally.add(eviction_set)
         self._alike.clear()
@@ -92,35 +137,55 @@ class EvictionSets:
             self._offer(row, self._weighed(row), needed)
 
     def _offer(self, row: int, weighed: Weighed, needed: int) -> None:
-        gain = min(weighed.gain, needed - self._slots.total)
+        self._push(row, weighed, self._tally.cost, needed - self._slots.total)
+
+    def _push(self, row: int, weighed: Weighed, before: Cost, lacking: int) -> None:
+        gain = min(weighed.gain, lacking)
         if gain > 0:
-            key = _a_slot(self._tally.cost, weighed.cost, gain)
+            key = _a_slot(before, weighed.cost, gain)
             heapq.heappush(self._heap, ((*key, row), row, self._version[row]))
 
     def _weighed(self, row: int) -> Weighed:
         """Return the cost and the gain of the eviction set that clears one more slot on a node."""
+        self._count_weighing()
+        return self._weigh(row, self._slots, self._tally, self._alike)
+
+    def _count_weighing(self) -> None:
+        self._effort.count(LOOKS_A_WEIGHING)
         self._weighings += 1
         if self._weighings % WEIGHINGS_A_LOOK == 0:
             self._effort.spend(1)
+
+    def _weigh(
+        self,
+        row: int,
+        slots: Slots,
+        tally: Tally,
+        alike: dict[tuple[EvictionUnit, ...], Weighed],
+    ) -> Weighed:
         eviction_set = tuple(self._eviction_set(row))
         if not eviction_set:
-            return Weighed(0, self._tally.cost, frozenset([row]))
+            return Weighed(0, tally.cost, frozenset([row]))
         # Gangs that share one node often share others.
-        if eviction_set not in self._alike:
+        if eviction_set not in alike:
             rows = (unit.usage(self._slots.nodes).on_row for unit in eviction_set)
-            self._alike[eviction_set] = Weighed(
-                gain=self._slots.gain(eviction_set),
-                cost=self._tally.with_more(eviction_set),
+            alike[eviction_set] = Weighed(
+                gain=slots.gain(eviction_set),
+                cost=tally.with_more(eviction_set),
                 rows=frozenset[int]().union(*rows),
             )
-        return self._alike[eviction_set]
+        return alike[eviction_set]
 
     def _eviction_set(self, row: int) -> list[EvictionUnit]:
         """Return the units to evict for one more slot on a node; empty if there is no such set."""
         taken: list[EvictionUnit] = []
         uids: set[str] = set()
         freed = self._slots.nothing
-        for each in self._potential.on_row(row, self._pool):
+        before = self._potential.put_in_order
+        there = self._potential.on_row(row, self._pool)
+        ordered = self._potential.put_in_order - before
+        self._effort.count(len(there) * LOOKS_A_POD + ordered * LOOKS_IN_ORDER)
+        for each in there:
             if each.pod.uid in self.victims or each.pod.uid in uids:
                 continue
             unit = self._taken_along(each, taken, uids)
@@ -181,6 +246,59 @@ class EvictionSets:
             elif unit.gang in self._costs.steps:
                 kept.add(unit.gang)
         return left
+
+
+class _Untouched:
+    """The nodes as they are before the first eviction, the ones that may cost least first.
+
+    `known` is what was weighed of them, `rows_left` how many are not offered yet. `slots` and
+    `tally` are those of that state, in which so many slots are `lacking`.
+    """
+
+    def __init__(
+        self,
+        potential: PotentialVictims,
+        slots: Slots,
+        at_best: IntArray,
+        lacking: int,
+        known: dict[int, Weighed],
+    ) -> None:
+        self.known = known
+        self.lacking = lacking
+        self.slots = slots
+        self.tally = potential.costs.tally()
+        self.alike: dict[tuple[EvictionUnit, ...], Weighed] = {}
+        self._is_copy = False
+        rows, costs = np.flatnonzero(at_best), potential.least_costs
+        needed = slots.needed_for_one_more(rows)
+        least = costs.least(rows, needed, potential.remaining)
+        gains = costs.most_gained(rows, slots.request, needed, at_best).clip(1, lacking)
+        a_slot = [each.clip(max=MOST_WORK) * SCALE // gains for each in least[1:]]
+        over, *others = a_slot
+        columns = (over, least.priorities, *others, rows)
+        last = np.lexsort(columns[::-1])[::-1]
+        self._lines = list(zip(*(each[last].tolist() for each in columns), strict=True))
+        self.rows_left = len(rows)
+
+    @property
+    def next_row(self) -> int:
+        """The row that comes next."""
+        return int(self._lines[self.rows_left - 1][-1])
+
+    @property
+    def bound(self) -> Key:
+        """What a slot costs at least on the node that comes next, and on all after it."""
+        over, priority, broken, work, pods, row = self._lines[self.rows_left - 1]
+        none = NOTHING
+        return (
+            *(over, none.highest_class, priority, none.least_share),
+            *(broken, broken, none.unprotected, work, pods, row),
+        )
+
+    def keep_slots(self) -> None:
+        """Keep the slots as they are: some are about to change."""
+        if not self._is_copy:
+            self.slots, self._is_copy = self.slots.copy(), True
 
 
 def _a_slot(before: Cost, after: Cost, gain: int) -> Key:

@@ -1,9 +1,10 @@
 """Few victims: the cheapest set of all, by branch and bound.
 
-Costs only grow with more victims. So three kinds of sets are skipped: a set that costs as much as
-the best one known; a set that would, with the least cost of the victims that it still lacks; and a
-set that would not make room even with all undecided victims. Of victims that free the same room the
-cheaper are evicted first.
+Costs only grow with more victims, but for the class: what goes from the queue of the preemptor may
+let others go by a better right (`_lowering`). So three kinds of sets are skipped: a set that costs
+as much as the best one known; a set that would, with the least cost of the victims that it still
+lacks; and a set that would not make room even with all undecided victims. Of victims that free the
+same room the cheaper are evicted first.
 
 A preemptor that fits still fits with more victims gone, except for victims that it may need where
 they are (`tied`): they are decided first, and until then no set is skipped by that rule.
@@ -136,7 +137,8 @@ class _Search:
         there = self._needs.places(at.free)
         lacking = self._needs.lacking(there)
         if self._is_enough(at.chosen, lacking) and self._take(at.chosen, tally.cost):
-            return
+            # Victims more pay only where others then go by a better right.
+            at = at._replace(left=self._lowering(at), at_best=None)
         for each in self._branches(at, tally, there, lacking):
             self._branch(each)
 
@@ -157,17 +159,40 @@ class _Search:
             if classes is None:
                 return False
             cost = self._judge.cost(cost, victims, classes)
-            if self._is_dear(cost) or not self._needs_all(chosen):
+            if self._is_dear(cost) or not self._needs_all(chosen, cost.highest_class):
                 return True
         self.best = tuple(self._choices[each].unit for each in chosen)
         self._least = cost
         return True
 
-    def _needs_all(self, chosen: Places) -> bool:
-        """Return whether nothing can be spared: several units together if there are few."""
+    def _lowering(self, at: _Branch) -> Places:
+        """Return the choices left with which an allowed set may go by a lower class; none if not.
+
+        Only what goes from beside the claim makes the claim keep to a promise, or to a fair share.
+        """
+        if self._judge is None:
+            return ()
+        highest = self._judge.highest_class(self._victims(at.chosen))
+        beside = tuple(
+            each
+            for each in at.left
+            if self._classes[each] < highest and self._judge.is_beside(self._choices[each].gang)
+        )
+        if not beside:
+            return ()
+        most = self._judge.judged(self._victims((*at.chosen, *beside))).classes
+        gangs = {self._choices[each].gang for each in at.chosen if self._choices[each].unit.going}
+        least = max((most.get(gang, highest) for gang in gangs), default=highest)
+        return beside if least < highest else ()
+
+    def _needs_all(self, chosen: Places, highest: int) -> bool:
+        """Return whether nothing can be spared: several units together if there are few.
+
+        What makes others go by a lower class than without it is needed.
+        """
         at_once = len(chosen) if len(chosen) <= FEW else PAIRS
         spared = (each for n in range(1, at_once + 1) for each in combinations(chosen, n))
-        return not any(map(self._is_allowed, self._fewer(chosen, spared)))
+        return not any(self._is_allowed(each, highest) for each in self._fewer(chosen, spared))
 
     def _fewer(self, chosen: Places, spared: Iterable[Places]) -> Iterator[Places]:
         """Yield what is left, and for gangs that are broken, surplus of one in its place."""
@@ -203,13 +228,16 @@ class _Search:
             if each.steps and each.gang == one.gang and len(each.unit) < len(one.unit):
                 yield place
 
-    def _is_allowed(self, chosen: Places) -> bool:
-        """Return whether there is room and quota without these, and they are allowed to go."""
+    def _is_allowed(self, chosen: Places, highest: int) -> bool:
+        """Return whether there is room and quota without these, and they may go up to a class."""
         free = self._needs.free + self._used[list(chosen)].sum(axis=0)
         lacking = self._needs.lacking(self._needs.places(free))
         if self._judge is None or not self._is_enough(chosen, lacking):
             return False
-        return self._judge.classes(self._victims(chosen)) is not None
+        victims = self._victims(chosen)
+        if self._judge.classes(victims) is None:
+            return False
+        return self._judge.highest_class(victims) <= highest
 
     def _victims(self, chosen: Places) -> Victims:
         return victims_of(self._choices[each].unit for each in chosen)

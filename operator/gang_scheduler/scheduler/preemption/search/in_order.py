@@ -43,6 +43,7 @@ def allowed(
         first = {each.gang for each in own}
         others = [each for each in there if each.gang not in first]
         orders.append(_Order([own, others], costs, judge))
+        orders.append(_Order(_by_priority(own, others), costs, judge))
     found = (_first_allowed(order, judge, fits) for order in orders)
     known = [each for each in found if each is not None]
     return min(
@@ -50,6 +51,15 @@ def allowed(
         key=lambda each: judge.cost(costs.cost(each), each, judge.classes(each) or {}),
         default=None,
     )
+
+
+def _by_priority(*parts: Iterable[Choice]) -> list[list[Choice]]:
+    """Return the parts in turn, once for each priority."""
+    lines: dict[tuple[int, int], list[Choice]] = {}
+    for number, part in enumerate(parts):
+        for each in part:
+            lines.setdefault((each.unit.highest_priority, number), []).append(each)
+    return [lines[key] for key in sorted(lines)]
 
 
 _Line = list[Choice]

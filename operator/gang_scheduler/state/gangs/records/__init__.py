@@ -4,6 +4,7 @@
 |--------------|----------------------------------------------------|
 | observed     | its members and specs, and what follows from them  |
 | attempt      | how far it has come since its members were created |
+| quorum_age   | since when its quorum is complete, for its place   |
 | verdict      | what its last try found                            |
 | scaling      | when it last grew or shrank, if it is elastic      |
 | preemption   | the preemptions for it, and of its own members     |

@@ -1,6 +1,7 @@
 """How far a gang has come since its members were created: whether it was whole, what it lacks."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
@@ -33,8 +34,8 @@ class Attempt:
     `past` are members that had ended before it began. `was_whole` lasts while any member that has a
     node lives; what is `written` of that is asked until this process has seen it itself, or bound
     members. `quorum_since` is when a quorum of living members was first seen, in seconds since the
-    epoch. `spared` are how many members of each role Jobs will not run any more, because so many
-    have succeeded.
+    epoch. `spared` are how many members of each role are not run any more, because so many have
+    succeeded.
     """
 
     __slots__ = (
@@ -85,7 +86,7 @@ class Attempt:
         self.written = False
 
     def spare(self, members: Mapping[str, int]) -> None:
-        """Note how many members of each role Jobs will not run any more."""
+        """Note how many members of each role are not run any more."""
         if members != self.spared:
             self.spared = members
             self._version.changed()
@@ -96,11 +97,13 @@ class Attempt:
         spec = self._observed.spec or NO_SPEC
         if spec.roles:
             return sum(each.min_member for each in self.roles)
-        if spec.completions is not None:
-            return max(1, min(spec.min_member, spec.completions - self._succeeded(spec)))
         # The own status of a Job that is a gang has counted them already.
         is_job = self._observed.key.source == gang_sources.JOB.name
-        return max(1, spec.min_member - (0 if is_job else sum(self.spared.values())))
+        done = 0 if is_job else sum(self.spared.values())
+        if spec.completions is None:
+            return max(1, spec.min_member - done)
+        left = spec.completions - self._succeeded(spec)
+        return max(1, min(spec.min_member if spec.elastic else spec.min_member - done, left))
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -166,9 +169,12 @@ class Attempt:
 
     def _begin(self) -> None:
         """Count no member of this attempt that ended before: none runs, and some wait."""
-        # Unless the same Job goes on, which never repeats what has succeeded.
+        # Unless the same run goes on, which never repeats what has succeeded.
+        runs = {pod.run for pod in one_of_each(self._observed.living) if pod.run}
         members = self._observed.members.items()
-        past = frozenset(uid for uid, pod in members if pod.terminal and not self._goes_on(pod))
+        past = frozenset(
+            uid for uid, pod in members if pod.terminal and not _has_done_its_part(pod, runs)
+        )
         if past != self.past:
             self.past = past
             self._version.changed()
@@ -221,9 +227,8 @@ class Attempt:
             is_of_this = not since or since >= plan_annotations.began_at(living)
             self._set_whole(is_whole=self.was_whole and is_of_this)
 
-    def _goes_on(self, ended: Pod) -> bool:
-        """Return whether a member has done its part of a Job that still has others to run."""
-        if ended.phase is not PodPhase.SUCCEEDED or ended.deleting or not ended.job_uid:
-            return False
-        # The uid: a second Job of that name is a second run, and must be whole again.
-        return any(pod.job_uid == ended.job_uid for pod in self._observed.living)
+
+def _has_done_its_part(ended: Pod, runs: AbstractSet[str]) -> bool:
+    """Return whether a member has done its part of a run that still has others to run."""
+    # A second Job of that name is a second run, and must be whole again.
+    return ended.phase is PodPhase.SUCCEEDED and not ended.deleting and ended.run in runs

@@ -28,6 +28,7 @@ class Observed:
     __slots__ = (
         *("key", "members", "specs", "_version", "_living", "_priorities", "_ranks_apart"),
         *("_spec", "_spec_is_known", "_elastic", "_elastic_is_known", "_workload", "virtual"),
+        "_assumed",
     )
 
     def __init__(self, key: GangKey, version: Version) -> None:
@@ -36,6 +37,7 @@ class Observed:
         self.specs: dict[str, GangSpec] = {}
         self._version = version
         self._living: Sequence[Pod] | None = None
+        self._assumed: set[str] = set()
         self._priorities: set[int] = set()
         self._ranks_apart: bool | None = None
         self._spec: GangSpec | None = None
@@ -49,12 +51,17 @@ class Observed:
         """Add or replace a member."""
         self.members[pod.uid] = pod
         self._priorities.add(pod.priority)
+        if pod.assumed and pod.living:
+            self._assumed.add(pod.uid)
+        else:
+            self._assumed.discard(pod.uid)
         self._members_changed()
 
     def delete_member(self, uid: str) -> Pod | None:
         """Forget a member; return it, if it was one."""
         pod = self.members.pop(uid, None)
         if pod is not None:
+            self._assumed.discard(uid)
             self._members_changed()
         return pod
 
@@ -111,7 +118,7 @@ class Observed:
 
     @property
     def elastic(self) -> Elastic | None:
-        """How the gang grows and shrinks: what describes it says so, or else its oldest member."""
+        """How the gang grows and shrinks: what describes it says so, or its oldest member does."""
         spec = self.spec
         if not self._elastic_is_known:
             said = spec.elastic or self._elastic_of_members() if spec is not None else None
@@ -136,7 +143,7 @@ class Observed:
     @property
     def asks(self) -> TopologyRequest | None:
         """What the gang, or else the first member that asks, wants of the network."""
-        podsets = (pod.podset for pod in self._telling() if pod.podset)
+        podsets = (pod.podset for pod in one_of_each(self.telling) if pod.podset)
         own = (each.topology_request for each in podsets if each.topology_request.asks)
         return self.topology_request or next(own, None)
 
@@ -152,11 +159,22 @@ class Observed:
 
     @property
     def priority(self) -> int:
-        """The gang's own, or the lowest of its living members'."""
+        """The lowest of its living members', and no higher than its PodGroup says.
+
+        A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
+        """
         own = (self.spec or NO_SPEC).priority
-        if own is not None:
-            return own
-        return min((pod.priority for pod in one_of_each(self.living)), default=0)
+        lowest = min((pod.priority for pod in one_of_each(self.living)), default=own or 0)
+        return lowest if own is None else min(own, lowest)
+
+    @property
+    def differs(self) -> Pod | None:
+        """The first member of another priority than the PodGroup says, in rank order."""
+        own = (self.spec or NO_SPEC).priority
+        if own is None:
+            return None
+        others = (pod for pod in one_of_each(self.living) if pod.priority != own)
+        return min(others, key=rank_key, default=None)
 
     @property
     def may_rank_apart(self) -> bool:
@@ -188,6 +206,24 @@ class Observed:
                 self._living = self.virtual
         return self._living
 
+    @property
+    def telling(self) -> Sequence[Pod]:
+        """The members that say what the gang is: those that live, or else the gated ones.
+
+        What has ended or is being deleted may be of an earlier run of that name. It tells only
+        where nothing else is left of the gang.
+        """
+        if self.living:
+            return self.living
+        members = tuple(self.members.values())
+        return tuple(pod for pod in members if not (pod.terminal or pod.deleting)) or members
+
+    @property
+    def is_being_bound(self) -> bool:
+        """Some living member's node is not confirmed by the API server yet."""
+        # Asked at every confirmation: what looks at all members then is quadratic in a large gang.
+        return bool(self._assumed)
+
     def with_node(self) -> Iterator[Pod]:
         """Return the living members that have a node."""
         return (pod for pod in one_of_each(self.living) if pod.node)
@@ -198,7 +234,7 @@ class Observed:
 
     def in_rank_order(self, pods: Iterable[Pod]) -> Sequence[Pod]:
         """Return members by the order of their roles, then by rank."""
-        if isinstance(pods, VirtualPods):
+        if type(pods) is VirtualPods:
             return self._virtual_in_rank_order(pods)
         roles = (self.spec or NO_SPEC).roles
         if not roles:
@@ -212,7 +248,8 @@ class Observed:
         self._spec_is_known = False
 
     def _elastic_of_members(self) -> Elastic | None:
-        telling = (pod for pod in self._telling() if annotations.ELASTIC in pod.annotations)
+        members = one_of_each(self.telling)
+        telling = (pod for pod in members if annotations.ELASTIC in pod.annotations)
         oldest = min(telling, key=lambda pod: (pod.created_at, pod.uid), default=None)
         return None if oldest is None else elastic_annotation.of_member(oldest.annotations)
 
@@ -227,12 +264,7 @@ class Observed:
         by_members = table.BY_MEMBERS.get(self.key.source)
         if by_members is None:
             return described
-        return by_members(self.key, (*self.members.values(), *(self.virtual or ())), described)
-
-    def _telling(self) -> Iterator[Pod]:
-        """Yield the members of which any one of a template says what all of it say."""
-        yield from self.members.values()
-        yield from one_of_each(self.virtual or ())
+        return by_members(self.key, self.telling, described)
 
     def _virtual_in_rank_order(self, pods: VirtualPods) -> VirtualPods:
         roles = (self.spec or NO_SPEC).roles

@@ -64,8 +64,14 @@ class Scaling:
                 self._change(0, 0, None, None)
             self._leaving = frozenset()
         elif self.changed_at is None:
-            # It started under another process, and nothing says when.
-            self._change(len(workers), 0, now, None)
+            # It started under another process: its youngest worker says when it last grew.
+            self._change(len(workers), 0, min(now, self._last_grown() or now), None)
+
+    def _last_grown(self) -> int:
+        """Return when the youngest worker found its node; 0 where that is not known."""
+        elastic = self.elastic
+        workers = (pod for pod in self._observed.with_node() if elastic and elastic.counts(pod))
+        return max((int(pod.scheduled_at or pod.started_at) for pod in workers), default=0)
 
     def take_over(self, gang_spec: GangSpec) -> None:
         """Take in what the status of an object says that describes the gang from now on."""

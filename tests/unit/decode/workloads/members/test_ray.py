@@ -92,6 +92,31 @@ def test_the_autoscaler_runs_beside_the_head() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "beside"),
+    [
+        ({"submissionMode": "SidecarMode"}, ["ray-job-submitter"]),
+        ({"submissionMode": "K8sJobMode"}, []),
+        ({"submissionMode": "HTTPMode"}, []),
+        ({"submissionMode": "InteractiveMode"}, []),
+        ({}, []),
+        (
+            {"submissionMode": "SidecarMode", "enableInTreeAutoscaling": True},
+            ["ray-job-submitter", "autoscaler"],
+        ),
+    ],
+)
+def test_the_submitter_of_a_ray_job_runs_in_the_head_if_it_is_a_sidecar(
+    given: Body, beside: list[str]
+) -> None:
+    given = dict(given)
+    mode = {key: given.pop(key) for key in ("submissionMode",) if key in given}
+
+    head = pods_made(made_by("RayJob", rayClusterSpec=spec(**given), **mode))["r-00000-head-00000"]
+
+    assert beside == [each["name"] for each in head["spec"]["containers"][1:]]
+
+
+@pytest.mark.parametrize(
     ("kind", "field", "serve"),
     [
         ("RayJob", "rayClusterSpec", {}),

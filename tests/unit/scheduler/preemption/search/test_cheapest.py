@@ -323,7 +323,7 @@ def test_a_domain_that_costs_more_at_least_is_not_searched() -> None:
 
 def test_a_search_that_is_cut_off_says_so_and_still_finds_victims() -> None:
     plan = decide(*unlike_each_other(16), high(pods=5, cpu=3))
-    with patch.multiple(effort, MOST_LOOKS=0, RESERVED=0, LEAST=1):
+    with patch.multiple(effort, MOST_LOOKS=1, RESERVED=0, LEAST=1):
         cut_off = decide(*unlike_each_other(16), high(pods=5, cpu=3))
 
     assert "cut off" not in said_of(plan.refused[0])
@@ -337,7 +337,7 @@ def test_members_that_go_each_for_itself_say_that_a_search_of_one_was_cut_off() 
     # The nodes have room for eight: all ten together find none.
     single = replace(high(pods=10, cpu=5), apart=True)
     plan = decide(*unlike_each_other(16), single)
-    with patch.multiple(effort, MOST_LOOKS=0, RESERVED=0, LEAST=1):
+    with patch.multiple(effort, MOST_LOOKS=1, RESERVED=0, LEAST=1):
         cut_off = decide(*unlike_each_other(16), single)
 
     assert (8, 8) == (len(nominations_of(plan)), len(nominations_of(cut_off)))

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Queue
+import pytest
+
+from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Fairness, Queue
 from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.search import in_order
 from gang_scheduler.scheduler.preemption.search.in_order import Fits
@@ -30,9 +32,10 @@ def victims(
     *,
     fits: Fits = always,
     surplus: Mapping[str, int] | None = None,
+    fairness: Fairness = Fairness.PRIORITY,
 ) -> list[str] | None:
     """Return the victims that are found, by the names of their pods."""
-    rounds = nodes.rounds(queues)
+    rounds = nodes.rounds(queues, fairness=fairness)
     judge = Judge(rounds, rounds.rights(asking), Memory({}))
     bound_pods = nodes.bound_pods(surplus=surplus)
     costs = VictimCosts(bound_pods, ANY_PRIORITY, NOW, judge.standings())
@@ -94,6 +97,26 @@ def test_others_go_by_right_once_those_of_the_own_queue_do() -> None:
     )
 
     assert ["a", "a", "b", "b"] == [each[0] for each in found or ()]
+
+
+@pytest.mark.parametrize("fairness", Fairness)
+def test_one_of_the_own_queue_goes_so_that_others_go_by_a_better_right(fairness: Fairness) -> None:
+    """Without it the other queue gives by shares: that is dearer than the highest of the own."""
+    nodes = Nodes()
+    for name, cpu, priority in (("other-0", 3, 0), ("other-1", 6, 0), ("other-2", 1, 2)):
+        nodes.run(B, name, cpu, priority=priority)
+    nodes.run(A, "high", 4, priority=1)
+    nodes.run(A, "low", 1)
+    queues = [
+        cohort("all", nominal=9),
+        replace(cluster_queue("a", "all", 5), evictions=LOWER),
+        cluster_queue("b", "all", 0),
+    ]
+
+    found = victims(nodes, claim(A, 1, priority=2), queues, fairness=fairness)
+
+    assert found is not None
+    assert ["low-0", "other"] == [found[0], found[1].split("-")[0]]
 
 
 def test_room_must_suffice_too() -> None:

@@ -145,7 +145,7 @@ def test_min_member_above_what_the_job_can_have_names_both_ways_out() -> None:
 
     expected = (
         "3 of minMember 5 members exist; Job default/job can have 3 at once: other pods must come, "
-        "or minMember be lowered"
+        "or minMember be lowered to 3"
     )
     assert ("WaitingForMembers", expected) == cluster.waits("a", later=100)
 

@@ -7,9 +7,12 @@ import pytest
 from support.in_memory_cluster import InMemoryCluster, native_body
 
 
-def native_pods(cluster: InMemoryCluster, names: list[str], group: str = "g") -> None:
+def native_pods(
+    cluster: InMemoryCluster, names: list[str], group: str = "g", priority: int = 0
+) -> None:
+    named = {"schedulingGroup": {"podGroupName": group}}
     for name in names:
-        cluster.pod(name, spec={"schedulingGroup": {"podGroupName": group}})
+        cluster.pod(name, spec={**named, "priority": priority})
 
 
 def test_row_native_min_count_is_the_quorum() -> None:
@@ -40,13 +43,42 @@ def test_row_native_a_pod_group_that_does_not_exist_is_waited_for() -> None:
     assert {"p-0"} == cluster.bound()
 
 
-def test_row_native_the_priority_is_that_of_the_pod_group() -> None:
+@pytest.mark.parametrize("of_pod", [0, 20], ids=["lower", "higher"])
+def test_row_native_members_of_another_priority_than_the_pod_groups_wait(of_pod: int) -> None:
+    cluster = InMemoryCluster()
+    cluster.put(native_body("g", 1, priority=10))
+    native_pods(cluster, ["p-0"], priority=of_pod)
+
+    message = (
+        f"pod default/p-0 has priority {of_pod}, and spec.priority of its PodGroup is 10: both "
+        "must have one PriorityClass"
+    )
+    assert ("InvalidSpec", message) == cluster.waits("g")
+
+
+def test_row_native_the_priority_of_both_orders_the_gang() -> None:
     cluster = InMemoryCluster(1)
     cluster.put(native_body("g", 1, priority=10))
-    native_pods(cluster, ["p-0"])
+    native_pods(cluster, ["p-0"], priority=10)
     cluster.pod("other", spec={"priority": 5})
 
     assert {"p-0"} == cluster.bound()
+
+
+@pytest.mark.parametrize(("of_group", "of_pods"), [(1000, 0), (0, 1000)])
+def test_row_native_a_pod_group_keeps_no_pods_from_being_victims(
+    of_group: int, of_pods: int
+) -> None:
+    cluster = InMemoryCluster(2)
+    cluster.put(native_body("g", 2))
+    native_pods(cluster, ["p-0", "p-1"], priority=of_pods)
+    before = cluster.bound()
+    # A PodGroup that is deleted and made anew has the priority that its maker likes.
+    cluster.put(native_body("g", 2, priority=of_group))
+    cluster.pod("other", spec={"priority": 500})
+
+    (preemption,) = cluster.cycle().preemptions
+    assert before == {each.pod.name for each in preemption.victims} == {"p-0", "p-1"}
 
 
 def test_row_native_another_pod_group_of_that_name_is_another_gang() -> None:

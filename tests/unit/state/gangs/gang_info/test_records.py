@@ -13,6 +13,7 @@ RECORDS = {
     "observed",
     "preempted",
     "preemptor",
+    "quorum_age",
     "scaling",
     "verdict",
     "version",
@@ -69,7 +70,11 @@ def test_gangs_are_settled_in_one_place() -> None:
         and node.func.attr == "settle"
     ]
 
-    assert [("gang_info.py", "self.attempt"), ("grouping.py", "info")] == sorted(callers)
+    assert sorted(callers) == [
+        ("gang_info.py", "self.attempt"),
+        ("gang_info.py", "self.quorum_age"),
+        ("grouping.py", "info"),
+    ]
 
 
 def test_nothing_outside_of_the_folder_settles_a_gang_or_changes_a_record() -> None:

@@ -10,7 +10,7 @@ from gang_scheduler.model.causes.binding import ApiAnswer
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from support.builders import gang_spec, pod
+from support.builders import gang_key, gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only
 
 
@@ -274,3 +274,64 @@ def test_a_gang_that_is_bound_in_part_is_tried_again_soon_however_often_that_fai
         now = moment
 
     assert [1, 2, 4, 4, 4] == waits
+
+
+def a_round() -> GangQueue:
+    """Return a queue of which a cycle has refused `tried`, and left `left` to the next one."""
+    gang_queue = empty_queue()
+    for name in ("tried", "left"):
+        gang_queue.upsert_member(gang_key(name), pod(f"{name}-0", gang=name))
+    for each in (gang for group in gang_queue.take_due(NOW) for gang in group.waiting):
+        if each.key.name == "tried":
+            refusal = Refused(each, Reason.UNSCHEDULABLE, each.pending)
+            gang_queue.decisions.refused(refusal, NOW)
+    gang_queue.untried([gang_key("left")], NOW)
+    return gang_queue
+
+
+def test_what_a_cycle_has_left_comes_before_what_it_has_tried() -> None:
+    gang_queue = a_round()
+    gang_queue.room_freed()
+
+    assert ["left"] == due(gang_queue, NOW + 1)
+    assert ["tried"] == due(gang_queue, NOW + 1)
+
+
+def test_what_is_new_does_not_wait_for_the_end_of_a_round() -> None:
+    gang_queue = a_round()
+    gang_queue.upsert_member(gang_key("new"), pod("new-0", gang="new"))
+
+    assert ["left", "new"] == due(gang_queue, NOW + 1)
+
+
+def test_room_that_was_made_for_a_gang_is_taken_before_the_end_of_a_round() -> None:
+    gang_queue = a_round()
+    (waiting,) = gang_queue.take_due(NOW + 2)[0].waiting
+    gang_queue.decisions.refused(
+        Refused(waiting, Reason.WAITING_FOR_VICTIMS, waiting.pending), NOW + 2
+    )
+    gang_queue.untried([gang_key("tried")], NOW + 2)
+
+    assert ["tried"] == due(gang_queue, NOW + 2)
+    gang_queue.untried([gang_key("tried")], NOW + 2)
+    gang_queue.room_freed()
+    assert ["left", "tried"] == due(gang_queue, NOW + 2)
+
+
+def test_a_round_that_does_not_end_begins_anew() -> None:
+    gang_queue = a_round()
+    for moment in range(NOW + 1, NOW + 70):
+        tried = due(gang_queue, moment)
+        gang_queue.untried([gang_key("left")], moment)
+        if "tried" in tried:
+            break
+
+    # Of two cycles in a row one is only for what was left.
+    assert NOW + 61 == moment
+
+
+def test_a_gang_that_is_gone_is_not_left_to_the_next_cycle() -> None:
+    gang_queue = a_round()
+    gang_queue.delete_member(gang_key("left"), "uid-left-0")
+
+    assert [] == due(gang_queue, NOW)

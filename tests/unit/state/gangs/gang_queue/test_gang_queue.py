@@ -16,7 +16,7 @@ def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
     found = only(gang_queue)
 
     assert ["a-9", "a-10"] == [each.name for each in found.pending]
-    assert ("uid-a", 5, 5, 2) == (found.uid, found.created_at, found.priority, found.min_member)
+    assert ("uid-a", 9, 5, 2) == (found.uid, found.created_at, found.priority, found.min_member)
 
 
 def test_a_pod_alone_is_a_gang_of_one() -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from gang_scheduler.api.pod_group import ScaleReason
 from gang_scheduler.model.gangs import Elastic, Pace
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -128,3 +130,22 @@ def test_members_that_come_soon_are_waited_for_where_the_pace_would_hold_them_ba
     assert info_of(2).scaling.most_at_start == 8
     assert info_of(2, elastic=Elastic(2, 8, up_step=2)).scaling.most_at_start == 8
     assert info_of(2, elastic=Elastic(2, 8)).scaling.most_at_start is None
+
+
+@pytest.mark.parametrize("written", ["scheduled_at", "started_at"])
+@pytest.mark.parametrize(
+    ("times", "changed_at"), [((100, 900), 900), ((0, 0), NOW), ((5, 2000), NOW)]
+)
+def test_one_that_is_found_running_last_grew_with_its_youngest_worker(
+    written: str, times: tuple[int, int], changed_at: int
+) -> None:
+    info = info_of(0)
+    for i, at in enumerate(times):
+        member = pod(f"a-{i}", gang="a", node="n")
+        scheduled = written == "scheduled_at"
+        member = replace(member, scheduled_at=at if scheduled else 0, started_at=at)
+        info.observed.upsert_member(member)
+
+    info.scaling.begin_or_end(NOW)
+
+    assert (2, 0, changed_at, None) == told(info.scaling)

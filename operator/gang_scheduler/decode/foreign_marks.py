@@ -1,0 +1,300 @@
+"""Labels and annotations of other products: which are read, and which must not be ignored.
+
+One table. What asks for a place, a device or a limit that nothing here gives is refused by name:
+its pods would run without it. What another controller acts on, or what only accounts, is passed
+over. docs/marks.md is made of this table.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode.fields import field
+from gang_scheduler.model import gang_sources, remembered
+
+
+class Verdict(Enum):
+    """What becomes of a key. `NAMES_A_GANG`: it is refused on a pod that is in no gang here."""
+
+    READ = "read"
+    REFUSED = "refused"
+    NAMES_A_GANG = "refused on a pod that is in no gang here"
+    PASSED_OVER = "passed over"
+
+
+class Mark(NamedTuple):
+    """A key, all keys of a prefix if it ends in `*`, and why it is read, refused or passed over.
+
+    Not refused are the values in `harmless`, and `{key: value}` beside it in `unless`. Nor is a key
+    beside one of those that are read `instead`. A gang of the source `read_for` says the same in
+    another place, which is read.
+    """
+
+    key: str
+    product: str
+    verdict: Verdict
+    why: str
+    harmless: frozenset[str] = frozenset()
+    unless: tuple[str, str] | None = None
+    instead: tuple[str, ...] = ()
+    read_for: str = ""
+
+
+KAI, VOLCANO, KOORDINATOR, KUEUE = "KAI-Scheduler", "Volcano", "Koordinator", "Kueue"
+YUNIKORN, SLURM, GROVE, JOBSET, HAMI = "YuniKorn", "Slurm Bridge", "Grove", "JobSet", "HAMi"
+RUN_AI, LWS = "Run:ai", "LeaderWorkerSet"
+_READ, _REFUSED, _PASSED = Verdict.READ, Verdict.REFUSED, Verdict.PASSED_OVER
+_GANG: Final = Verdict.NAMES_A_GANG
+_MAKES_NO_GANG: Final = "names a gang of that product: a PodGroup and its label do that here"
+_OUR_QUEUE: Final = (
+    f"its pods would count against no queue: name one in the label {annotations.QUEUE}"
+)
+_QUEUES: Final = (
+    *(annotations.QUEUE, annotations.KUEUE_QUEUE),
+    *(annotations.VOLCANO_QUEUE, annotations.VOLCANO_QUEUE_SHORT),
+)
+_GATHERING: Final = (annotations.NETWORK_TOPOLOGY_SPEC, *sorted(annotations.PODSET_KEYS))
+_PROTECTING: Final = (annotations.DISABLE_PREEMPTIBLE, annotations.QUOTA_PREEMPTIBLE)
+_EVICTABLE: Final = f"its pods could be evicted: write {annotations.DISABLE_PREEMPTIBLE}: true"
+_WHOLE_GPUS: Final = (
+    "its pods would run without a GPU: ask in resources.limits for whole GPUs, or for a share that "
+    "a device plugin offers"
+)
+_GATHER: Final = (
+    "its pods would be placed anywhere: ask with the annotation "
+    f"{annotations.NETWORK_TOPOLOGY_SPEC} or kueue.x-k8s.io/podset-required-topology"
+)
+_BUDGET: Final = "more of its pods could be evicted: write a PodDisruptionBudget"
+_NUMA: Final = "the kubelet aligns NUMA nodes: set its Topology Manager policy on the nodes instead"
+_RESOURCE: Final = "a resource: nodes must offer what pods ask of it in resources.limits"
+_SLURM: Final = "it asks Slurm for nodes or devices: ask for them in the pod's spec"
+
+MARKS: Final = (
+    # KAI-Scheduler and Run:ai.
+    Mark("gpu-fraction", KAI, _REFUSED, _WHOLE_GPUS),
+    Mark("gpu-memory", KAI, _REFUSED, _WHOLE_GPUS),
+    Mark("gpu-fraction-num-devices", KAI, _REFUSED, _WHOLE_GPUS),
+    Mark("gpu-fraction-container-name", KAI, _PASSED, "means nothing without gpu-fraction"),
+    Mark("kai.scheduler/queue", KAI, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
+    Mark("runai/queue", RUN_AI, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
+    Mark("run.ai/queue", RUN_AI, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
+    Mark("kai.scheduler/topology", KAI, _PASSED, "only names the tree of a placement"),
+    Mark("kai.scheduler/topology-required-placement", KAI, _REFUSED, _GATHER, instead=_GATHERING),
+    Mark("kai.scheduler/topology-preferred-placement", KAI, _PASSED, "a preference"),
+    Mark("kai.scheduler/subgroup-name", KAI, _GANG, _MAKES_NO_GANG),
+    Mark("kai.scheduler/batch-min-member", KAI, _GANG, _MAKES_NO_GANG),
+    Mark(
+        *("kai.scheduler/preemptibility", KAI, _REFUSED, _EVICTABLE),
+        harmless=frozenset({"preemptible"}),
+        instead=_PROTECTING,
+    ),
+    Mark(
+        *("kai.scheduler/preemption-delay", KAI, _REFUSED),
+        "its gang could evict others sooner: write preemptionPolicy: Never to let it evict none",
+    ),
+    Mark("pod-group-name", KAI, _GANG, _MAKES_NO_GANG),
+    Mark("user", KAI, _PASSED, "accounts only, and a common label"),
+    Mark("project", KAI, _PASSED, "accounts only, and a common label"),
+    # Volcano.
+    Mark("scheduling.k8s.io/group-name", VOLCANO, _GANG, "read where its PodGroups are served"),
+    Mark("scheduling.volcano.sh/group-name", VOLCANO, _GANG, "read where its PodGroups are served"),
+    Mark("scheduling.volcano.sh/group-min-member", VOLCANO, _GANG, _MAKES_NO_GANG),
+    Mark(
+        *("volcano.sh/network-topology-mode", VOLCANO, _REFUSED, _GATHER),
+        instead=_GATHERING,
+        harmless=frozenset({"soft"}),
+    ),
+    Mark(
+        *("volcano.sh/network-topology-highest-tier", VOLCANO, _REFUSED, _GATHER),
+        instead=_GATHERING,
+        unless=("volcano.sh/network-topology-mode", "soft"),
+    ),
+    Mark(
+        *("volcano.sh/numa-topology-policy", VOLCANO, _REFUSED, _NUMA),
+        harmless=frozenset({"none", "best-effort"}),
+    ),
+    Mark(
+        *("volcano.sh/preemptable", VOLCANO, _REFUSED, _EVICTABLE),
+        harmless=frozenset({"true"}),
+        instead=_PROTECTING,
+        read_for=gang_sources.VOLCANO_POD_GROUP.name,
+    ),
+    Mark("volcano.sh/queue-name", VOLCANO, _READ, "the queue, where Volcano's are served"),
+    Mark("scheduling.volcano.sh/queue-name", VOLCANO, _READ, "the same"),
+    Mark(
+        *("volcano.sh/cooldown-time", VOLCANO, _REFUSED),
+        f"its pods could be evicted sooner: write {annotations.MIN_RUNTIME}",
+        instead=(annotations.MIN_RUNTIME,),
+    ),
+    Mark("volcano.sh/revocable-zone", VOLCANO, _PASSED, "allows nodes that are allowed here"),
+    Mark("volcano.sh/jdb-min-available", VOLCANO, _REFUSED, _BUDGET),
+    Mark("volcano.sh/jdb-max-unavailable", VOLCANO, _REFUSED, _BUDGET),
+    Mark("volcano.sh/task-topology-affinity", VOLCANO, _PASSED, "a preference"),
+    Mark("volcano.sh/task-topology-anti-affinity", VOLCANO, _PASSED, "a preference"),
+    Mark("volcano.sh/task-topology-task-order", VOLCANO, _PASSED, "a preference"),
+    Mark("volcano.sh/gpu-memory", VOLCANO, _READ, _RESOURCE),
+    Mark("volcano.sh/gpu-number", VOLCANO, _READ, _RESOURCE),
+    Mark("volcano.sh/vgpu-number", VOLCANO, _READ, _RESOURCE),
+    # Koordinator.
+    Mark(
+        *("scheduling.koordinator.sh/gpu-partition-spec", KOORDINATOR, _REFUSED),
+        "its GPUs could be of several partitions: the device plugin of a node chooses its GPUs",
+    ),
+    Mark(
+        *("scheduling.koordinator.sh/device-allocate-hint", KOORDINATOR, _REFUSED),
+        "its devices could be any: the device plugin of a node chooses them",
+    ),
+    Mark(
+        *("scheduling.koordinator.sh/reservation-affinity", KOORDINATOR, _REFUSED),
+        "Reservations are not read here: its pods would run beside them",
+    ),
+    Mark(
+        "quota.scheduling.koordinator.sh/name", KOORDINATOR, _REFUSED, _OUR_QUEUE, instead=_QUEUES
+    ),
+    Mark("koordinator.sh/qosClass", KOORDINATOR, _PASSED, "koordlet acts on it, on the node"),
+    Mark(
+        *("koordinator.sh/priority-class", KOORDINATOR, _PASSED),
+        "the priority of a pod is that of its spec.priorityClassName",
+    ),
+    Mark(
+        *("scheduling.koordinator.sh/resource-spec", KOORDINATOR, _REFUSED),
+        "its CPUs would not be bound so: set the CPU Manager policy of the kubelet instead",
+    ),
+    Mark("scheduling.koordinator.sh/numa-topology-spec", KOORDINATOR, _REFUSED, _NUMA),
+    # Kueue.
+    Mark("kueue.x-k8s.io/queue-name", KUEUE, _READ, "the queue, where LocalQueues are served"),
+    Mark("kueue.x-k8s.io/priority-class", KUEUE, _READ, "the WorkloadPriorityClass"),
+    Mark("kueue.x-k8s.io/max-exec-time-seconds", KUEUE, _READ, "how long the gang runs"),
+    Mark(
+        *("kueue.x-k8s.io/job-min-parallelism", KUEUE, _PASSED),
+        "lets Kueue start fewer pods; what it starts is whole",
+    ),
+    Mark("kueue.x-k8s.io/pod-group-name", KUEUE, _READ, "the gang"),
+    Mark("kueue.x-k8s.io/pod-group-total-count", KUEUE, _READ, "how many start together"),
+    Mark("kueue.x-k8s.io/retriable-in-group", KUEUE, _PASSED, "Kueue acts on it, after a failure"),
+    Mark("kueue.x-k8s.io/podset-required-topology", KUEUE, _READ, "the placement"),
+    Mark("kueue.x-k8s.io/podset-preferred-topology", KUEUE, _READ, "the placement"),
+    Mark("kueue.x-k8s.io/podset-group-name", KUEUE, _READ, "which podsets share a domain"),
+    Mark("kueue.x-k8s.io/elastic-job", KUEUE, _PASSED, "Kueue acts on it when the Job is scaled"),
+    Mark(
+        *("provreq.kueue.x-k8s.io/*", KUEUE, _PASSED),
+        "parameters of the requests that Kueue makes; here the ProvisioningRequestConfig has them",
+    ),
+    # Grove, JobSet, LeaderWorkerSet.
+    Mark("grove.io/podgang", GROVE, _GANG, _MAKES_NO_GANG),
+    Mark("grove.io/podclique", GROVE, _PASSED, "grove.io/podgang names the gang"),
+    Mark(annotations.EXCLUSIVE_TOPOLOGY, JOBSET, _READ, "a domain for each Job"),
+    Mark(annotations.NODE_SELECTOR_STRATEGY, JOBSET, _READ, "beside exclusive-topology"),
+    Mark(
+        *("leaderworkerset.sigs.k8s.io/exclusive-topology", LWS, _READ),
+        "a domain for each group, by the affinity that its webhook writes",
+    ),
+    # Slurm.
+    Mark("slurmjob.slinky.slurm.net/account", SLURM, _PASSED, "accounts only"),
+    Mark("slurmjob.slinky.slurm.net/job-name", SLURM, _PASSED, "a name only"),
+    Mark("slurmjob.slinky.slurm.net/user-id", SLURM, _PASSED, "accounts only"),
+    Mark("slurmjob.slinky.slurm.net/group-id", SLURM, _PASSED, "accounts only"),
+    Mark("slurmjob.slinky.slurm.net/wckey", SLURM, _PASSED, "accounts only"),
+    Mark("slurmjob.slinky.slurm.net/gres", SLURM, _REFUSED, _WHOLE_GPUS),
+    Mark("slurmjob.slinky.slurm.net/*", SLURM, _REFUSED, _SLURM),
+    # YuniKorn.
+    Mark("yunikorn.apache.org/task-groups", YUNIKORN, _GANG, _MAKES_NO_GANG),
+    Mark("yunikorn.apache.org/task-group-name", YUNIKORN, _GANG, _MAKES_NO_GANG),
+    Mark(
+        *("yunikorn.apache.org/schedulingPolicyParameters", YUNIKORN, _PASSED),
+        "means nothing without task-groups",
+    ),
+    Mark("yunikorn.apache.org/queue", YUNIKORN, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
+    Mark("queue", YUNIKORN, _PASSED, "a common label, of many meanings"),
+    Mark("applicationId", YUNIKORN, _PASSED, "a name only"),
+    # HAMi and NVIDIA.
+    Mark("hami.io/*", HAMI, _PASSED, "preferences and notes of its own scheduler"),
+    Mark(
+        *("nvidia.com/use-gputype", HAMI, _REFUSED),
+        "its GPUs could be of another model: select nodes by the label nvidia.com/gpu.product",
+    ),
+    Mark(
+        *("nvidia.com/nouse-gputype", HAMI, _REFUSED),
+        "its GPUs could be of that model: select nodes by the label nvidia.com/gpu.product",
+    ),
+    Mark(
+        *("nvidia.com/use-gpuuuid", HAMI, _REFUSED),
+        "its GPUs could be any: the device plugin of a node chooses them",
+    ),
+    Mark("nvidia.com/gpumem", HAMI, _READ, _RESOURCE),
+    Mark("nvidia.com/gpucores", HAMI, _READ, _RESOURCE),
+    Mark("nvidia.com/mig-*", "NVIDIA", _READ, _RESOURCE),
+    # What others do to nodes and pods.
+    Mark(
+        *("cluster-autoscaler.kubernetes.io/safe-to-evict", "Cluster Autoscaler", _PASSED),
+        "the autoscaler acts on it when it removes nodes",
+    ),
+    Mark(
+        *("descheduler.alpha.kubernetes.io/evict", "Descheduler", _PASSED),
+        "the descheduler acts on it",
+    ),
+    Mark("karpenter.sh/do-not-disrupt", "Karpenter", _PASSED, "Karpenter acts on it"),
+    Mark(
+        *("scheduling.x-k8s.io/pod-group", "scheduler-plugins", _READ),
+        "names the PodGroup",
+    ),
+    Mark(
+        *("ray.io/scheduler-name", "KubeRay", _PASSED),
+        "KubeRay acts on it: it writes labels and the schedulerName",
+    ),
+    Mark("sidecar.istio.io/inject", "Istio", _PASSED, "its webhook acts on it"),
+)
+
+NAMING: Final = {each.key: each.product for each in MARKS if each.verdict is _GANG}
+"""By what other products know the gang of a pod, and which products these are."""
+_EXACT: Final = {each.key: each for each in MARKS if not each.key.endswith("*")}
+_PREFIXED: Final = tuple(
+    (each.key.removesuffix("*"), each) for each in MARKS if each.key.endswith("*")
+)
+TELLING: Final = tuple(
+    each.key.removesuffix("*") for each in MARKS if each.verdict is Verdict.REFUSED
+)
+"""What keys begin with that may be refused."""
+
+
+def of(key: str) -> Mark | None:
+    """Return the row of a key; None for one that is not in the table."""
+    found = _EXACT.get(key)
+    if found is not None:
+        return found
+    return next((mark for prefix, mark in _PREFIXED if key.startswith(prefix)), None)
+
+
+def refused(
+    labels: Mapping[str, str], present: Mapping[str, str], source: str = ""
+) -> Iterator[InvalidField]:
+    """Yield the labels and annotations that ask for what is not given here, with what to do.
+
+    `source` is that of the gang of the pod which has them.
+    """
+    if not (_may_be_refused(tuple(labels)) or _may_be_refused(tuple(present))):
+        return
+    said: set[tuple[str, str] | None] = {*labels.items(), *present.items()}
+    known = {*labels, *present}
+    for where, values in ((_label_field, labels), (field, present)):
+        for key, text in sorted(values.items()):
+            mark = of(key) if key.startswith(TELLING) else None
+            if mark is None or mark.verdict is not Verdict.REFUSED:
+                continue
+            excused = mark.unless in said or not known.isdisjoint(mark.instead)
+            if excused or text in mark.harmless or source == mark.read_for != "":
+                continue
+            problem = f"is for {mark.product}, and not read here: {mark.why}"
+            yield InvalidField(where(key), None, problem)
+
+
+def _label_field(key: str) -> str:
+    return f"metadata.labels[{key}]"
+
+
+@remembered.by_short_texts(4096)
+def _may_be_refused(present: tuple[str, ...]) -> bool:
+    """Return whether one of these keys may be refused. Remembered, as most pods have the same."""
+    return any(key.startswith(TELLING) for key in present)

@@ -1,0 +1,93 @@
+"""Takes changes of objects in, those of dear objects at most so often that others have their turn.
+
+To read a suspended workload of ten thousand pods takes tens of milliseconds and more, and users
+change an object as often as they like. So the CPU is measured that each change takes. An object
+that was dear twice is read again only once ten times as long has passed, and then as it is by then;
+so are others that are dear in its namespace, one after the other. A new object, a deletion and a
+list are never late, and nothing is without an event loop.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+DEAR_SECONDS: Final = 0.005
+"""What takes more CPU than this is dear."""
+TIMES: Final = 2
+"""As often in a row an object must have been dear: once may be chance."""
+PAUSES: Final = 10
+"""For so many times as long as a change took, dear objects of its namespace are left alone."""
+LONGEST_SECONDS: Final = 10.0
+"""For no longer than this."""
+MOST_NAMESPACES: Final = 1000
+"""So many pauses are remembered at least: to look for those that are over takes a step for each."""
+
+Take = Callable[[], None]
+
+
+class Pacing:
+    """Which objects are dear, by uid, and when the next change of one in a namespace is taken."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        cpu_clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._clock = clock
+        self._cpu_clock = cpu_clock
+        self._dear: dict[str, int] = {}
+        self._held: dict[str, Take] = {}
+        self._free_at: dict[str, float] = {}
+
+    def take(self, uid: str, namespace: str, take: Take, *, may_wait: bool) -> None:
+        """Take a change of an object in, now or later; in place of one that still waits."""
+        if may_wait and self._dear.get(uid, 0) >= TIMES and self._wait(namespace) > 0:
+            loop = _running_loop()
+            if loop is not None:
+                if uid not in self._held:
+                    loop.call_later(self._wait(namespace), self._later, loop, uid, namespace)
+                self._held[uid] = take
+                return
+        self._held.pop(uid, None)
+        self._now(uid, namespace, take)
+
+    def forget(self, uid: str) -> None:
+        """Forget an object that is gone, and a change of it that waits."""
+        self._held.pop(uid, None)
+        self._dear.pop(uid, None)
+
+    def _later(self, loop: asyncio.AbstractEventLoop, uid: str, namespace: str) -> None:
+        take = self._held.get(uid)
+        if take is None:
+            return
+        wait = self._wait(namespace)
+        if wait > 0:
+            loop.call_later(wait, self._later, loop, uid, namespace)
+            return
+        del self._held[uid]
+        self._now(uid, namespace, take)
+
+    def _wait(self, namespace: str) -> float:
+        return self._free_at.get(namespace, 0.0) - self._clock()
+
+    def _now(self, uid: str, namespace: str, take: Take) -> None:
+        begun = self._cpu_clock()
+        take()
+        spent = self._cpu_clock() - begun
+        if spent <= DEAR_SECONDS or not uid:
+            self._dear.pop(uid, None)
+            return
+        self._dear[uid] = self._dear.get(uid, 0) + 1
+        now = self._clock()
+        if len(self._free_at) > MOST_NAMESPACES:
+            self._free_at = {key: at for key, at in self._free_at.items() if at > now}
+        pause = min(PAUSES * spent, LONGEST_SECONDS)
+        self._free_at[namespace] = now + pause
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

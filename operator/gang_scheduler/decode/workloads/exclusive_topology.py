@@ -1,0 +1,108 @@
+"""JobSets each Job of which has a domain of its own: the pods of a Job come after its first one.
+
+The webhook of JobSet refuses the other pods of a Job until the first one has a node, and selects
+the nodes of its domain for them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode import keys
+from gang_scheduler.decode.fields import field
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.causes.specs import InvalidInput
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.wire.metadata import Metadata
+
+KEYS: Final = (annotations.EXCLUSIVE_TOPOLOGY, annotations.NODE_SELECTOR_STRATEGY)
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+
+
+def said_by(job_set: Metadata, template: Metadata) -> dict[str, str]:
+    """Return what a JobSet says of it for the Jobs of a replicatedJob, which may say it itself."""
+    found: dict[str, str] = {}
+    for each in (job_set.annotations, template.annotations):
+        if annotations.EXCLUSIVE_TOPOLOGY in each:
+            found.update((key, each[key]) for key in KEYS if key in each)
+    return found
+
+
+def layer_of(present: Mapping[str, str]) -> str:
+    """Return the node label whose values are the domains of Jobs; "" where no pod is held back."""
+    if annotations.NODE_SELECTOR_STRATEGY in present:
+        return ""
+    return present.get(annotations.EXCLUSIVE_TOPOLOGY, "")
+
+
+def is_first(index: str) -> bool:
+    """Return whether a pod with this completion index is the one that the others follow."""
+    return index == "0"
+
+
+def is_held_back(present: Mapping[str, str]) -> bool:
+    """Return whether a pod with these annotations comes after the first one of its Job."""
+    return bool(layer_of(present)) and not is_first(present.get(INDEX, ""))
+
+
+def without_held_back(described: GangSpec, members: Iterable[Pod]) -> GangSpec:
+    """Return a gang that needs no pods that cannot be there yet.
+
+    Those are the other pods of a Job whose first one waits alone. As long as any is held back, what
+    the whole gang asks for must be free beside what it has.
+    """
+    jobs: defaultdict[str, list[Pod]] = defaultdict(list)
+    for pod in members:
+        if pod.living and not pod.deleting:
+            jobs[pod.job].append(pod)
+    alone = sum(1 for pods in jobs.values() if len(pods) == 1 and _waits_as_first(pods[0]))
+    if not alone:
+        return replace(described, min_resources=())
+    held = (pod.pod_class.requests for pods in jobs.values() for pod in pods if pod.node)
+    needed = described.min_member - alone * described.held_back
+    return replace(
+        described,
+        min_member=max(needed, min(described.min_member, alone)),
+        min_resources=_less(described.min_resources, held),
+    )
+
+
+def _less(
+    amounts: Iterable[tuple[str, int]], held: Iterable[Iterable[tuple[str, int]]]
+) -> tuple[tuple[str, int], ...]:
+    left = dict(amounts)
+    for each in held:
+        for name, amount in each:
+            left[name] = max(0, left.get(name, 0) - amount)
+    return tuple(left.items())
+
+
+def never_whole(key: GangKey, pending: Iterable[Pod], min_member: int) -> Problem | None:
+    """Return why a gang that lacks members waits for ever: they are held back.
+
+    Gangs of JobSets do not wait for these.
+    """
+    if key.source == gang_sources.JOB_SET.name:
+        return None
+    first = next(filter(_waits_as_first, pending), None)
+    if first is None:
+        return None
+    text = (
+        f"pod {first.key}: with {field(annotations.EXCLUSIVE_TOPOLOGY)} JobSet creates the other "
+        f"pods of a Job only once its first one has a node, so {min_member} members cannot start "
+        f"together: make a gang of them by {keys.label_field(annotations.JOB_GANG_LABEL)} instead"
+    )
+    return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text))
+
+
+def _waits_as_first(pod: Pod) -> bool:
+    return (
+        not pod.node
+        and bool(layer_of(pod.annotations))
+        and is_first(pod.labels.get(INDEX, pod.annotations.get(INDEX, "")))
+    )

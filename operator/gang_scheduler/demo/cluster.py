@@ -1,0 +1,236 @@
+"""Where the story happens: the embedded API server, and the operator as a process of its own."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.embedded.server import Server
+
+OURS: Final = "PGS_"
+FOREIGN: Final = ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
+"""How a process may find a cluster that is none of the demo's business."""
+START_SECONDS: Final = 60.0
+GRACE_SECONDS: Final = 5.0
+POLL_SECONDS: Final = 0.05
+LAST_LINES: Final = 20
+NOT_FOUND: Final = 404
+FLAGS: Final = ("--no-leader-elect", "--manage-job=Job", "--log-format=console")
+
+
+class DemoFailed(Exception):  # noqa: N818 - reads as what it is.
+    """The demo cannot go on."""
+
+
+class Cluster(Protocol):
+    """A cluster as its administrator uses it."""
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The way to it, for the operator and for commands."""
+
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401 - any JSON.
+        """Send a request and return the answer. Raises an exception for a refusal."""
+
+
+class Embedded:
+    """An API server in a thread of this process, and the way to it."""
+
+    def __init__(self, server: Server, kubeconfig: Path) -> None:
+        self._server = server
+        self._url = server.url
+        self._kubeconfig = kubeconfig
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return self._url
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The way to it, for the operator and for commands."""
+        return self._kubeconfig
+
+    def problems(self) -> list[str]:
+        """Return what its controllers could not do, the latest."""
+        return self._server.problems
+
+    def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
+        """Send a request and return the answer. Raises DemoFailed for a refusal."""
+        content = None if body is None else json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        asked = urllib.request.Request(self._url + path, content, headers, method=method)  # noqa: S310 - the embedded one.
+        try:
+            with _direct.open(asked, timeout=10) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            told = json.loads(error.read()).get("message", "")
+            raise DemoFailed(f"{method} {path}: {error.code} {told}") from error
+
+
+@contextlib.contextmanager
+def embedded(port: int = 0, *, controllers: bool = True) -> Iterator[Embedded]:
+    """Run an embedded API server until the block ends, with what controllers and kubelets do."""
+    serving: list[Server] = []
+    ready, over = threading.Event(), _Over()
+
+    async def serve() -> None:
+        over.loop = asyncio.get_running_loop()
+        try:
+            async with Server(controllers=controllers, port=port) as server:
+                serving.append(server)
+                ready.set()
+                await over.event.wait()
+        except OSError:
+            # Of a port that is taken the caller is told, without a traceback of this thread.
+            if serving:
+                raise
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="embedded", daemon=True)
+    thread.start()
+    ready.wait(START_SECONDS)
+    if not serving:
+        raise DemoFailed(f"the embedded API server cannot listen on port {port} of 127.0.0.1")
+    with tempfile.TemporaryDirectory(prefix="py-gang-scheduler-demo-") as directory:
+        kubeconfig = Path(directory) / "kubeconfig"
+        kubeconfig.write_text(json.dumps(_kubeconfig(serving[0].url)))
+        try:
+            yield Embedded(serving[0], kubeconfig)
+        finally:
+            over.set()
+            thread.join(GRACE_SECONDS)
+
+
+@contextlib.contextmanager
+def operator(kubeconfig: Path, *flags: str) -> Iterator[Path]:
+    """Run the operator until the block ends, ready when it begins; give its log."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="py-gang-scheduler-demo-") as directory:
+        log = Path(directory) / "operator.log"
+        where = [f"--kubeconfig={kubeconfig}", "--http-host=127.0.0.1", f"--http-port={port}"]
+        command = [sys.executable, "-m", "gang_scheduler", "run", *where, *FLAGS, *flags]
+        with log.open("wb") as file:
+            process = subprocess.Popen(  # noqa: S603 - ourselves.
+                command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, env=environment()
+            )
+        try:
+            _wait_until_ready(process, port, log)
+            yield log
+            if process.poll() is not None:
+                raise DemoFailed(f"the operator ended by itself:\n{tail(log)}")
+        finally:
+            _end(process)
+
+
+def command(kubeconfig: Path, *words: str) -> str:
+    """Return what a command of the product prints about a cluster."""
+    done = subprocess.run(  # noqa: S603 - ourselves.
+        [sys.executable, "-m", "gang_scheduler", *words, f"--kubeconfig={kubeconfig}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**environment(), "COLUMNS": "80"},
+    )
+    if done.returncode:
+        raise DemoFailed(f"py-gang-scheduler {' '.join(words)}: {done.stderr}{done.stdout}")
+    return done.stdout
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a process that knows no other cluster and no settings."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in FOREIGN and not name.startswith(OURS)
+    }
+
+
+def create(cluster: Cluster, gvr: GVR, body: Mapping[str, Any]) -> None:
+    """Create an object."""
+    cluster.request("POST", gvr.path(body["metadata"].get("namespace", "")), body)
+
+
+def items(cluster: Cluster, gvr: GVR, namespace: str = "") -> list[dict[str, Any]]:
+    """Return all objects of a kind, in a namespace if one is named."""
+    found: list[dict[str, Any]] = cluster.request("GET", gvr.path(namespace))["items"]
+    return found
+
+
+def tail(log: Path) -> str:
+    """Return the last lines of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-LAST_LINES:])
+
+
+def free_port() -> int:
+    """Return a free port of this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class _Over:
+    """Ends the server from another thread."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def set(self) -> None:
+        if self.loop is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.event.set)
+
+
+# What a proxy of the user's would do with requests to this machine is none of ours.
+_direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not _answers(f"http://127.0.0.1:{port}/readyz"):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise DemoFailed(f"the operator does not get ready; its log ends with:\n{tail(log)}")
+        time.sleep(POLL_SECONDS)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with _direct.open(url, timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _kubeconfig(url: str) -> dict[str, Any]:
+    name = "py-gang-scheduler-demo"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": url}}],
+        "users": [{"name": name, "user": {}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }

@@ -1,0 +1,119 @@
+"""What the demo shows: headings, pictures of nodes, and progress, with colours on terminals.
+
+Every line fits into 80 columns.
+"""
+
+import contextlib
+import textwrap
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+WIDTH: Final = 80
+PATIENCE_SECONDS: Final = 2.0
+"""What takes longer says so."""
+COLOURS: Final = ("cyan", "yellow", "magenta", "green", "blue", "bright_red", "bright_cyan")
+FREE: Final = "."
+A_ROW: Final = 4
+
+Nodes = Mapping[str, Sequence[str]]
+"""The gangs on each node, one entry a GPU."""
+
+
+class Screen:
+    """One console."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False)
+        if not self._console.is_terminal:
+            self._console = console or Console(highlight=False, width=WIDTH)
+        self._began = time.monotonic()
+        self._letters: dict[str, str] = {}
+
+    def heading(self, text: str) -> None:
+        """Begin a scene."""
+        self._console.print()
+        self._console.rule(f"[bold]{text}", align="left", characters="-")
+
+    def say(self, text: str, style: str = "") -> None:
+        """Say something on a line of its own."""
+        self._console.print(text, style=style, markup=False)
+
+    def quote(self, text: str) -> None:
+        """Show what the scheduler says, in as many lines as it takes."""
+        margin = "  "
+        lines = textwrap.fill(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+        self.say(lines, "yellow")
+
+    def done(self, text: str) -> None:
+        """Say what has come true."""
+        self.say(f"  {text}", "green")
+
+    def command(self, line: str, output: str) -> None:
+        """Show a command and what it prints, with lines in two that are too long."""
+        self._console.print(f"$ {line}", style="bold", markup=False)
+        for each in output.rstrip().splitlines():
+            self._console.out("\n".join(textwrap.wrap(each, WIDTH)), highlight=False)
+
+    @property
+    def seconds(self) -> float:
+        """How long the demo takes so far."""
+        return time.monotonic() - self._began
+
+    @contextlib.contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Show that something takes its time, for as long as the block lasts."""
+        if self._console.is_terminal:
+            with self._console.status(f"{what} ..."):
+                yield
+            return
+        over = threading.Event()
+        teller = threading.Thread(target=self._tell, args=(what, over), daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
+
+    def nodes(self, nodes: Nodes) -> None:
+        """Draw the nodes: a letter of its gang for each GPU in use, and what the letters mean."""
+        names = sorted(nodes)
+        for first in range(0, len(names), A_ROW):
+            line = Text("  ")
+            for name in names[first : first + A_ROW]:
+                line.append(f"{name.rpartition('-')[2]} ", "dim")
+                for gang in nodes[name]:
+                    line.append(*self._letter(gang) if gang else (FREE, "dim"))
+                line.append("   ")
+            self._console.print(line)
+        shown = dict.fromkeys(gang for each in nodes.values() for gang in each if gang)
+        legend = Text("  ")
+        for gang in shown:
+            letter, colour = self._letter(gang)
+            legend.append(letter, colour)
+            legend.append(f" {gang}   ")
+        legend.append(f"{FREE} free GPU", "dim")
+        self._console.print(legend)
+
+    def _letter(self, gang: str) -> tuple[str, str]:
+        """Return the letter of a gang, which is that of no other, and its colour."""
+        if gang not in self._letters:
+            wanted = (*gang.upper(), *"ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+            free = (each for each in wanted if each.isalpha() and each not in self._taken())
+            self._letters[gang] = next(free, "#")
+        number = list(self._letters).index(gang)
+        return self._letters[gang], COLOURS[number % len(COLOURS)]
+
+    def _taken(self) -> set[str]:
+        return set(self._letters.values())
+
+    def _tell(self, what: str, over: threading.Event) -> None:
+        seconds = 0.0
+        while not over.wait(PATIENCE_SECONDS):
+            seconds += PATIENCE_SECONDS
+            self.say(f"  still {what}: {seconds:.0f} s", "dim")

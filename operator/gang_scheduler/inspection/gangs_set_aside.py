@@ -1,0 +1,37 @@
+"""Gangs that the scheduler has set aside, as far as objects tell it: it alone knows what they took.
+
+A cycle of ours would decide on them, and take as long.
+"""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from gang_scheduler.inspection.listing import waits
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS
+
+SAID: Final = re.compile(
+    r"took the scheduler (\d{1,6}\.\d) s, .{1,80}? tried again at (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"
+)
+
+
+def take_over(cache: Cache, now: int) -> None:
+    """Set gangs aside that are said to be. `now` is in seconds."""
+    for key, info in cache.gang_queue.infos.items():
+        found = waits.written(info)
+        if found.reason == Reason.SET_ASIDE.value:
+            cache.gang_queue.set_aside.hold(key, *_said(found.message, now), now)
+
+
+def _said(message: str, now: int) -> tuple[float, int]:
+    """Return how long the last decision took, and when the next one is: later than now."""
+    said = SAID.search(message)
+    if said is None:
+        return SHARE_SECONDS, now + 1
+    try:
+        until = int(datetime.fromisoformat(said[2]).timestamp())
+    except ValueError:
+        until = 0
+    return float(said[1]), max(until, now + 1)

@@ -1,0 +1,120 @@
+"""The users of what is scarce: pods on nodes by namespace, user and scheduler, of any scheduler."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.inspection import origins
+from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.inspection.listing import amounts, plain_table
+from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
+from gang_scheduler.inspection.listing.plain_table import Page
+from gang_scheduler.inspection.listing.vocabulary import USER
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.resources import quantity, quantity_of
+from gang_scheduler.report.texts.plurals import counted
+
+_DROPS: Final = ("PODS", "SCHEDULER")
+
+
+@dataclass(frozen=True, slots=True)
+class UserLine:
+    """Pods of one namespace, user and scheduler; `used` is what they ask for, by resource.
+
+    `user` is "" without the label for it.
+    """
+
+    namespace: str
+    user: str
+    scheduler: str
+    pods: int
+    used: tuple[tuple[str, int], ...]
+
+
+def lines(cluster: Cluster, namespace: str = "") -> list[UserLine]:
+    """Return the users of what is scarce, most of it first."""
+    resources = amounts.scarce(cluster.cache.node_usage.table())
+    found: defaultdict[tuple[str, str, str], list[Pod]] = defaultdict(list)
+    for pod in _on_nodes(cluster, namespace):
+        if any(name in resources and number for name, number in pod.pod_class.requests):
+            found[pod.namespace, pod.labels.get(USER, ""), pod.scheduler].append(pod)
+    made = [UserLine(*who, len(pods), _used(pods, resources)) for who, pods in found.items()]
+    return sorted(
+        made,
+        key=lambda each: (
+            *(-number for _, number in each.used),
+            *(each.namespace, each.user, each.scheduler),
+        ),
+    )
+
+
+def foreign(cluster: Cluster, namespace: str = "") -> str:
+    """Return what pods of other schedulers use of GPUs, which are in no list; "" for nothing."""
+    pods = [
+        pod
+        for pod in _on_nodes(cluster, namespace)
+        if pod.scheduler not in cluster.cache.schedulers
+    ]
+    used = Counter[str]()
+    for pod in pods:
+        asked = dict(pod.pod_class.requests)
+        used.update({name: asked.get(name, 0) for name in cluster.policy.gpu_resources})
+    shown = [f"{number} {name}" for name, number in sorted(used.items()) if number]
+    if not shown:
+        return ""
+    of = {name for name in used if used[name]}
+    number = sum(1 for pod in pods if of & {name for name, n in pod.pod_class.requests if n})
+    use = "uses" if number == 1 else "use"
+    return (
+        f"{counted(number, 'pod')} of other schedulers {use} {' and '.join(shown)} more: "
+        "cluster --users says whose"
+    )
+
+
+def _on_nodes(cluster: Cluster, namespace: str) -> Iterator[Pod]:
+    for pod in cluster.cache.pods():
+        if pod.node and not pod.terminal and namespace in ("", pod.namespace):
+            yield pod
+
+
+def _used(pods: Iterable[Pod], resources: Collection[str]) -> tuple[tuple[str, int], ...]:
+    used = Counter(dict.fromkeys(resources, 0))
+    for pod in pods:
+        asked = dict(pod.pod_class.requests)
+        used.update({name: asked.get(name, 0) for name in resources})
+    return tuple(used.items())
+
+
+def table(found: Sequence[UserLine], page: Page) -> Iterator[str]:
+    """Yield the lines of a table, one for each namespace, user and scheduler."""
+    names = [name for name, _ in found[0].used] if found else []
+    headings = ("NAMESPACE", "USER", "SCHEDULER", "PODS", *names)
+    rows = [
+        [
+            *(each.namespace, each.user or plain_table.NOTHING, each.scheduler, str(each.pods)),
+            *(quantity(*used) for used in each.used),
+        ]
+        for each in found
+    ]
+    shown = plain_table.without_silent(headings, rows, ("USER",))
+    yield from plain_table.lines(*shown, page, ("PODS", *names), _DROPS)
+
+
+def document(found: Sequence[UserLine], cluster: Cluster) -> Json:
+    """Return the same as a document of kind UserList."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "UserList",
+        **origins.document(cluster),
+        "items": [
+            {
+                "namespace": each.namespace,
+                "user": each.user or None,
+                "scheduler": each.scheduler,
+                "pods": each.pods,
+                "used": {name: quantity_of(name, number) for name, number in each.used},
+            }
+            for each in found
+        ],
+    }

@@ -1,0 +1,48 @@
+"""The namespaces that there are, and what is raised for a name of none."""
+
+from typing import TYPE_CHECKING, Final
+
+from gang_scheduler.api.kinds import NAMESPACES
+from gang_scheduler.state.cache import Cache
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.servers import Server
+
+_NOT_FOUND: Final = 404
+
+
+class NoSuchNamespace(Exception):  # noqa: N818 - names what is wrong, like InvalidField
+    """A namespace was asked about that is not there; `known` are those that are."""
+
+    def __init__(self, name: str, known: frozenset[str]) -> None:
+        super().__init__(name)
+        self.name = name
+        self.known = known
+
+
+def known(cache: Cache) -> frozenset[str]:
+    """Return the namespaces that were read, or that something is in which was."""
+    declared = cache.selector_matches.namespaces.names
+    pods = {pod.namespace for pod in cache.pods()}
+    return frozenset({*declared, *pods, *(key.namespace for key in cache.gang_queue.infos)})
+
+
+async def must_be_there(server: "Server", name: str, cache: Cache) -> None:
+    """Raise NoSuchNamespace for a name of none.
+
+    The server is asked where nothing in the cache is in the namespace. Where it does not say, the
+    namespace may be there.
+    """
+    # Here, since files need no Kubernetes client.
+    from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
+
+    among = known(cache)
+    if name in among:
+        return
+    try:
+        await server.connection.request(
+            "GET", NAMESPACES.path(name=name), timeout_seconds=server.request_seconds
+        )
+    except ApiError as error:
+        if error.status == _NOT_FOUND:
+            raise NoSuchNamespace(name, among) from error

@@ -1,0 +1,59 @@
+"""What is to be told, by namespaces that take turns: none waits behind all that another one has."""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class ByNamespace(Generic[K, V]):
+    """A queue of values by key. Namespaces take turns, and each has its oldest key first."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[str, OrderedDict[K, V]] = OrderedDict()
+        self._namespaces: dict[K, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._namespaces)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._namespaces)
+
+    def put(self, namespace: str, key: K, value: V) -> None:
+        """Add a value, or replace that of a key, which keeps its place."""
+        line = self._lines.setdefault(self._namespaces.setdefault(key, namespace), OrderedDict())
+        line[key] = value
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key; None without one."""
+        namespace = self._namespaces.get(key)
+        return None if namespace is None else self._lines[namespace][key]
+
+    def remove(self, key: K) -> None:
+        """Forget a key that is there."""
+        namespace = self._namespaces.pop(key)
+        del self._lines[namespace][key]
+        if not self._lines[namespace]:
+            del self._lines[namespace]
+
+    def take(self) -> tuple[K, V]:
+        """Take out what is next. Raises KeyError if there is nothing."""
+        if not self._lines:
+            raise KeyError("nothing is queued")
+        namespace = next(iter(self._lines))
+        self._lines.move_to_end(namespace)
+        return self._oldest_of(namespace)
+
+    def drop(self) -> None:
+        """Drop the oldest of the namespace that has most. Linear in namespaces."""
+        self._oldest_of(max(self._lines, key=lambda each: len(self._lines[each])))
+
+    def _oldest_of(self, namespace: str) -> tuple[K, V]:
+        line = self._lines[namespace]
+        key, value = line.popitem(last=False)
+        del self._namespaces[key]
+        if not line:
+            del self._lines[namespace]
+        return key, value

@@ -1,0 +1,45 @@
+"""Nodes whose kubelet has lately refused a pod with the same requests are refused."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+
+from gang_scheduler.model.charged_requests import Requests
+from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.plan import Obstacle
+from gang_scheduler.model.pods import PodClass
+
+obstacle = Obstacle.REFUSED
+
+Reasons = Mapping[int, str]
+"""The reasons of kubelets, by the rows of their nodes."""
+
+
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
+    """Return the nodes that have refused no such pod."""
+    allowed = np.ones(len(nodes), dtype=np.bool_)
+    allowed[[*_refusing(nodes).get(pod_class.requests, ())]] = False
+    return allowed
+
+
+def reasons(pod_class: PodClass, nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+    """Return the reasons of the kubelets."""
+    found = _refusing(nodes).get(pod_class.requests, {})
+    return Counter(
+        f"node(s) whose kubelet refused such a pod ({why})"
+        for row, why in found.items()
+        if rejected[row]
+    )
+
+
+def _refusing(nodes: NodeTable) -> Mapping[Requests, Reasons]:
+    return nodes.derive("refused shapes", lambda: _refusing_of(nodes))
+
+
+def _refusing_of(nodes: NodeTable) -> Mapping[Requests, Reasons]:
+    found: defaultdict[Requests, dict[int, str]] = defaultdict(dict)
+    for row, node in enumerate(nodes.nodes):
+        for shape, why in node.refused:
+            found[shape][row] = why
+    return found

@@ -1,0 +1,120 @@
+"""What a place costs those that come later: scarce resources, and domains that are still whole.
+
+A pod that asks for no GPU goes to a node with GPUs last. And of nodes that are equal otherwise,
+first come those whose domains have least room left: a rack that is broken already is filled up
+before another one is broken.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.network import topology
+from gang_scheduler.model.network.topology import Topology
+from gang_scheduler.model.nodes import ABSENT, IntArray, NodeTable
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.resources import PODS
+from gang_scheduler.scheduler.trial import Trial
+
+THOUSAND: Final = 1000
+LAST: Final = 2**20
+"""More than any measure of use: by this a turn is later for each scarce resource of a node."""
+
+
+def later(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
+    """Return by how much turns are later for scarce resources that the class does not ask for."""
+    columns = _unasked(pod_class, trial.nodes)
+    if not columns:
+        return np.zeros(len(rows), dtype=np.int64)
+
+    def compute() -> IntArray:
+        number: IntArray = (trial.nodes.allocatable[:, columns] > 0).sum(axis=1, dtype=np.int64)
+        return number * LAST
+
+    of_all = trial.nodes.derive(("scarce", *columns), compute)
+    return of_all if len(rows) == len(of_all) else of_all[rows]
+
+
+def order(pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
+    """Return in which order nodes of one turn come, as numbers that all differ.
+
+    The node with least room of scarce resources that are not asked for, then that of the domain
+    with least room, layer by layer from the lowest, then the first by name. `rows` ascend.
+    """
+    tree = _tree(trial)
+    columns = _unasked(pod_class, trial.nodes)
+    found: IntArray = np.zeros(len(rows), dtype=np.int64)
+    if columns:
+        found += _room(columns, trial)[rows]
+    if tree is not None:
+        # Ranks are from -1 on, and fewer than nodes.
+        found *= len(trial.nodes) + 1
+        found += _ranked_domains(pod_class, rows, tree, trial)[rows]
+    found *= len(rows)
+    found += np.arange(len(rows))
+    return found
+
+
+def is_scarce(resource: str) -> bool:
+    """Return whether few nodes offer a resource: it is none of Kubernetes' own."""
+    return "/" in resource
+
+
+def _unasked(pod_class: PodClass, nodes: NodeTable) -> list[int]:
+    """Return the columns of the scarce resources that a class does not ask for."""
+    asked = {name for name, amount in pod_class.requests if amount > 0}
+    scarce = nodes.derive("scarce", lambda: [*filter(is_scarce, nodes.resources)])
+    return [nodes.axis[name] for name in scarce if name not in asked]
+
+
+def _room(columns: Sequence[int], trial: Trial) -> IntArray:
+    """Return how much of these resources is free on each node, in thousandths of what it has."""
+    return sum((_free(column, trial) for column in columns), np.zeros_like(trial.free[:, 0]))
+
+
+def _free(column: int, trial: Trial) -> IntArray:
+    allocatable = np.maximum(trial.nodes.allocatable[:, column], 1)
+    free: IntArray = trial.free[:, column] * THOUSAND // allocatable
+    return free
+
+
+def _tree(trial: Trial) -> Topology | None:
+    """Return the first tree with a layer between the cluster and the nodes; None without one."""
+    for tree_spec in trial.tree_specs:
+        tree = topology.build(tree_spec, trial.nodes)
+        if len(tree.levels) > 2 and len(tree.rows):
+            return tree
+    return None
+
+
+def _ranked_domains(pod_class: PodClass, rows: IntArray, tree: Topology, trial: Trial) -> IntArray:
+    """Return the rank of each node's lowest domain, a row a node; a node in none comes first."""
+    axis = trial.nodes.axis
+    asked = [name for name, amount in pod_class.requests if amount > 0 and name in axis]
+    room = _room(_unasked(pod_class, trial.nodes), trial)
+    columns = [axis[name] for name in asked if name != PODS]
+    if columns:
+        # Of what is asked for, that of which there is least: CPUs beside busy GPUs are no room.
+        room += functools.reduce(np.minimum, (_free(column, trial) for column in columns))
+    room = room[tree.rows]
+    *_, lowest = layers = tree.levels[1:-1]
+    keys, above = [], np.arange(len(lowest))
+    for level in reversed(layers):
+        keys.append(np.add.reduceat(room, level.starts)[above])
+        above = level.parents[above]
+    domain_of = trial.nodes.derive(("domains", tree.tree_spec), lambda: _domain_of(tree))
+    # Of domains that are equal in all that, the one with the first of the nodes.
+    first = np.full(len(lowest) + 1, len(trial.nodes), dtype=np.int64)
+    first[domain_of[rows[::-1]]] = rows[::-1]
+    ranks = np.full(len(lowest) + 1, ABSENT, dtype=np.int64)
+    ranks[np.lexsort([first[:-1], *reversed(keys)])] = np.arange(len(lowest))
+    return ranks[domain_of]
+
+
+def _domain_of(tree: Topology) -> IntArray:
+    """Return the lowest domain of each node, a row a node; ABSENT, the extra entry, for none."""
+    found = np.full(len(tree.nodes), ABSENT, dtype=np.int64)
+    found[tree.rows] = tree.levels[-2].at(np.arange(len(tree.rows)))
+    return found

@@ -1,0 +1,258 @@
+"""Groups of gangs that take more than their share of the scheduler's time, and wait for that.
+
+The core bounds what it searches by counting work. This is the second line, for work that is not
+counted: it is measured around the core, in CPU time, and so says nothing of where a gang is placed.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import msgspec
+
+from gang_scheduler.at_work import DecisionCutError, Gangs
+from gang_scheduler.model.causes.errors import DecisionTooLong
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
+
+SHARE_SECONDS: Final = 2.0
+"""CPU time that a decision on one group may take in a cycle."""
+STRIKES: Final = 2
+"""After so many decisions that took more, a group is set aside. In a namespace that has such a
+group already, after one."""
+REST: Final = 10
+"""For so many times what the last decision took a group waits: it has a tenth of the time at most.
+Twice as long after each other one."""
+LONGEST_REST_SECONDS: Final = 3600
+REMEMBERED_SECONDS: Final = 2 * LONGEST_REST_SECONDS
+"""After the last decision that took too long. A gang that is gone is remembered, too: one of its
+name may be made again at once."""
+MOST_OF_NAMESPACE: Final = 4
+"""Once a namespace has so many groups that are set aside, all others that it makes are, too: they
+would be the same ones, by other names."""
+MOST_REMEMBERED: Final = 1000
+MOST_TOLD: Final = 32
+"""So many groups, the last ones, are told to the next leader."""
+
+
+class Costly(NamedTuple):
+    """A group by its first gang, what the last decision on it took, and how many took too long."""
+
+    key: GangKey
+    seconds: float
+    number: int
+
+
+@dataclass(slots=True)
+class _Record:
+    """What is remembered of a group: see `Costly`. `at` and `until` are in seconds since the epoch.
+
+    `until` is when it is tried again; None for a group that is not set aside.
+    """
+
+    seconds: float
+    number: int
+    at: int
+    until: int | None
+
+    def rests_until(self, number: int) -> int:
+        """Return when the rest ends after so many decisions that took too long."""
+        first = max(1, round(self.seconds * REST))
+        doublings = min(max(0, number - STRIKES), LONGEST_REST_SECONDS.bit_length())
+        return self.at + min(first << doublings, max(first, LONGEST_REST_SECONDS))
+
+
+class SetAside:
+    """Which groups are set aside, and until when. By the key of the first gang of each."""
+
+    def __init__(self) -> None:
+        self._records: dict[GangKey, _Record] = {}
+        self._others_had_their_turn = False
+        self.told: tuple[Costly, ...] = ()
+        """The groups that are set aside, the last ones last: for any thread."""
+
+    def __bool__(self) -> bool:
+        return bool(self._records)
+
+    # What decisions take.
+
+    def judge(self, plan: Plan, took: Mapping[Gangs, float], now: int) -> Plan:
+        """Return a plan with what is to be said of groups that took too long once more.
+
+        `took` is the CPU time of decisions, in seconds. A group that has found room is decided. One
+        whose decision was cut has failed in the plan, and is set aside at once.
+        """
+        cut = [each.group for each in plan.failures if isinstance(each.error, DecisionCutError)]
+        problems: dict[GangKey, Problem] = {}
+        decided = {each.gang.key for each in plan.placed}
+        decided.update(gang.key for each in plan.preemptions for gang in each.gangs)
+        for gangs, seconds in took.items():
+            if seconds >= SHARE_SECONDS and decided.isdisjoint(gangs):
+                is_cut = any(each.gangs[0].key == gangs[0] for each in cut)
+                problem = self._took(gangs[0], seconds, now, least=STRIKES if is_cut else 1)
+                if problem is not None:
+                    problems |= dict.fromkeys(gangs, problem)
+        if not problems:
+            return plan
+        return replace(
+            plan,
+            refused=tuple(_told(each, problems) for each in plan.refused),
+            failures=tuple(each for each in plan.failures if each.group not in cut),
+        )
+
+    def _took(self, key: GangKey, seconds: float, now: int, least: int) -> Problem | None:
+        """Note a decision that took too long; return why the group is set aside, if it is now.
+
+        It counts as the `least` such one that it can be.
+        """
+        known = self._records.pop(key, None)
+        number = max(least, 1 if known is None else known.number + 1)
+        if self._has_one_in(key.namespace):
+            number = max(number, STRIKES)
+        record = self._records[key] = _Record(seconds, number, now, None)
+        while len(self._records) > MOST_REMEMBERED:
+            del self._records[next(iter(self._records))]
+        if number < STRIKES:
+            return None
+        record.until = record.rests_until(number)
+        self._tell()
+        return _problem(record, record.until)
+
+    def _has_one_in(self, namespace: str) -> bool:
+        """Return whether a namespace has a group that is set aside already."""
+        records = self._records.items()
+        return any(key.namespace == namespace and each.until is not None for key, each in records)
+
+    # What comes of it.
+
+    def round_of(
+        self, groups: Sequence[GangGroup], now: int
+    ) -> tuple[tuple[GangGroup, ...], tuple[GangGroup, ...]]:
+        """Return which of the groups to decide now, and which in the round after it.
+
+        A group that is set aside has a problem until its time has come. Then it has a round of its
+        own, after one of all others. The groups of one namespace share that time.
+        """
+        if not self._records:
+            return tuple(groups), ()
+        self._forget(now)
+        namespaces = self._namespaces()
+        found = [(group, self._record_of(group, namespaces)) for group in groups]
+        due = [(each.until, group) for group, each in found if each and _is_due(each, now)]
+        if due and (self._others_had_their_turn or len(due) == len(groups)):
+            self._others_had_their_turn = False
+            _, first = min(due, key=lambda each: (each[0], each[1].name))
+            return (first,), tuple(group for group in groups if group is not first)
+        self._others_had_their_turn = bool(due)
+        return tuple(_held(group, record, now) for group, record in found), ()
+
+    def touched(self, keys: Iterable[GangKey]) -> None:
+        """Try a group again sooner that has changed: as if it had been set aside the first time."""
+        for key in keys:
+            record = self._records.get(key)
+            if record is not None and record.until is not None:
+                record.until = min(record.until, record.rests_until(STRIKES))
+
+    def _namespaces(self) -> dict[str, list[_Record]]:
+        """Return the records of groups that are set aside, by namespace."""
+        found: dict[str, list[_Record]] = {}
+        for key, record in self._records.items():
+            if record.until is not None:
+                found.setdefault(key.namespace, []).append(record)
+        return found
+
+    def _record_of(
+        self, group: GangGroup, namespaces: Mapping[str, Sequence[_Record]]
+    ) -> _Record | None:
+        """Return the record of a group, with the rest that all of its namespace owe together."""
+        records = (self._records.get(gang.key) for gang in group.gangs)
+        own = next((each for each in records if each is not None and each.until is not None), None)
+        mates = namespaces.get(group.gangs[0].key.namespace, ())
+        if own is None and len(mates) < MOST_OF_NAMESPACE:
+            return None
+        shared = max((each.rests_until(STRIKES) for each in mates), default=0)
+        record = own or mates[-1]
+        return replace(record, until=shared if own is None else max(own.until or 0, shared))
+
+    def _forget(self, now: int) -> None:
+        """Forget what took too long so long ago that it counts no more."""
+        for key, record in list(self._records.items()):
+            if now >= max(record.at, record.until or 0) + REMEMBERED_SECONDS:
+                del self._records[key]
+                self._tell()
+
+    # Over a restart.
+
+    def _tell(self) -> None:
+        records = self._records.items()
+        found = [Costly(key, it.seconds, it.number) for key, it in records if it.until is not None]
+        self.told = tuple(found[-MOST_TOLD:])
+
+    def take_over(self, told: Iterable[Costly], now: int) -> None:
+        """Set those aside that a process before this one has told of."""
+        for key, seconds, number in told:
+            record = self._records[key] = _Record(seconds, max(number, STRIKES), now, None)
+            record.until = record.rests_until(record.number)
+        self._tell()
+
+    def hold(self, key: GangKey, seconds: float, until: int, now: int) -> None:
+        """Set a gang aside until a moment, as it is set aside in another process."""
+        record = self._records[key] = _Record(seconds, STRIKES, now, until)
+        # The decision was made so long before: the rest that its namespace owes ends then, too.
+        record.at = until - (record.rests_until(STRIKES) - now)
+
+
+def with_suspects(told: Iterable[Costly], suspects: Iterable[Costly]) -> tuple[Costly, ...]:
+    """Return groups with those on which decisions take too long in the cycle under way."""
+    found = {each.key: each for each in told}
+    for each in suspects:
+        known = found.pop(each.key, None)
+        number = 1 if known is None else known.number + 1
+        found[each.key] = each._replace(number=max(STRIKES, number))
+    return tuple(found.values())[-MOST_TOLD:]
+
+
+def written(told: Collection[Costly]) -> str:
+    """Return groups as text for the next leader; "" for none."""
+    if not told:
+        return ""
+    return json.dumps([[*each.key, round(each.seconds, 1), each.number] for each in told])
+
+
+def read(text: str) -> tuple[Costly, ...]:
+    """Return the groups of such a text; none for a text that is none."""
+    try:
+        rows = msgspec.json.decode(text or "[]", type=list[tuple[str, str, str, float, int]])
+    except (msgspec.DecodeError, UnicodeError):
+        return ()
+    return tuple(
+        Costly(GangKey(source, namespace, name), min(max(seconds, SHARE_SECONDS), 3600.0), number)
+        for source, namespace, name, seconds, number in rows[-MOST_TOLD:]
+    )
+
+
+def _is_due(record: _Record, now: int) -> bool:
+    return record.until is not None and record.until <= now
+
+
+def _held(group: GangGroup, record: _Record | None, now: int) -> GangGroup:
+    """Return a group as it is decided beside others: set aside, if it has a record."""
+    if record is None or record.until is None:
+        return group
+    return replace(group, problem=_problem(record, max(record.until, now + 1)))
+
+
+def _problem(record: _Record, until: int) -> Problem:
+    return Problem(Reason.SET_ASIDE, DecisionTooLong(record.seconds, until))
+
+
+def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
+    """Return what is said of a gang once its group is set aside."""
+    problem = problems.get(refused.gang.key)
+    if problem is None or refused.left_over:
+        return refused
+    gang = refused.gang
+    return Refused(gang, problem.reason, gang.pending, cause=problem.cause)

@@ -1,0 +1,147 @@
+"""Preemptions that came to nothing, by owner: others lost their pods, and no gang ran for it.
+
+What one gang has had is forgotten with the gang, and a gang is easily deleted and made anew. So the
+preemptions are counted by namespace and queue as well: those for gangs that were deleted, or lost
+members, or named another queue, before they had found room.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.preemption_eligibility import ROUNDS_SECONDS
+from gang_scheduler.state.gangs.records.preemption import MOST_ROUNDS
+
+OWN_DOING: Final = frozenset(
+    {
+        Reason.WAITING_FOR_MEMBERS,
+        Reason.WAITING_FOR_GANGS,
+        Reason.INVALID_SPEC,
+        Reason.QUEUE_NOT_FOUND,
+        Reason.ADMISSION_DENIED,
+    }
+)
+"""Why a gang waits that its owner could have kept from waiting."""
+BLOCK: Final = PreemptionBlock(BlockCause.IN_VAIN, rounds=MOST_ROUNDS)
+
+
+class Owner(NamedTuple):
+    """Which gangs are counted together. Without queues the namespace alone counts."""
+
+    namespace: str
+    queue: QueueRef | None
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """When preemptions began: for gangs that are gone, for others, and which of these are vain."""
+
+    gone: list[int] = field(default_factory=list)
+    by_gang: dict[GangKey, list[int]] = field(default_factory=dict)
+    idle: set[GangKey] = field(default_factory=set)
+
+    def vain(self, now: int) -> int:
+        """Return how many came to nothing lately."""
+        known = (at for key in self.idle for at in self.by_gang.get(key, ()))
+        return sum(1 for at in (*self.gone, *known) if now - at < ROUNDS_SECONDS)
+
+    def forget_old(self, now: int) -> bool:
+        """Forget what counts no longer; return whether anything is left."""
+        self.gone = [at for at in self.gone if now - at < ROUNDS_SECONDS][-MOST_ROUNDS:]
+        for key, moments in [*self.by_gang.items()]:
+            if all(now - at >= ROUNDS_SECONDS for at in moments):
+                del self.by_gang[key]
+                self.idle.discard(key)
+        return bool(self.gone or self.by_gang)
+
+
+class VainRounds:
+    """The preemptions of late by owner. Kept in memory alone. Times are in seconds."""
+
+    def __init__(self) -> None:
+        self._by_owner: dict[Owner, _Rounds] = {}
+        self._owners: dict[GangKey, Owner] = {}
+        self._blocked: dict[str, tuple[GangGroup, GangGroup]] = {}
+
+    def begin(self, gangs: Sequence[Gang], now: int) -> None:
+        """Note that pods are evicted for gangs that start together: one preemption."""
+        first = gangs[0]
+        owner = Owner(first.key.namespace, first.queue)
+        before = self._owners.get(first.key, owner)
+        if before != owner:
+            self.forget(first.key)
+        rounds = self._by_owner.setdefault(owner, _Rounds())
+        rounds.by_gang.setdefault(first.key, []).append(now)
+        rounds.idle.discard(first.key)
+        self._owners[first.key] = owner
+
+    def placed(self, key: GangKey) -> None:
+        """Note that a gang has found room: its preemptions came to something."""
+        owner = self._owners.pop(key, None)
+        if owner is not None:
+            rounds = self._by_owner[owner]
+            rounds.by_gang.pop(key, None)
+            rounds.idle.discard(key)
+
+    def refused(self, key: GangKey, reason: Reason) -> None:
+        """Note why a gang waits: where its owner has brought it about, no gang runs for it."""
+        owner = self._owners.get(key)
+        if owner is None:
+            return
+        rounds = self._by_owner[owner]
+        if reason in OWN_DOING:
+            rounds.idle.add(key)
+        else:
+            rounds.idle.discard(key)
+
+    def forget(self, key: GangKey) -> None:
+        """Note that a gang is gone: what it has not found room by was in vain."""
+        owner = self._owners.pop(key, None)
+        if owner is not None:
+            rounds = self._by_owner[owner]
+            rounds.gone += rounds.by_gang.pop(key, [])
+            rounds.idle.discard(key)
+
+    def held_back(self, groups: Iterable[GangGroup], now: int) -> list[GangGroup]:
+        """Return groups, those that may evict nothing for a while with the reason."""
+        blocked = self._blocked_owners(now)
+        if not blocked:
+            self._blocked.clear()
+            return [*groups]
+        before, self._blocked = self._blocked, {}
+        found = []
+        for group in groups:
+            if Owner(group.gangs[0].key.namespace, group.queue) in blocked:
+                known = before.get(group.name)
+                held = known[1] if known is not None and known[0] is group else _held(group)
+                self._blocked[group.name] = group, held
+                found.append(held)
+            else:
+                found.append(group)
+        return found
+
+    def _blocked_owners(self, now: int) -> set[Owner]:
+        blocked = set()
+        for owner, rounds in [*self._by_owner.items()]:
+            if not rounds.forget_old(now):
+                del self._by_owner[owner]
+            elif rounds.vain(now) >= MOST_ROUNDS:
+                blocked.add(owner)
+        if len(self._owners) > sum(len(each.by_gang) for each in self._by_owner.values()):
+            self._owners = {
+                key: owner for owner, each in self._by_owner.items() for key in each.by_gang
+            }
+        return blocked
+
+
+def _held(group: GangGroup) -> GangGroup:
+    """Return a group whose gangs may evict nothing for a while."""
+    gangs = tuple(
+        gang if gang.preemption_block else replace(gang, preemption_block=BLOCK)
+        for gang in group.gangs
+    )
+    return replace(group, gangs=gangs)

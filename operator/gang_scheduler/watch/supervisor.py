@@ -1,0 +1,220 @@
+"""Begins watches anew that give no sign of life, and says when that does not help.
+
+A source ends connections that are silent, and begins broken ones again, for as long as the task
+that does so is there and is not stuck itself. So the signs of life are watched from outside, with
+each source.
+
+Old signs alone say little: the API server may be down, or a conversion webhook that one kind needs.
+Then neither a new watch nor another replica would be told more. So a watch of the supervisor's own
+is tried first. If that is answered, twice in a row, the fault is in this process.
+"""
+
+import asyncio
+import enum
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+import structlog
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.watch import decisive_kinds, envelope, optional_kinds, watch_ages
+from gang_scheduler.watch.list_watch import METADATA_ONLY
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long what may take, in seconds.
+
+    anew      A watch without a sign of life for so long is begun anew.
+    dead      One that stays without is dead. From here on this replica is not ready, whosever fault
+              it is. Long enough for two reconnections of a source and a slow answer.
+    look      Between two looks: longer than a source pauses between two attempts, so that what the
+              source does about an API server that is back counts first.
+    recent    A watch that was begun anew `often` times within so long, and is silent again, is dead
+              as well.
+    answer    How long a watch of the supervisor's own may take to be answered.
+    """
+
+    anew: float = 60.0
+    dead: float = 120.0
+    look: float = 5.0
+    recent: float = 600.0
+    often: int = 2
+    answer: float = 10.0
+
+
+DEFAULT = Limits()
+
+
+class WatchDeadError(Exception):
+    """A watch tells nothing, although the API server answers watches of its kind."""
+
+    def __init__(self, kind: str, seconds: float) -> None:
+        super().__init__(
+            f"the watch of {kind} has told nothing for {seconds:.0f} s, although the API server"
+            " answers others, and it was begun anew"
+        )
+
+
+class Tried(enum.Enum):
+    """What came of a watch of the supervisor's own."""
+
+    ANSWERED = enum.auto()
+    REFUSED = enum.auto()
+    """The API server answers, with a failure."""
+    LOST = enum.auto()
+    """There was no answer."""
+    ABSENT = enum.auto()
+    """There is nothing to watch: the kind is not served, or may not be read and need not be."""
+
+
+Try = Callable[[str], Awaitable[Tried]]
+Ages = Callable[[], Mapping[str, float]]
+"""How long ago the watch of each kind gave a sign of life."""
+
+
+class WatchSupervisor:
+    """Watches the ages of watches.
+
+    `try_watch` tries a watch of a kind, and `begin_anew` begins that of the source anew.
+    """
+
+    def __init__(
+        self,
+        try_watch: Try,
+        begin_anew: Callable[[str], None],
+        limits: Limits = DEFAULT,
+        *,
+        ages: Ages = watch_ages.ages,
+        idle: Ages = watch_ages.idle,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._try = try_watch
+        self._begin_anew = begin_anew
+        self._limits = limits
+        self._ages = ages
+        self._idle = idle
+        self._clock = clock
+        self._answered: set[str] = set()
+        self._begun: dict[str, list[float]] = defaultdict(list)
+
+    def problem(self) -> str:
+        """Return which watch tells nothing, in words; "" for none. Any thread may ask."""
+        dead = _older(self._ages(), self._limits.dead)
+        if not dead:
+            return ""
+        kind, seconds = dead[0]
+        more = f" (and those of {len(dead) - 1} more kinds)" if dead[1:] else ""
+        return f"the watch of {kind} has told nothing for {seconds:.0f} s{more}"
+
+    async def run(self) -> None:
+        """Look until cancelled. Raises WatchDeadError."""
+        while True:
+            await asyncio.sleep(self._limits.look)
+            await self._look()
+
+    async def _look(self) -> None:
+        """Look at all watches once, the oldest first."""
+        overdue = _older(self._idle(), self._limits.anew)
+        self._answered.intersection_update(kind for kind, _ in overdue)
+        for kind, _ in overdue:
+            if self._clock() - self._last_begun(kind) < self._limits.anew:
+                continue
+            tried = await self._try(kind)
+            if tried is Tried.LOST:
+                # Nothing can be learnt of the others now.
+                self._answered.clear()
+                return
+            self._judge(kind, tried)
+
+    def _judge(self, kind: str, tried: Tried) -> None:
+        """Do what is to be done about a kind whose watch was silent before it was tried."""
+        is_overdue = self._idle().get(kind, 0.0) >= self._limits.anew
+        if tried is Tried.ABSENT:
+            watch_ages.not_served(kind)
+        if tried is not Tried.ANSWERED or not is_overdue:
+            self._answered.discard(kind)
+        elif kind not in self._answered:
+            self._answered.add(kind)
+        else:
+            self._answered.discard(kind)
+            self._anew(kind, self._ages()[kind])
+
+    def _anew(self, kind: str, seconds: float) -> None:
+        now = self._clock()
+        recent = [at for at in self._begun[kind] if now - at < self._limits.recent]
+        if (recent and seconds >= self._limits.dead) or len(recent) >= self._limits.often:
+            log.error("watch_dead", kind=kind, silent_seconds=round(seconds))
+            raise WatchDeadError(kind, seconds)
+        self._begun[kind] = [*recent, now]
+        metrics.WATCHES_BEGUN_ANEW.labels(kind).inc()
+        log.warning("watch_begun_anew", kind=kind, silent_seconds=round(seconds))
+        self._begin_anew(kind)
+
+    def _last_begun(self, kind: str) -> float:
+        return max(self._begun[kind], default=float("-inf"))
+
+
+def _older(ages: Mapping[str, float], limit: float) -> list[tuple[str, float]]:
+    """Return the kinds whose watches are older, with their ages, the oldest first."""
+    found = [(kind, age) for kind, age in ages.items() if age >= limit]
+    return sorted(found, key=lambda each: (-each[1], each[0]))
+
+
+class WatchTrial:
+    """Tries watches of kinds, beside those of the source: for a moment, of what comes from now."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        kinds: Iterable[tuple[GVR, ...]],
+        limits: Limits = DEFAULT,
+    ) -> None:
+        self._connection = connection
+        self._versions = {versions[0].name: versions for versions in kinds}
+        self._seconds = limits.answer
+
+    async def __call__(self, kind: str) -> Tried:
+        """Try a watch of a kind, in the first of its versions that is served."""
+        for gvr in self._versions[kind]:
+            try:
+                await self._watch(gvr)
+            except msgspec.DecodeError:
+                return Tried.REFUSED
+            except ApiError as error:
+                if not _is_absent(kind, error):
+                    return Tried.REFUSED if error.status else Tried.LOST
+            else:
+                return Tried.ANSWERED
+        return Tried.ABSENT
+
+    async def _watch(self, gvr: GVR) -> None:
+        """Return once a watch is answered. Raises ApiError, or msgspec.DecodeError."""
+        accept_list, accept_watch = METADATA_ONLY
+        answer = await self._connection.request(
+            "GET",
+            f"{gvr.path()}?limit=1&continue=",
+            accept=accept_list,
+            timeout_seconds=self._seconds,
+        )
+        version = envelope.decoded(answer, envelope.PAGE).metadata.resource_version
+        path = f"{gvr.path()}?watch=true&timeoutSeconds=1&resourceVersion={version}"
+        async with self._connection.stream(
+            path, accept=accept_watch, silence_seconds=self._seconds
+        ):
+            pass
+
+
+def _is_absent(kind: str, error: ApiError) -> bool:
+    """Return whether an answer means that there is nothing to watch, and that this is well."""
+    if error.kind is Kind.GONE:
+        return kind not in decisive_kinds.DECISIVE
+    return error.status == optional_kinds.FORBIDDEN and kind in optional_kinds.OPTIONAL

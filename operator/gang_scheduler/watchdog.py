@@ -1,0 +1,169 @@
+"""The watchdog of the event loop: tells what holds it up, while it does, from another thread.
+
+A cycle or a handler that computes for long keeps all others waiting: watches, bindings, statuses.
+What it is can be told only while it lasts: once liveness has ended the process, nothing is left.
+"""
+
+import _thread
+import asyncio
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+import structlog
+
+from gang_scheduler.at_work import DecisionTimes, Gangs, Work, last
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS, Costly
+from gang_scheduler.telemetry import metrics
+
+HELD_SECONDS: Final = 2.0
+"""A loop that does nothing else for so long is held up."""
+LOOK_SECONDS: Final = 0.1
+MOST_A_LOOK: Final = 2 * LOOK_SECONDS
+"""A look that comes later was held up itself, as by a stop of the process: that is no work."""
+MOST_FRAMES: Final = 40
+"""So many frames of the stack are told, the innermost ones."""
+CUT_SIGNAL: Final = signal.SIGURG
+"""Does nothing to a process that does not handle it. It is not even sent: only its handler runs."""
+PACKAGE: Final = f"{Path(__file__).parent}/"
+WORKS: Final = {
+    "loop": Work.CYCLE,
+    "watch": Work.EVENT,
+    "decode": Work.EVENT,
+    "report": Work.REPORT,
+    "largest_gangs": Work.REPORT,
+    "queue_reports": Work.REPORT,
+    "volcano_jobs": Work.REPORT,
+    "apply": Work.WRITE,
+    "outcome_handler": Work.WRITE,
+}
+"""What the parts do that tasks of the event loop begin in."""
+
+log = structlog.get_logger()
+
+
+class Watchdog:
+    """Looks at the thread that it is made in, and at its event loop. Runs on another loop.
+
+    `told` is called at each look, on that other loop: with the groups on which decisions have taken
+    too long in the cycle under way. One that goes on for much longer is cut: the main thread gets
+    CUT_SIGNAL, and looks itself whether the decision still goes on.
+    """
+
+    def __init__(
+        self,
+        times: DecisionTimes,
+        told: Callable[[Sequence[Costly]], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        cpu_clock: Callable[[], float] | None = None,
+    ) -> None:
+        self._times = times
+        self._told = told
+        self._clock = clock
+        self._thread = threading.get_ident()
+        self._cpu_clock = cpu_clock or cpu_clock_of(self._thread)
+        self._loop = asyncio.get_running_loop()
+        self._looked_at = clock()
+        self._cpu = self._cpu_clock()
+        self._asked = False
+        self._held = 0.0
+        self._busy = 0.0
+        self._work: Work | None = None
+
+    async def run(self) -> None:
+        """Look again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            # What only looks on must not end what it looks at.
+            with confined("watch over", "the event loop"):
+                self.look()
+
+    def look(self) -> None:
+        """Look what the main thread does, and for how long it has."""
+        now, cpu = self._clock(), self._cpu_clock()
+        late, busy = now - self._looked_at, cpu - self._cpu
+        self._looked_at, self._cpu = now, cpu
+        taking = self._times.add(busy)
+        self._told(_costly(self._times.so_far()))
+        if self._times.is_too_long():
+            _thread.interrupt_main(CUT_SIGNAL)
+        if not self._asked:
+            self._goes_round()
+            return
+        # A C function that keeps the interpreter keeps us from looking, too, and is work.
+        self._held += max(min(late, MOST_A_LOOK), busy)
+        self._busy += busy
+        if self._held >= HELD_SECONDS and self._work is None:
+            self._tell_of_the_hold(taking)
+
+    def _goes_round(self) -> None:
+        """Ask the loop for its next turn. It had the one that it was asked for last."""
+        if self._work is not None:
+            log.warning("loop_free", work=self._work, seconds=round(self._held, 1))
+        self._held, self._busy, self._work = 0.0, 0.0, None
+        self._asked = True
+        # A loop that is closed will not go round any more: the process ends.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._answer)
+
+    def _answer(self) -> None:
+        self._asked = False
+
+    def _tell_of_the_hold(self, taking: tuple[Gangs, float] | None) -> None:
+        # Names of functions and numbers of lines: what variables hold may be secret.
+        frames = _frames(sys._current_frames().get(self._thread))  # noqa: SLF001 - its public name.
+        shown = frames[-MOST_FRAMES:]
+        self._work = Work.CYCLE if taking is not None else _work(frames)
+        metrics.LOOP_HELD.labels(self._work.value).inc()
+        about = str(taking[0][0]) if taking is not None else last(self._work)
+        log.error(
+            "loop_held",
+            work=self._work.value,
+            about=about,
+            seconds=round(self._held, 1),
+            cpu_seconds=round(self._busy, 1),
+            frames=[f"{_short(each)}:{line} {each.f_code.co_name}" for each, line in shown],
+        )
+
+
+def cpu_clock_of(thread: int) -> Callable[[], float]:
+    """Return what tells the CPU time of a thread, of the whole process where that is not known."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.process_time
+    clock = time.pthread_getcpuclockid(thread)
+    return lambda: time.clock_gettime(clock)
+
+
+def _costly(took: Mapping[Gangs, float]) -> list[Costly]:
+    return [Costly(gangs[0], it, 1) for gangs, it in took.items() if it >= SHARE_SECONDS]
+
+
+def _frames(frame: FrameType | None) -> list[tuple[FrameType, int]]:
+    """Return the frames of a stack and their lines, the innermost last."""
+    return [] if frame is None else list(traceback.walk_stack(frame))[::-1]
+
+
+def _work(frames: list[tuple[FrameType, int]]) -> Work:
+    """Return what kind of work a stack is: by the part of ours that it begins in."""
+    for frame, _ in frames:
+        path = frame.f_code.co_filename
+        if path.startswith(PACKAGE):
+            part = path.removeprefix(PACKAGE).partition("/")[0].removesuffix(".py")
+            if part in WORKS:
+                return WORKS[part]
+    return Work.OTHER
+
+
+def _short(frame: FrameType) -> str:
+    """Return where the code of a frame is, without what is the same of all packages."""
+    path = frame.f_code.co_filename
+    return path.rpartition("site-packages/")[2].removeprefix(str(Path(PACKAGE).parent) + "/")

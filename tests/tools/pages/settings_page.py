@@ -1,0 +1,107 @@
+"""docs/settings.md, made of the settings themselves."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from gang_scheduler.settings.eviction import EvictionSettings
+from gang_scheduler.settings.gangs import GangSettings
+from gang_scheduler.settings.preemption import PreemptionSettings
+from gang_scheduler.settings.queues import QueueSettings
+from gang_scheduler.settings.reservations import ReservationSettings
+from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.workloads import WorkloadSettings
+from tools.chart.schema import camel
+
+HEAD: Final = """# Settings
+
+Each setting is a key under `settings:` of the chart, a flag, and an environment variable. For
+example `minPriorityDifference` is `--min-priority-difference` and `PGS_MIN_PRIORITY_DIFFERENCE`.
+A flag wins over the environment. Lists are repeated flags, and JSON in the environment. An
+unknown `PGS_*` variable ends the process at its start, with "did you mean". If a Service named
+`pgs` makes such variables in your own manifests, set `enableServiceLinks: false`, as the chart
+does.
+
+This page is generated from the code: `make pages` writes it again.
+"""
+SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
+    ("Gangs and nodes", GangSettings),
+    ("Preemption", PreemptionSettings),
+    ("Eviction, checkpoints and failed nodes", EvictionSettings),
+    ("Queues", QueueSettings),
+    ("Promised starts", ReservationSettings),
+    ("Suspended jobs and nodes that are bought", WorkloadSettings),
+    ("The process", Settings),
+)
+"""The headings, each with the model that has the settings below it: the last one has the rest."""
+MORE: Final = {
+    "nodeFailureSeconds": "failed-nodes.md",
+    "spareNodes": "failed-nodes.md#spare-nodes",
+    "preemptUnprotectedJobs": "preemption.md#jobs",
+    "lostWorkCapSeconds": "checkpoints.md",
+    "checkpointAnnotations": "checkpoints.md#modes",
+    "degradedGangs": "failed-nodes.md#when-the-domain-has-no-room",
+    "forceDeleteStuckPodsSeconds": "failed-nodes.md#pods-that-are-stuck",
+    "kueue": "from-kueue.md",
+    "volcano": "from-volcano.md",
+    "yieldMemorySeconds": "queue-rules.md#why-nothing-goes-in-circles",
+    "reservations": "queues.md#a-promise-to-the-big-gang",
+    "manageJobs": "suspended-jobs.md",
+    "provisioningRequests": "provisioning.md",
+    "volcanoJobs": "kinds/volcano.md#jobs-of-volcano",
+    "podEvents": "troubleshooting.md#what-kubectl-describe-pod-shows",
+    "queueDeletionGraceSeconds": "queue-rules.md#what-is-counted",
+    "leaseDurationSeconds": "operations.md#standby-and-restarts",
+    "source": "speed.md#settings-for-a-large-cluster",
+}
+"""Where the docs say more of a setting."""
+TABLE: Final = """
+| setting | default | meaning |
+|---|---|---|
+"""
+TAIL: Final = """
+**`source`.** `kopf` watches through [Kopf](https://github.com/nolar/kopf). `reflector` is a list
+and watch like that of client-go. It takes half of the CPU for each pod, starts in less than half
+of the time, and knows what was deleted during an outage as soon as it watches again. Choose it
+for [large clusters](speed.md#settings-for-a-large-cluster).
+
+**`httpClient`.** `builtin` is a small HTTP/1.1 client, part of this project. `aiohttp` sends the
+same requests over [aiohttp](https://docs.aiohttp.org), for about four times the CPU a request
+(0.2 ms instead of 0.06 ms, with TLS). Choose it if only widely used clients may speak to your API
+server, or to find out on which side a network fault is. Both keep the same promises, held by the
+same tests: no write is sent twice, or later than 4 s after it was decided.
+"""
+
+
+def text() -> str:
+    """Return the page as it should be."""
+    shown: set[str] = set()
+    parts = [HEAD]
+    for heading, model in SECTIONS:
+        names = [name for name in Settings.model_fields if name in model.model_fields]
+        rows = [*_rows(name for name in names if name not in shown)]
+        shown.update(names)
+        parts += [f"\n## {heading}\n", TABLE, *rows]
+    return "".join([*parts, TAIL])
+
+
+def default(value: Any) -> str:
+    """Return a default as the page shows it."""
+    if isinstance(value, str):
+        return f"`{value}`" if value else "empty"
+    return f"`{json.dumps(value)}`"
+
+
+def _rows(names: Iterator[str]) -> Iterator[str]:
+    for name in names:
+        field = Settings.model_fields[name]
+        yield f"| `{camel(name)}` | {default(field.default)} | {_meaning(name, field)} |\n"
+
+
+def _meaning(name: str, field: FieldInfo) -> str:
+    about = (field.description or "").replace(" (a JSON list in the environment)", "")
+    more = MORE.get(camel(name))
+    return f"{about} [More]({more})." if more else about

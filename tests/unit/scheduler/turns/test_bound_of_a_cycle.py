@@ -1,0 +1,146 @@
+"""A cycle takes turns until its work is done: what had none by then is tried in the next one."""
+
+from dataclasses import replace
+from unittest.mock import patch
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Strategy
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import effort
+from support.builders import node
+from support.queue_builders import our_queue, queue_ref
+from support.queue_worlds import charges_of, decide, in_queue, running, world
+
+NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
+GUEST = queue_ref("guest")
+
+
+def crowd(queues: int, each: int) -> Snapshot:
+    """Return gangs of different sizes in queues that get a part of what there is."""
+    refs = [queue_ref(f"q{i}") for i in range(queues)]
+    declared = [
+        our_queue("root", 1_000_000),
+        *(our_queue(ref.name, 60_000, evictions=NEVER) for ref in refs),
+    ]
+    gangs = [
+        in_queue(ref, f"{ref.name}-{i}", cpu=20 + i, created_at=i)
+        for ref in refs
+        for i in range(each)
+    ]
+    return world(declared, gangs, [node("n", cpu=1000)])
+
+
+def with_looks(number: int, snapshot: Snapshot) -> Plan:
+    with patch.object(effort, "MOST_OF_CYCLE", number):
+        return decide(snapshot)
+
+
+def placed(plan: Plan) -> list[str]:
+    return [each.gang.key.name for each in plan.placed]
+
+
+def after(snapshot: Snapshot, plan: Plan) -> Snapshot:
+    """Return what the next cycle sees: gangs are charged that were placed, and others are left."""
+    queues, free = snapshot.queues, snapshot.free.copy()
+    assert queues is not None
+    for bind in (bind for each in plan.placed for bind in each.binds):
+        free[0] -= snapshot.nodes.vector(bind.pod.pod_class.requests)
+    charged = {ref: dict(charge) for ref, charge in queues.usage.charged.items()}
+    for ref, charge in charges_of(plan).items():
+        of_queue = charged.setdefault(ref, {})
+        for key, amount in charge.items():
+            of_queue[key] = of_queue.get(key, 0) + amount
+    usage = replace(queues.usage, charged=charged)
+    groups = tuple(each for each in snapshot.groups if is_untried(each, plan))
+    return replace(snapshot, free=free, groups=groups, queues=replace(queues, usage=usage))
+
+
+def is_untried(group: GangGroup, plan: Plan) -> bool:
+    return any(gang.key in plan.untried for gang in group.waiting)
+
+
+def test_gangs_that_the_cycle_has_no_looks_left_for_are_untried() -> None:
+    snapshot = crowd(6, 5)
+
+    plan = with_looks(100, snapshot)
+
+    tried = {each.gang.key for each in plan.placed} | {each.gang.key for each in plan.refused}
+    assert tried
+    assert plan.untried
+    assert not tried & plan.untried
+    assert tried | plan.untried == {gang.key for each in snapshot.groups for gang in each.waiting}
+
+
+def test_a_cycle_of_few_looks_takes_one_turn_at_least() -> None:
+    plan = with_looks(1, crowd(3, 2))
+
+    assert len(plan.placed) + len(plan.refused) == 1
+    assert len(plan.untried) == 5
+
+
+def test_the_turns_of_several_cycles_are_those_of_one() -> None:
+    left = crowd(5, 4)
+    expected, found = decide(left), list[str]()
+
+    cycles = 0
+    while left.groups:
+        plan = with_looks(100, left)
+        found += placed(plan)
+        left = after(left, plan)
+        cycles += 1
+
+    assert cycles > 3
+    assert found == placed(expected)
+    assert 10 == len(found)
+
+
+def test_a_queue_that_keeps_its_order_goes_on_where_it_stopped() -> None:
+    strict = replace(our_queue("q", 1_000_000), strategy=Strategy.STRICT_FIFO)
+    gangs = [in_queue(queue_ref("q"), f"g{i}", cpu=6, created_at=i) for i in range(4)]
+    snapshot = world([our_queue("root", 10**7), strict], gangs, [node("n", cpu=8)])
+
+    first = with_looks(1, snapshot)
+    second = with_looks(1, after(snapshot, first))
+
+    assert placed(first) == ["g0"]
+    assert [each.gang.key.name for each in second.refused] == ["g1"]
+    assert {each.name for each in second.untried} == {"g2", "g3"}
+
+
+def test_while_no_search_has_looks_left_others_have_their_turns() -> None:
+    """A gang that needs no victims does not wait for those that others look for."""
+    queues = [
+        our_queue("root", 100_000),
+        our_queue("owner", 60_000),
+        our_queue("late", 4_000, evictions=NEVER),
+        our_queue("guest", 0, borrowing=True, evictions=NEVER),
+    ]
+    runs = [running(GUEST, f"r{i}", f"n{i}", cpu=8) for i in range(3)]
+    owners = [in_queue(queue_ref("owner"), f"g{i}", cpu=5 + i, created_at=i) for i in range(3)]
+    late = in_queue(queue_ref("late"), "late", cpu=4, created_at=10)
+    nodes = [*(node(f"n{i}", cpu=8) for i in range(3)), node("small", cpu=4)]
+    snapshot = world(queues, [*owners, late], nodes, runs)
+
+    with patch.object(effort, "MOST_LOOKS", 1), patch.object(effort, "MOST_OF_ALL", 1):
+        plan = decide(snapshot)
+
+    assert placed(plan) == ["late"]
+    assert plan.untried == frozenset()
+    # One of them has looks of its own in each cycle, in turn.
+    assert len(plan.unsearched) == 2
+
+
+def test_a_thousand_gangs_that_do_not_fit_keep_no_turn_from_those_of_the_same_queue() -> None:
+    declared = [our_queue("root", 1_000_000), our_queue("guest", 1_000_000, evictions=NEVER)]
+    large = [in_queue(GUEST, f"large-{i:04}", cpu=2_000 + i, created_at=i) for i in range(1_100)]
+    small = in_queue(GUEST, "small", cpu=1, created_at=5_000)
+    snapshot = world(declared, [*large, small], [node("n", cpu=1000)])
+
+    for _ in range(10):
+        plan = decide(snapshot)
+        if not plan.untried:
+            break
+        snapshot = after(snapshot, plan)
+
+    assert ["small"] == placed(plan)

@@ -1,0 +1,134 @@
+"""What a cycle with queues costs, counted in calls of Python functions: times differ by machine."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.queues import (
+    EvictionPolicy,
+    EvictionRules,
+    Fairness,
+    Flavor,
+    FlavorResource,
+    Fungibility,
+    Product,
+    Queue,
+    ResourceGroup,
+)
+from gang_scheduler.model.snapshot import Snapshot
+from support.builders import node
+from support.call_counts import Calls, calls_of
+from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
+from support.queue_worlds import in_queue, promising, running, with_ends, world
+
+NOW = 10_000
+BIG, GUEST = queue_ref("big"), queue_ref("guest")
+NEVER = EvictionRules(within_queue=EvictionPolicy.NEVER, reclaim=EvictionPolicy.NEVER)
+RESERVED = "reservations.Reservations._reserve"
+FOUND, WORKED_OUT = "paper.Paper.find", "sequence.Running._work_out"
+RELEASED = "forest.Forest.release"
+TRIAL = "gather.place"
+WAY_NOW = "by_turns.ByTurns._way_now"
+
+
+def reclaiming(owners: int, guests: int) -> Snapshot:
+    """Return a full cluster of guests, a gang that is promised a start, and owners that reclaim.
+
+    Each owner evicts one guest, so the promise is looked at anew before the next one.
+    """
+    queues: list[Queue] = [
+        our_queue("root", 80_000 * guests),
+        our_queue("big", 40_000 * guests, evictions=NEVER),
+        our_queue("guest", 0, borrowing=True, evictions=NEVER),
+        *(our_queue(f"o{i}", 8_000) for i in range(owners)),
+    ]
+    runs = [running(GUEST, f"r{i}", f"n{i}", cpu=8) for i in range(guests)]
+    big = in_queue(BIG, "big", cpu=8, pods=guests // 2, min_member=guests // 2, priority=1)
+    fairness = {Product.OURS: Fairness.PRIORITY}
+    nodes = [node(f"n{i}", cpu=8) for i in range(guests)]
+    waiting = [big, *_owners(owners)]
+    made = world(queues, waiting, nodes, runs, taken_at=NOW, fairness=fairness)
+    return with_ends(made, {f"r{i}": NOW + 60 * i for i in range(guests)})
+
+
+def _owners(number: int) -> Iterator[Gang]:
+    for i in range(number):
+        yield in_queue(queue_ref(f"o{i}"), f"g{i}", cpu=8, created_at=NOW - 1)
+
+
+def cost(snapshot: Snapshot) -> Calls:
+    return calls_of(lambda: promising(snapshot))
+
+
+def test_a_promise_is_looked_for_around_its_last_place_after_each_eviction() -> None:
+    made = reclaiming(20, 64)
+    assert len(promising(made).preemptions) == 20
+
+    calls = cost(made)
+
+    assert calls[RESERVED] > 10
+    # The first time by halving; then where it was, and one place before; and beside each eviction.
+    assert calls[FOUND] <= 8 + 3 * 20
+
+
+def test_what_gangs_on_nodes_hold_is_worked_out_once_and_of_victims_once_more() -> None:
+    calls = cost(reclaiming(20, 64))
+
+    assert calls[WORKED_OUT] <= 64 + 20
+
+
+def test_what_leaves_is_taken_out_of_accounts_by_queue_and_not_by_pod() -> None:
+    few, many = (cost(reclaiming(20, guests)) for guests in (64, 128))
+
+    assert many[RELEASED] <= 1.1 * few[RELEASED]
+
+
+def borrowing(flavors: int, gangs: int, cpu: int) -> Snapshot:
+    """Return gangs that may borrow in each of so many flavors, of a node each."""
+    names = [f"f{i}" for i in range(flavors)]
+    nothing = {FlavorResource(name, "cpu"): 0 for name in names}
+    groups = (ResourceGroup(("cpu",), tuple(names)),)
+    rules = Fungibility(stop_when_borrowing=False)
+    own = replace(cluster_queue("q", "co", nothing), resource_groups=groups, fungibility=rules)
+    lender = cluster_queue("o", "co", dict.fromkeys(nothing, 1000000))
+    nodes = [node(f"n-{name}", cpu=4, labels={"t": name}) for name in names]
+    waiting = [in_queue(cq_ref("q"), f"g{i}", cpu=cpu) for i in range(gangs)]
+    declared = [Flavor(Product.KUEUE, name, node_labels=(("t", name),)) for name in names]
+    return world([own, lender], waiting, nodes, flavors=declared)
+
+
+def test_a_gang_that_borrows_looks_for_room_in_one_flavor_after_the_other() -> None:
+    snapshot = borrowing(16, 4, cpu=1)
+
+    calls = cost(snapshot)
+
+    assert len(promising(snapshot).placed) == 4
+    assert calls[TRIAL] == 4
+
+
+def many_heads(queues: int, quota: int) -> Snapshot:
+    """Return queues of two flavors that share a quota of the first one, and a gang in each."""
+    names = ("f0", "f1")
+    keys = [FlavorResource(name, "cpu") for name in names]
+    groups = (ResourceGroup(("cpu",), names),)
+    nothing = dict.fromkeys(keys, 0)
+    made = [
+        replace(cluster_queue(f"q{i}", "co", nothing), resource_groups=groups)
+        for i in range(queues)
+    ]
+    lender = cluster_queue("o", "co", {keys[0]: quota, keys[1]: 1_000_000})
+    nodes = [node(f"n-{name}", cpu=1_000, labels={"t": name}) for name in names]
+    waiting = [in_queue(cq_ref(f"q{i}"), f"g{i}", cpu=1) for i in range(queues)]
+    declared = [Flavor(Product.KUEUE, name, node_labels=(("t", name),)) for name in names]
+    return world([*made, lender], waiting, nodes, flavors=declared)
+
+
+def test_a_charge_costs_a_look_at_the_heads_that_it_may_have_outgrown() -> None:
+    for queues in (20, 40):
+        snapshot = many_heads(queues, quota=queues * 500)
+
+        calls = cost(snapshot)
+
+        assert len(promising(snapshot).placed) == queues
+        # Once as it becomes the head, and once as the first flavor is full.
+        assert calls[WAY_NOW] <= 2 * queues + 1
