@@ -1,6 +1,6 @@
 """The event loop of the operator: that of uvloop, in which each file descriptor has one owner."""
 
-from socket import socket
+import socket
 from typing import Any
 
 import uvloop
@@ -19,7 +19,7 @@ class Loop(uvloop.Loop):
     async def create_connection(
         self,
         *args: Any,  # noqa: ANN401 - handed on as they are.
-        sock: socket | None = None,
+        sock: socket.socket | None = None,
         **how: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
         """Return a transport and its protocol. A connected `sock` is the loop's from then on."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from msgspec import field
+import msgspec
 
 from gang_scheduler.api.kinds import GVR, KUEUE_TOPOLOGIES
 from gang_scheduler.api.parsing import InvalidField
@@ -24,7 +24,7 @@ class _Level(Wire, frozen=True):
 class _Spec(Wire, frozen=True):
     """`spec`."""
 
-    levels: list[_Level] = field(default_factory=list)
+    levels: list[_Level] = msgspec.field(default_factory=list)
 
 
 class Topology(Wire, frozen=True):

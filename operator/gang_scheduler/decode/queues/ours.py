@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from msgspec import field
+import msgspec
 
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.api.parsing import InvalidField, parse_spec
@@ -69,7 +69,7 @@ class _Queue(Wire, frozen=True):
 
 class _RecentUsage(Wire, frozen=True):
     at: str = ""
-    amounts: Quantities = field(default_factory=dict)
+    amounts: Quantities = msgspec.field(default_factory=dict)
 
 
 class _Status(Wire, frozen=True):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from msgspec import field
+import msgspec
 
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.members.source import Source
@@ -47,7 +47,7 @@ class _Spec(Wire, frozen=True):
 
 
 class _Status(Wire, frozen=True):
-    conditions: list[Condition] = field(default_factory=list)
+    conditions: list[Condition] = msgspec.field(default_factory=list)
 
 
 class Workload(Wire, frozen=True):
