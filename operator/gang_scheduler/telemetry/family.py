@@ -192,5 +192,5 @@ Metric = Counter | Gauge | Histogram
 
 FOLDED: Final = Counter(
     "pgs_metrics_folded_total",
-    "Values that were counted under other labels, since a metric had as many as it may.",
+    "Values that were counted under other labels, because the metric was at its limit.",
 )
