@@ -1,8 +1,8 @@
 """Labels and annotations of other products: which are read, and which must not be ignored.
 
-One table. What asks for a place, a device or a limit that nothing here gives is refused by name:
-its pods would run without it. What another controller acts on, or what only accounts, is passed
-over. docs/marks.md is made of this table.
+They are in one table, from which docs/marks.md is generated. A key is refused by name if it asks
+for a place, a device or a limit that this scheduler cannot provide: its pods would run without it.
+A key is passed over if another controller acts on it, or if it is only for accounting.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from gang_scheduler.model import gang_sources, remembered
 
 
 class Verdict(Enum):
-    """What becomes of a key. `NAMES_A_GANG`: it is refused on a pod that is in no gang here."""
+    """What happens to a key. `NAMES_A_GANG`: it is refused on a pod that is in no gang here."""
 
     READ = "read"
     REFUSED = "refused"
@@ -27,9 +27,9 @@ class Verdict(Enum):
 class Mark(NamedTuple):
     """A key, all keys of a prefix if it ends in `*`, and why it is read, refused or passed over.
 
-    Not refused are the values in `harmless`, and `{key: value}` beside it in `unless`. Nor is a key
-    beside one of those that are read `instead`. A gang of the source `read_for` says the same in
-    another place, which is read.
+    A key is not refused if its value is in `harmless`, if the `{key: value}` of `unless` stands
+    next to it, or if one of the keys in `instead` does. Nor is it refused for a gang of the source
+    `read_for`, which says the same in another place that is read.
     """
 
     key: str
@@ -49,7 +49,7 @@ _READ, _REFUSED, _PASSED = Verdict.READ, Verdict.REFUSED, Verdict.PASSED_OVER
 _GANG: Final = Verdict.NAMES_A_GANG
 _MAKES_NO_GANG: Final = "names a gang of that product: a PodGroup and its label do that here"
 _OUR_QUEUE: Final = (
-    f"its pods would count against no queue: name one in the label {annotations.QUEUE}"
+    f"its pods would count against no queue: name a queue in the label {annotations.QUEUE}"
 )
 _QUEUES: Final = (
     *(annotations.QUEUE, annotations.KUEUE_QUEUE),
@@ -63,24 +63,26 @@ _WHOLE_GPUS: Final = (
     "a device plugin offers"
 )
 _GATHER: Final = (
-    "its pods would be placed anywhere: ask with the annotation "
+    "its pods would be placed anywhere: ask for one domain with the annotation "
     f"{annotations.NETWORK_TOPOLOGY_SPEC} or kueue.x-k8s.io/podset-required-topology"
 )
-_BUDGET: Final = "more of its pods could be evicted: write a PodDisruptionBudget"
+_BY_MODEL: Final = "select nodes by the label nvidia.com/gpu.product"
+_BUDGET: Final = "more of its pods could be evicted: create a PodDisruptionBudget"
 _NUMA: Final = "the kubelet aligns NUMA nodes: set its Topology Manager policy on the nodes instead"
-_RESOURCE: Final = "a resource: nodes must offer what pods ask of it in resources.limits"
-_SLURM: Final = "it asks Slurm for nodes or devices: ask for them in the pod's spec"
+_RESOURCE: Final = "a resource: pods ask for it in resources.limits, and nodes must offer it"
+_SERVED: Final = "names the gang, if the cluster serves Volcano's PodGroups"
+_SLURM: Final = "it asks Slurm for nodes or devices: ask for these in the pod's spec"
 
 MARKS: Final = (
     # KAI-Scheduler and Run:ai.
     Mark("gpu-fraction", KAI, _REFUSED, _WHOLE_GPUS),
     Mark("gpu-memory", KAI, _REFUSED, _WHOLE_GPUS),
     Mark("gpu-fraction-num-devices", KAI, _REFUSED, _WHOLE_GPUS),
-    Mark("gpu-fraction-container-name", KAI, _PASSED, "means nothing without gpu-fraction"),
+    Mark("gpu-fraction-container-name", KAI, _PASSED, "has no effect without gpu-fraction"),
     Mark("kai.scheduler/queue", KAI, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
     Mark("runai/queue", RUN_AI, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
     Mark("run.ai/queue", RUN_AI, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
-    Mark("kai.scheduler/topology", KAI, _PASSED, "only names the tree of a placement"),
+    Mark("kai.scheduler/topology", KAI, _PASSED, "only says in which tree a placement is"),
     Mark("kai.scheduler/topology-required-placement", KAI, _REFUSED, _GATHER, instead=_GATHERING),
     Mark("kai.scheduler/topology-preferred-placement", KAI, _PASSED, "a preference"),
     Mark("kai.scheduler/subgroup-name", KAI, _GANG, _MAKES_NO_GANG),
@@ -92,14 +94,14 @@ MARKS: Final = (
     ),
     Mark(
         *("kai.scheduler/preemption-delay", KAI, _REFUSED),
-        "its gang could evict others sooner: write preemptionPolicy: Never to let it evict none",
+        "its gang could evict others sooner: with preemptionPolicy: Never it evicts none",
     ),
     Mark("pod-group-name", KAI, _GANG, _MAKES_NO_GANG),
-    Mark("user", KAI, _PASSED, "accounts only, and a common label"),
-    Mark("project", KAI, _PASSED, "accounts only, and a common label"),
+    Mark("user", KAI, _PASSED, "only for accounting, and a common label"),
+    Mark("project", KAI, _PASSED, "only for accounting, and a common label"),
     # Volcano.
-    Mark("scheduling.k8s.io/group-name", VOLCANO, _GANG, "read where its PodGroups are served"),
-    Mark("scheduling.volcano.sh/group-name", VOLCANO, _GANG, "read where its PodGroups are served"),
+    Mark("scheduling.k8s.io/group-name", VOLCANO, _GANG, _SERVED),
+    Mark("scheduling.volcano.sh/group-name", VOLCANO, _GANG, _SERVED),
     Mark("scheduling.volcano.sh/group-min-member", VOLCANO, _GANG, _MAKES_NO_GANG),
     Mark(
         *("volcano.sh/network-topology-mode", VOLCANO, _REFUSED, _GATHER),
@@ -121,14 +123,18 @@ MARKS: Final = (
         instead=_PROTECTING,
         read_for=gang_sources.VOLCANO_POD_GROUP.name,
     ),
-    Mark("volcano.sh/queue-name", VOLCANO, _READ, "the queue, where Volcano's are served"),
+    Mark(
+        "volcano.sh/queue-name", VOLCANO, _READ, "names the queue, if the cluster serves Volcano's"
+    ),
     Mark("scheduling.volcano.sh/queue-name", VOLCANO, _READ, "the same"),
     Mark(
         *("volcano.sh/cooldown-time", VOLCANO, _REFUSED),
         f"its pods could be evicted sooner: write {annotations.MIN_RUNTIME}",
         instead=(annotations.MIN_RUNTIME,),
     ),
-    Mark("volcano.sh/revocable-zone", VOLCANO, _PASSED, "allows nodes that are allowed here"),
+    Mark(
+        "volcano.sh/revocable-zone", VOLCANO, _PASSED, "allows nodes that are allowed here anyway"
+    ),
     Mark("volcano.sh/jdb-min-available", VOLCANO, _REFUSED, _BUDGET),
     Mark("volcano.sh/jdb-max-unavailable", VOLCANO, _REFUSED, _BUDGET),
     Mark("volcano.sh/task-topology-affinity", VOLCANO, _PASSED, "a preference"),
@@ -140,43 +146,43 @@ MARKS: Final = (
     # Koordinator.
     Mark(
         *("scheduling.koordinator.sh/gpu-partition-spec", KOORDINATOR, _REFUSED),
-        "its GPUs could be of several partitions: the device plugin of a node chooses its GPUs",
+        "its pods could get GPUs of several partitions: the device plugin of a node chooses them",
     ),
     Mark(
         *("scheduling.koordinator.sh/device-allocate-hint", KOORDINATOR, _REFUSED),
-        "its devices could be any: the device plugin of a node chooses them",
+        "its pods could get any devices: the device plugin of a node chooses them",
     ),
     Mark(
         *("scheduling.koordinator.sh/reservation-affinity", KOORDINATOR, _REFUSED),
-        "Reservations are not read here: its pods would run beside them",
+        "Reservations are not read here: its pods would run outside of them",
     ),
     Mark(
         "quota.scheduling.koordinator.sh/name", KOORDINATOR, _REFUSED, _OUR_QUEUE, instead=_QUEUES
     ),
-    Mark("koordinator.sh/qosClass", KOORDINATOR, _PASSED, "koordlet acts on it, on the node"),
+    Mark("koordinator.sh/qosClass", KOORDINATOR, _PASSED, "koordlet acts on it on the node"),
     Mark(
         *("koordinator.sh/priority-class", KOORDINATOR, _PASSED),
-        "the priority of a pod is that of its spec.priorityClassName",
+        "the priority of a pod comes from its spec.priorityClassName",
     ),
     Mark(
         *("scheduling.koordinator.sh/resource-spec", KOORDINATOR, _REFUSED),
-        "its CPUs would not be bound so: set the CPU Manager policy of the kubelet instead",
+        "its pods would not get such CPUs: set the CPU Manager policy of the kubelet instead",
     ),
     Mark("scheduling.koordinator.sh/numa-topology-spec", KOORDINATOR, _REFUSED, _NUMA),
     # Kueue.
-    Mark("kueue.x-k8s.io/queue-name", KUEUE, _READ, "the queue, where LocalQueues are served"),
-    Mark("kueue.x-k8s.io/priority-class", KUEUE, _READ, "the WorkloadPriorityClass"),
-    Mark("kueue.x-k8s.io/max-exec-time-seconds", KUEUE, _READ, "how long the gang runs"),
+    Mark("kueue.x-k8s.io/queue-name", KUEUE, _READ, "names the queue, if LocalQueues are served"),
+    Mark("kueue.x-k8s.io/priority-class", KUEUE, _READ, "names the WorkloadPriorityClass"),
+    Mark("kueue.x-k8s.io/max-exec-time-seconds", KUEUE, _READ, "says how long the gang runs"),
     Mark(
         *("kueue.x-k8s.io/job-min-parallelism", KUEUE, _PASSED),
-        "lets Kueue start fewer pods; what it starts is whole",
+        "lets Kueue start fewer pods; those that it starts are a whole gang",
     ),
-    Mark("kueue.x-k8s.io/pod-group-name", KUEUE, _READ, "the gang"),
-    Mark("kueue.x-k8s.io/pod-group-total-count", KUEUE, _READ, "how many start together"),
-    Mark("kueue.x-k8s.io/retriable-in-group", KUEUE, _PASSED, "Kueue acts on it, after a failure"),
-    Mark("kueue.x-k8s.io/podset-required-topology", KUEUE, _READ, "the placement"),
-    Mark("kueue.x-k8s.io/podset-preferred-topology", KUEUE, _READ, "the placement"),
-    Mark("kueue.x-k8s.io/podset-group-name", KUEUE, _READ, "which podsets share a domain"),
+    Mark("kueue.x-k8s.io/pod-group-name", KUEUE, _READ, "names the gang"),
+    Mark("kueue.x-k8s.io/pod-group-total-count", KUEUE, _READ, "says how many start together"),
+    Mark("kueue.x-k8s.io/retriable-in-group", KUEUE, _PASSED, "Kueue acts on it after a failure"),
+    Mark("kueue.x-k8s.io/podset-required-topology", KUEUE, _READ, "says where pods are placed"),
+    Mark("kueue.x-k8s.io/podset-preferred-topology", KUEUE, _READ, "says where pods are placed"),
+    Mark("kueue.x-k8s.io/podset-group-name", KUEUE, _READ, "says which podsets share a domain"),
     Mark("kueue.x-k8s.io/elastic-job", KUEUE, _PASSED, "Kueue acts on it when the Job is scaled"),
     Mark(
         *("provreq.kueue.x-k8s.io/*", KUEUE, _PASSED),
@@ -185,18 +191,20 @@ MARKS: Final = (
     # Grove, JobSet, LeaderWorkerSet.
     Mark("grove.io/podgang", GROVE, _GANG, _MAKES_NO_GANG),
     Mark("grove.io/podclique", GROVE, _PASSED, "grove.io/podgang names the gang"),
-    Mark(annotations.EXCLUSIVE_TOPOLOGY, JOBSET, _READ, "a domain for each Job"),
-    Mark(annotations.NODE_SELECTOR_STRATEGY, JOBSET, _READ, "beside exclusive-topology"),
+    Mark(annotations.EXCLUSIVE_TOPOLOGY, JOBSET, _READ, "gives each Job its own domain"),
+    Mark(
+        annotations.NODE_SELECTOR_STRATEGY, JOBSET, _READ, "read together with exclusive-topology"
+    ),
     Mark(
         *("leaderworkerset.sigs.k8s.io/exclusive-topology", LWS, _READ),
-        "a domain for each group, by the affinity that its webhook writes",
+        "gives each group its own domain, by the affinity that its webhook writes",
     ),
     # Slurm.
-    Mark("slurmjob.slinky.slurm.net/account", SLURM, _PASSED, "accounts only"),
-    Mark("slurmjob.slinky.slurm.net/job-name", SLURM, _PASSED, "a name only"),
-    Mark("slurmjob.slinky.slurm.net/user-id", SLURM, _PASSED, "accounts only"),
-    Mark("slurmjob.slinky.slurm.net/group-id", SLURM, _PASSED, "accounts only"),
-    Mark("slurmjob.slinky.slurm.net/wckey", SLURM, _PASSED, "accounts only"),
+    Mark("slurmjob.slinky.slurm.net/account", SLURM, _PASSED, "only for accounting"),
+    Mark("slurmjob.slinky.slurm.net/job-name", SLURM, _PASSED, "only a name"),
+    Mark("slurmjob.slinky.slurm.net/user-id", SLURM, _PASSED, "only for accounting"),
+    Mark("slurmjob.slinky.slurm.net/group-id", SLURM, _PASSED, "only for accounting"),
+    Mark("slurmjob.slinky.slurm.net/wckey", SLURM, _PASSED, "only for accounting"),
     Mark("slurmjob.slinky.slurm.net/gres", SLURM, _REFUSED, _WHOLE_GPUS),
     Mark("slurmjob.slinky.slurm.net/*", SLURM, _REFUSED, _SLURM),
     # YuniKorn.
@@ -204,29 +212,29 @@ MARKS: Final = (
     Mark("yunikorn.apache.org/task-group-name", YUNIKORN, _GANG, _MAKES_NO_GANG),
     Mark(
         *("yunikorn.apache.org/schedulingPolicyParameters", YUNIKORN, _PASSED),
-        "means nothing without task-groups",
+        "has no effect without task-groups",
     ),
     Mark("yunikorn.apache.org/queue", YUNIKORN, _REFUSED, _OUR_QUEUE, instead=_QUEUES),
-    Mark("queue", YUNIKORN, _PASSED, "a common label, of many meanings"),
-    Mark("applicationId", YUNIKORN, _PASSED, "a name only"),
+    Mark("queue", YUNIKORN, _PASSED, "a common label with many meanings"),
+    Mark("applicationId", YUNIKORN, _PASSED, "only a name"),
     # HAMi and NVIDIA.
-    Mark("hami.io/*", HAMI, _PASSED, "preferences and notes of its own scheduler"),
+    Mark("hami.io/*", HAMI, _PASSED, "preferences and notes of HAMi's own scheduler"),
     Mark(
         *("nvidia.com/use-gputype", HAMI, _REFUSED),
-        "its GPUs could be of another model: select nodes by the label nvidia.com/gpu.product",
+        f"its pods could get GPUs of another model: {_BY_MODEL}",
     ),
     Mark(
         *("nvidia.com/nouse-gputype", HAMI, _REFUSED),
-        "its GPUs could be of that model: select nodes by the label nvidia.com/gpu.product",
+        f"its pods could get GPUs of that model: {_BY_MODEL}",
     ),
     Mark(
         *("nvidia.com/use-gpuuuid", HAMI, _REFUSED),
-        "its GPUs could be any: the device plugin of a node chooses them",
+        "its pods could get any GPUs: the device plugin of a node chooses them",
     ),
     Mark("nvidia.com/gpumem", HAMI, _READ, _RESOURCE),
     Mark("nvidia.com/gpucores", HAMI, _READ, _RESOURCE),
     Mark("nvidia.com/mig-*", "NVIDIA", _READ, _RESOURCE),
-    # What others do to nodes and pods.
+    # Controllers that act on nodes and pods.
     Mark(
         *("cluster-autoscaler.kubernetes.io/safe-to-evict", "Cluster Autoscaler", _PASSED),
         "the autoscaler acts on it when it removes nodes",
@@ -248,7 +256,7 @@ MARKS: Final = (
 )
 
 NAMING: Final = {each.key: each.product for each in MARKS if each.verdict is _GANG}
-"""By what other products know the gang of a pod, and which products these are."""
+"""The keys by which other products know the gang of a pod, and these products."""
 _EXACT: Final = {each.key: each for each in MARKS if not each.key.endswith("*")}
 _PREFIXED: Final = tuple(
     (each.key.removesuffix("*"), each) for each in MARKS if each.key.endswith("*")
@@ -256,7 +264,7 @@ _PREFIXED: Final = tuple(
 TELLING: Final = tuple(
     each.key.removesuffix("*") for each in MARKS if each.verdict is Verdict.REFUSED
 )
-"""What keys begin with that may be refused."""
+"""The beginnings of all keys that may be refused."""
 
 
 def of(key: str) -> Mark | None:
@@ -270,9 +278,9 @@ def of(key: str) -> Mark | None:
 def refused(
     labels: Mapping[str, str], present: Mapping[str, str], source: str = ""
 ) -> Iterator[InvalidField]:
-    """Yield the labels and annotations that ask for what is not given here, with what to do.
+    """Yield the labels and annotations that are refused, with what to write instead.
 
-    `source` is that of the gang of the pod which has them.
+    `source` is the source of the gang of the pod that has them.
     """
     if not (_may_be_refused(tuple(labels)) or _may_be_refused(tuple(present))):
         return
@@ -296,5 +304,5 @@ def _label_field(key: str) -> str:
 
 @remembered.by_short_texts(4096)
 def _may_be_refused(present: tuple[str, ...]) -> bool:
-    """Return whether one of these keys may be refused. Remembered, as most pods have the same."""
+    """Return whether one of these keys may be refused. Remembered: most pods have the same keys."""
     return any(key.startswith(TELLING) for key in present)
