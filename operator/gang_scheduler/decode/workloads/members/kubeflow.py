@@ -5,15 +5,17 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
+from gang_scheduler.decode.workloads.kubeflow import (
+    JOB_NAME,
+    JOB_ROLE,
+    OPERATOR,
+    REPLICA_INDEX,
+    REPLICA_TYPE,
+)
 from gang_scheduler.decode.workloads.members import bodies
 from gang_scheduler.decode.workloads.members.source import Source, required
 from gang_scheduler.wire.structs import Count
 from gang_scheduler.wire.workloads.kubeflow import ReplicaSpec
-
-PREFIX: Final = "training.kubeflow.org/"
-JOB_NAME, OPERATOR = f"{PREFIX}job-name", f"{PREFIX}operator-name"
-REPLICA_TYPE, REPLICA_INDEX = f"{PREFIX}replica-type", f"{PREFIX}replica-index"
-JOB_ROLE = f"{PREFIX}job-role"
 
 MASTER, WORKER, CHIEF = "Master", "Worker", "Chief"
 WAITS_FOR_MASTER: Final = bodies.added("init-pytorch")

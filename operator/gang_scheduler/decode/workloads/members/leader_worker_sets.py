@@ -10,6 +10,15 @@ from typing import Any, Final
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode.workloads.leader_worker_sets import (
+    GROUP_INDEX,
+    GROUP_KEY,
+    LEADER_READY,
+    NAME,
+    PREFIX,
+    SIZE,
+    WORKER_INDEX,
+)
 from gang_scheduler.decode.workloads.members import bodies
 from gang_scheduler.decode.workloads.members.exclusive import exclusive, in_domain
 from gang_scheduler.decode.workloads.members.present import part
@@ -18,17 +27,14 @@ from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Wire
 
-PREFIX: Final = "leaderworkerset.sigs.k8s.io/"
-NAME, REVISION = f"{PREFIX}name", f"{PREFIX}template-revision-hash"
-GROUP_INDEX, GROUP_KEY = f"{PREFIX}group-index", f"{PREFIX}group-key"
-WORKER_INDEX, SIZE, LEADER = f"{PREFIX}worker-index", f"{PREFIX}size", f"{PREFIX}leader-name"
+REVISION: Final = f"{PREFIX}template-revision-hash"
+LEADER_NAME: Final = f"{PREFIX}leader-name"
 EXCLUSIVE, SUBGROUP_EXCLUSIVE = (
     f"{PREFIX}exclusive-topology",
     f"{PREFIX}subgroup-exclusive-topology",
 )
 SUBGROUP_INDEX, SUBGROUP_KEY = f"{PREFIX}subgroup-index", f"{PREFIX}subgroup-key"
 SUBGROUP_SIZE, SUBGROUP_POLICY = f"{PREFIX}subgroup-size", f"{PREFIX}subgroup-policy-type"
-LEADER_READY: Final = "LeaderReady"
 WITHOUT_LEADER: Final = "LeaderExcluded"
 
 Body = Mapping[str, Any]
@@ -94,11 +100,11 @@ def _admitted_worker(pod: Body, ordinal: int) -> Body:
     annotations = pod["metadata"]["annotations"]
     pod = _labelled(pod, {WORKER_INDEX: str(ordinal)})
     size, members = _number(annotations, SUBGROUP_SIZE), _number(annotations, SIZE)
-    if not size or LEADER not in annotations:
+    if not size or LEADER_NAME not in annotations:
         return pod
     # A leader that is one too many is in the first subgroup.
     index = (ordinal - 1 if (members - 1) % size == 0 else ordinal) // size
-    return _in_subgroup(pod, annotations[LEADER], str(index))
+    return _in_subgroup(pod, annotations[LEADER_NAME], str(index))
 
 
 def _in_subgroup(pod: Body, leader: str, index: str) -> Body:
@@ -140,7 +146,7 @@ def _workers(source: Source, read: _Set, group: int) -> Body:
     owner = source.pod_as_owner(leader, uid)
     template = read.spec.leader_worker_template
     raw = source.body["spec"]["leaderWorkerTemplate"]["workerTemplate"]
-    made = bodies.from_template(raw, revised, {**_annotations(read), LEADER: leader})
+    made = bodies.from_template(raw, revised, {**_annotations(read), LEADER_NAME: leader})
     layer = read.metadata.annotations.get(EXCLUSIVE, "")
     return {
         "apiVersion": "apps/v1",

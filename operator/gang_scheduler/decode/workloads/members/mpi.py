@@ -4,20 +4,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.workloads.members import bodies, kubeflow
-from gang_scheduler.decode.workloads.members.kubeflow import (
+from gang_scheduler.decode.workloads.kubeflow import (
     JOB_NAME,
     JOB_ROLE,
     OPERATOR,
     REPLICA_INDEX,
     REPLICA_TYPE,
-    Role,
 )
+from gang_scheduler.decode.workloads.members import bodies, kubeflow
+from gang_scheduler.decode.workloads.members.kubeflow import WORKER, Role
 from gang_scheduler.decode.workloads.members.lifecycle import Workload
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.members.source import Source, is_ready
 
-LAUNCHER, WORKER = "Launcher", "Worker"
+LAUNCHER: Final = "Launcher"
 DELIVERS_KUBECTL: Final = bodies.added("kubectl-delivery")
 """What the launcher of the training operator runs first."""
 WHEN_READY: Final = "WaitForWorkersReady"

@@ -16,18 +16,18 @@ from gang_scheduler.decode.workloads.members.source import (
     label,
     required,
 )
+from gang_scheduler.decode.workloads.ray_clusters import CLUSTER, GROUP, HEAD, NODE_TYPE, WORKER
 from gang_scheduler.wire.containers import Container
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Wire
 from gang_scheduler.wire.workloads.ray import RayClusterSpec
 
-CLUSTER, NODE_TYPE, GROUP = "ray.io/cluster", "ray.io/node-type", "ray.io/group"
 OWN_LABELS: Final = frozenset({CLUSTER, NODE_TYPE, GROUP})
 """Labels that a template cannot replace; it can replace the others."""
 ORIGIN_NAME, ORIGIN_KIND = "ray.io/originated-from-cr-name", "ray.io/originated-from-crd"
 FAULT_TOLERANT: Final = "ray.io/ft-enabled"
-HEAD, WORKER, HEAD_GROUP = "head", "worker", "headgroup"
+HEAD_GROUP: Final = "headgroup"
 LONGEST_PREFIX: Final = 50
 
 WAITS_FOR_HEAD: Final = bodies.added("wait-gcs-ready")

@@ -13,13 +13,18 @@ from msgspec import field
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.workloads.members import bodies
 from gang_scheduler.decode.workloads.members.source import Source, has_ended, label
+from gang_scheduler.decode.workloads.spark import (
+    APP,
+    DEFAULT_EXECUTORS,
+    EXECUTOR,
+    EXECUTOR_ID,
+    ROLE,
+    SELECTOR,
+)
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Wire
 
-APP_NAME: Final = "sparkoperator.k8s.io/app-name"
-ROLE, SELECTOR, EXECUTOR_ID = "spark-role", "spark-app-selector", "spark-exec-id"
-DRIVER, EXECUTOR = "driver", "executor"
-DEFAULT_EXECUTORS: Final = 2
+DRIVER: Final = "driver"
 DEFAULT_MEMORY: Final = "1g"
 LEAST_OVERHEAD_MIB: Final = 384
 OVERHEAD: Final = 0.1
@@ -96,7 +101,7 @@ def spark_application(source: Source) -> Iterator[Body]:
 
 
 def _executors(source: Source, spec: _Spec, executor: _Pod, driver: Body) -> Iterator[Body]:
-    labels = {APP_NAME: source.name, ROLE: EXECUTOR}
+    labels = {APP: source.name, ROLE: EXECUTOR}
     present = source.present.controlled_by(driver)
     present = present or source.pods(labels)
     number = _instances(spec, executor) - sum(not has_ended(each) for each in present)
@@ -134,7 +139,7 @@ def _pod(source: Source, spec: _Spec, pod: _Pod, role: str, name: str) -> dict[s
     labels = {
         **source.body["metadata"].get("labels", {}),
         **pod.labels,
-        APP_NAME: source.name,
+        APP: source.name,
         "sparkoperator.k8s.io/launched-by-spark-operator": "true",
         "spark-app-name": source.name,
         ROLE: role,

@@ -9,11 +9,12 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.workloads.members import bodies
 from gang_scheduler.decode.workloads.members.present import part
 from gang_scheduler.decode.workloads.members.source import Source, required
+from gang_scheduler.decode.workloads.volcano_pod_groups import TASK
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Wire
 
 PREFIX: Final = "volcano.sh/"
-TASK_INDEX, TASK = f"{PREFIX}task-index", f"{PREFIX}task-spec"
+TASK_INDEX: Final = f"{PREFIX}task-index"
 JOB, JOB_NAMESPACE, QUEUE = f"{PREFIX}job-name", f"{PREFIX}job-namespace", f"{PREFIX}queue-name"
 PARTITION: Final = f"{PREFIX}partition-id"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
