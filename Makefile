@@ -120,7 +120,7 @@ monitoring: binaries ## Test alerts and dashboards with a real Prometheus; the f
 	@$(VENV_PYTHON) -m pytest --durations=5 --verbose tests/monitoring
 
 .PHONY: lint
-lint: setup ## Check style, types, layers, prose, and that generated files are up to date
+lint: setup ## Check style, types, layers, prose, the tests of the source, and that generated files are up to date
 	@echo "==> ruff check"
 	@$(VENV_PYTHON) -m ruff check
 	@echo "==> ruff format --check"
@@ -131,6 +131,8 @@ lint: setup ## Check style, types, layers, prose, and that generated files are u
 	@.venv/bin/lint-imports
 	@echo "==> prose"
 	@$(WITH_TESTS) -m tools.prose
+	@echo "==> tests of the source"
+	@$(VENV_PYTHON) -m pytest --quiet tests/lint
 	@echo "==> CRDs"
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds --check $(CRD_DIRECTORIES)
 	@echo "==> chart"

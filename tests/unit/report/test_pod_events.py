@@ -323,7 +323,7 @@ async def test_of_more_bound_pods_than_are_kept_in_mind_the_oldest_are_left_out(
 
 
 async def test_many_pods_are_told_at_a_bounded_rate_and_all_of_them_the_oldest_first() -> None:
-    pods = 1000
+    pods = 450
     async with desk(pods) as here:
         here.wait()
         await here.at(5)

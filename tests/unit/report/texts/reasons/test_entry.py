@@ -3,6 +3,7 @@
 import ast
 import importlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -29,20 +30,32 @@ from gang_scheduler.report.texts.reasons.entry import Entry
 PACKAGE = Path(gang_scheduler.__file__).parent
 OF_QUEUES = {"report/queues/queue_status.py"}
 OF_TOPOLOGIES = {"report/topology_status.py"}
+SCHEDULER = PACKAGE / "scheduler"
+OF_CONDITIONS = {"Finding"}
+OF_EVENTS = {"record", "_scaled", "event_of"}
 WAITS = {each.value for each in Reason}
 RIGHTS = {each.shown for each in EvictionClass}
 
 
-def calls(*names: str) -> Iterator[tuple[str, ast.Call, ModuleType]]:
+@cache
+def every_call() -> list[tuple[str, ast.Call]]:
+    """Return each call of a function or method that may give a reason, with its file."""
+    names = OF_CONDITIONS | OF_EVENTS
+    files = [path for path in sorted(PACKAGE.rglob("*.py")) if SCHEDULER not in path.parents]
+    return [
+        (str(path.relative_to(PACKAGE)), node)
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and _name(node.func) in names
+    ]
+
+
+def calls(names: set[str]) -> Iterator[tuple[str, ast.Call, ModuleType]]:
     """Yield each call of a function or method of such a name, with its file and module."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        file = str(path.relative_to(PACKAGE))
-        if file.startswith("scheduler/"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and _name(node.func) in names:
-                dotted = file.removesuffix(".py").replace("/", ".")
-                yield file, node, importlib.import_module(f"gang_scheduler.{dotted}")
+    for file, node in every_call():
+        if _name(node.func) in names:
+            dotted = file.removesuffix(".py").replace("/", ".")
+            yield file, node, importlib.import_module(f"gang_scheduler.{dotted}")
 
 
 def _name(node: ast.expr) -> str:
@@ -64,7 +77,7 @@ def words(node: ast.expr | None, module: ModuleType) -> set[str]:
 
 def findings() -> Iterator[tuple[str, set[str], set[str]]]:
     """Yield the file, type and reason of each condition that is made."""
-    for file, call, module in calls("Finding"):
+    for file, call, module in calls(OF_CONDITIONS):
         reason = next((each.value for each in call.keywords if each.arg == "reason"), None)
         yield file, words(call.args[0], module), words(reason, module)
 
@@ -110,7 +123,7 @@ def test_conditions_of_topologies_and_their_reasons_have_entries() -> None:
 
 def test_reasons_of_events_have_entries() -> None:
     written = set[str](gang_events.NAMED.values())
-    for _, call, module in calls("record", "_scaled", "event_of"):
+    for _, call, module in calls(OF_EVENTS):
         position = 2 if _name(call.func) == "_scaled" else 1
         if len(call.args) > position:
             written |= words(call.args[position], module)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.api import annotations
+from lint import trees
+from lint.trees import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 NAMED = re.compile(r"`(tests/[a-z_0-9/]+\.py)::(test_[a-z_0-9]+)`")
 ROW = re.compile(r"^\| (?!what \||promise \||---)(.+?) \|", re.MULTILINE)
 
@@ -19,7 +20,7 @@ def page(name: str) -> str:
 
 def names_in(path: Path) -> set[str]:
     """Return the names of the tests in a file."""
-    found = ast.walk(ast.parse(path.read_text()))
+    found = trees.nodes(path)
     return {each.name for each in found if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 

@@ -2,11 +2,12 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "operator" / "gang_scheduler"
+from lint import trees
+from lint.trees import PACKAGE
+
 WORDLESS = ("model", "scheduler", "state")
 """Folders that make no sentences."""
 DECIDING = (*WORDLESS, "apply", "decode")
@@ -37,8 +38,8 @@ TOLD = {"answer", "message", "text"}
 def sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
     """Yield the path of each module in the package, and its syntax tree."""
     for folder in folders:
-        for path in sorted((PACKAGE / folder).rglob("*.py")):
-            yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
+        for path in trees.modules(folder):
+            yield path.relative_to(PACKAGE).as_posix(), trees.of(path)
 
 
 def is_listed(path: str, exceptions: dict[str, str]) -> bool:
@@ -94,7 +95,7 @@ def imported(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             path = PACKAGE.parent / f"{node.module.replace('.', '/')}.py"
             if path.is_file():
-                kept = constants_of(ast.parse(path.read_text()))
+                kept = constants_of(trees.of(path))
                 found.update(each.asname or each.name for each in node.names if each.name in kept)
     return found
 

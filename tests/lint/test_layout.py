@@ -11,7 +11,9 @@ import re
 import sysconfig
 from pathlib import Path
 
-SOURCE_ROOT = Path(__file__).parents[2] / "operator"
+from lint import trees
+
+SOURCE_ROOT = trees.PROJECT / "operator"
 
 
 def test_the_source_root_is_no_package_and_holds_no_loose_module() -> None:
@@ -30,7 +32,7 @@ def test_operator_is_the_one_of_the_standard_library() -> None:
 
 def unnamed(package: Path) -> list[str]:
     """Return the modules and packages in a package that its docstring does not name."""
-    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+    docstring = ast.get_docstring(trees.of(package / "__init__.py")) or ""
     named = set(re.findall(r"\w+", docstring))
     parts = {path.stem for path in package.iterdir() if path.suffix == ".py" or path.is_dir()}
     return sorted(part for part in parts - named if not part.startswith("__"))

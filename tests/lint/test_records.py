@@ -1,12 +1,10 @@
 """The records of a gang change by their own methods alone: these count what changes for groups."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
 
-import gang_scheduler
+from lint import trees
+from lint.trees import PACKAGE
 
-PACKAGE = Path(gang_scheduler.__file__).parent
 GANGS = PACKAGE / "state" / "gangs"
 RECORDS = {
     "attempt",
@@ -19,10 +17,6 @@ RECORDS = {
     "version",
     "volume_waits",
 }
-
-
-def nodes_of(path: Path) -> Iterator[ast.AST]:
-    return ast.walk(ast.parse(path.read_text()))
 
 
 def assigned(node: ast.AST) -> list[ast.expr]:
@@ -50,8 +44,8 @@ def is_of_a_record(target: ast.expr) -> bool:
 def test_no_module_assigns_a_field_of_a_record() -> None:
     found = [
         f"{path.relative_to(PACKAGE)}:{target.lineno}"
-        for path in PACKAGE.rglob("*.py")
-        for node in nodes_of(path)
+        for path in trees.modules()
+        for node in trees.nodes(path)
         for target in assigned(node)
         if is_of_a_record(target)
     ]
@@ -64,7 +58,7 @@ def test_gangs_are_settled_in_one_place() -> None:
     callers = [
         (path.name, ast.unparse(node.func.value))
         for path in GANGS.glob("*.py")
-        for node in nodes_of(path)
+        for node in trees.nodes(path)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "settle"
@@ -82,9 +76,9 @@ def test_nothing_outside_of_the_folder_settles_a_gang_or_changes_a_record() -> N
     changing |= {"relinked", "begin", "end", "hold", "let_go", "note", "warn", "drop_warnings"}
     found = [
         f"{path.relative_to(PACKAGE)}: {ast.unparse(node)}"
-        for path in PACKAGE.rglob("*.py")
+        for path in trees.modules()
         if GANGS not in path.parents
-        for node in nodes_of(path)
+        for node in trees.nodes(path)
         if isinstance(node, ast.Attribute)
         and node.attr in changing
         and isinstance(node.value, ast.Attribute | ast.Name)

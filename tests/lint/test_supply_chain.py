@@ -1,11 +1,11 @@
 """What an image is made of: nothing is installed of which no hash is known."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
+from lint.trees import PROJECT
+
 LOCKS = sorted(path.name for path in PROJECT.glob("requirements*.lock"))
 PINNED = re.compile(r"^[A-Za-z0-9._-]+==\S+", re.MULTILINE)
 DOCKERFILE = (PROJECT / "Dockerfile").read_text()
