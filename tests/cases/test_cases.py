@@ -33,7 +33,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler import policy
 from gang_scheduler.settings.choices import GangKind
@@ -42,6 +41,7 @@ from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
+from support import yaml_texts
 
 Case = dict[str, Any]
 
@@ -65,7 +65,7 @@ WAS_WHOLE = {"type": "Scheduled", "status": "True", "reason": "Scheduled"}
 
 def cases() -> Iterator[Any]:
     for file in sorted(Path(__file__).parent.glob("*.yaml")):
-        for case in yaml.safe_load(file.read_text()):
+        for case in yaml_texts.read(file.read_text()):
             yield pytest.param(case, id=f"{file.stem}-{case['id']}")
 
 
@@ -78,7 +78,7 @@ def test_case(case: Case) -> None:
 
 def decided(case: Case) -> Case:
     """Return the decisions in the words of a case."""
-    text = yaml.safe_dump_all(expanded(case["manifests"]))
+    text = yaml_texts.written_all(expanded(case["manifests"]))
     schedulers = tuple(case.get("schedulers", OURS))
     settings = Policy(
         scheduler_names=schedulers,

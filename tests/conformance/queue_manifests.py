@@ -6,14 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from support import api_objects, builders, in_memory_cluster
+from support import api_objects, builders, in_memory_cluster, yaml_texts
 
 Case = Mapping[str, Any]
 Body = dict[str, Any]
 
-DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "queue-cases.yaml").read_text())
+DATA: dict[str, Any] = yaml_texts.read((Path(__file__).parent / "queue-cases.yaml").read_text())
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 KUEUE = "kueue.x-k8s.io/v1beta2"
 KINDS = {

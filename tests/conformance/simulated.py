@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.settings.policy import Policy
@@ -13,6 +11,7 @@ from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from property import oracle
+from support import yaml_texts
 from support.builders import SCHEDULER
 
 Body = Mapping[str, Any]
@@ -52,7 +51,7 @@ class Outcome:
 
 def decide(manifests: Iterable[Body]) -> Outcome:
     """Return what one cycle decides."""
-    text = yaml.safe_dump_all([*manifests])
+    text = yaml_texts.written_all([*manifests])
     found = objects.load(documents.parse("case", text), SCHEDULER)
     nouns = [each.noun for each in found.loaded]
     decided = report.document(simulate(found, Options(Policy(scheduler_names=(SCHEDULER,)))))

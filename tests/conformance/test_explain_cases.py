@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from cases.test_cases import Case, expanded
 from gang_scheduler.cli import main
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.scheduler.quorums import Quorums
-from support import listed_clusters
+from support import listed_clusters, yaml_texts
 
-CASES: list[Case] = yaml.safe_load((Path(__file__).parent / "explain-cases.yaml").read_text())
+CASES: list[Case] = yaml_texts.read((Path(__file__).parent / "explain-cases.yaml").read_text())
 NOT_FROM_MANIFESTS = {
     Reason.INTERNAL_ERROR,
     Reason.SET_ASIDE,
@@ -74,7 +73,7 @@ def test_a_gang_that_nodes_are_bought_for_names_the_request(tmp_path: Path) -> N
         {"kind": "Pod", "name": "a", "gang": "a", "requests": {"cpu": 2}},
     ]
     plain, snapshot = tmp_path / "m.yaml", tmp_path / "s.jsonl"
-    plain.write_text(yaml.safe_dump_all(expanded(manifests)))
+    plain.write_text(yaml_texts.written_all(expanded(manifests)))
     CliRunner().invoke(main, ["snapshot", "-f", str(plain), "-o", str(snapshot)])
     header, *others = snapshot.read_text().splitlines()
     switched_on = json.loads(header)
@@ -105,12 +104,12 @@ def identity(manifest: Case) -> tuple[str, str]:
 
 
 def explained(name: str, manifests: list[Case]) -> Any:
-    said = yaml.safe_dump_all(manifests)
+    said = yaml_texts.written_all(manifests)
     arguments = ["explain", name, "-f", "-", "-o", "yaml"]
 
     outcome = CliRunner().invoke(main, arguments, input=said)
 
     assert 0 == outcome.exit_code, outcome.output
-    found = yaml.safe_load(outcome.stdout)
+    found = yaml_texts.read(outcome.stdout)
     listed_clusters.hold(found)
     return found

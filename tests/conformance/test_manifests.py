@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
+from support import yaml_texts
 
 HERE = Path(__file__).parent
-CASES = yaml.safe_load((HERE / "manifest-cases.yaml").read_text())
+CASES = yaml_texts.read((HERE / "manifest-cases.yaml").read_text())
 OURS = "py-gang-scheduler"
 ROOM = {
     "cpu": 512,
@@ -78,7 +78,7 @@ def smallest(case: Case) -> int:
 
 def decided(case: Case, nodes: int) -> Case:
     """Return what is decided of a manifest on so many nodes."""
-    cluster = yaml.safe_dump_all(node(i, case) for i in range(nodes))
+    cluster = yaml_texts.written_all(node(i, case) for i in range(nodes))
     text = (HERE / "manifests" / f"{case['file']}.yaml").read_text()
     read: list[Document | Problem] = [*documents.parse("cluster", cluster)]
     found = objects.load([*read, *documents.parse("manifest", text)], OURS)

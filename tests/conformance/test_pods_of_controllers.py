@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from support import yaml_texts
 from support.expansion import pods_made
 
 SEEN = Path(__file__).parents[1] / "integrations" / "workloads"
@@ -25,7 +25,7 @@ Body = dict[str, Any]
 
 def kinds() -> Iterator[Any]:
     for file in sorted(SEEN.glob("*.yaml")):
-        read = yaml.safe_load(file.read_text())
+        read = yaml_texts.read(file.read_text())
         # With flags a controller makes a PodGroup, too, and labels pods with it.
         if "pods" in read and len(read["controller"]) == 1:
             yield pytest.param(file, read, id=file.stem)

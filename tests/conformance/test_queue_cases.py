@@ -3,17 +3,17 @@
 import json
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from conformance import queue_manifests, queue_verdicts
 from conformance.queue_manifests import Case
 from gang_scheduler.cli import main
+from support import yaml_texts
 
 
 @pytest.mark.parametrize("case", queue_manifests.DATA["cases"], ids=lambda case: case["id"])
 def test_case(case: Case) -> None:
-    said = yaml.safe_dump_all(list(queue_manifests.manifests(case)))
+    said = yaml_texts.written_all(list(queue_manifests.manifests(case)))
     arguments = ["simulate", "-f", "-", "-o", "json", "--at", queue_manifests.at(0)]
     arguments += [str(each) for each in case.get("args", [])]
 

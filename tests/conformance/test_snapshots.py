@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from conformance import queue_manifests
 from conformance.queue_manifests import Case
@@ -21,6 +20,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from support import yaml_texts
 
 NOW = int(queue_manifests.NOW.timestamp())
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def test_what_is_found_in_a_snapshot_is_what_was_there(path: Path) -> None:
 
 @pytest.mark.parametrize("case", queue_manifests.DATA["cases"], ids=lambda case: case["id"])
 def test_with_pseudonyms_queues_are_decided_the_same(case: Case) -> None:
-    items = [*documents.parse("f", yaml.safe_dump_all([*queue_manifests.manifests(case)]))]
+    items = [*documents.parse("f", yaml_texts.written_all([*queue_manifests.manifests(case)]))]
     try:
         snapshot = taking.of_items(items, Policy(), NOW)
     except UnreadableInput:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from conformance import simulated, topology_manifests, verdicts
 from conformance.topology_manifests import Case
+from support import yaml_texts
 
 FILE = Path(__file__).parent / "topology-cases.yaml"
-CASES: list[Case] = yaml.safe_load(FILE.read_text())["cases"]
+CASES: list[Case] = yaml_texts.read(FILE.read_text())["cases"]
 
 EXCEPTIONS: dict[str, str] = {}
 """Cases in which we differ on purpose, with the reason."""

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from gang_scheduler.model.network.layers import Layer
 from gang_scheduler.model.nodes import Node, NodeTable
+from support import yaml_texts
 
-DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "job-cases.yaml").read_text())
+DATA: dict[str, Any] = yaml_texts.read((Path(__file__).parent / "job-cases.yaml").read_text())
 
 
 class Cluster(NamedTuple):

@@ -9,7 +9,6 @@ from typing import cast
 
 import blockbuster
 import pytest
-import yaml
 from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler.client.connection import Connection
@@ -17,6 +16,7 @@ from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.embedded import server as server_in_python
 from gang_scheduler.settings.choices import HttpClientName
 from integration.support import contract_servers
+from support import yaml_texts
 from tools import controlplane
 
 CRDS = Path(__file__).parents[2] / "crds"
@@ -36,7 +36,7 @@ def plane() -> Iterator[controlplane.ControlPlane]:
     """Start one API server for all contract tests, with both kinds of PodGroup."""
     options = controlplane.Options(kwok=False, controller_manager=False)
     with controlplane.start(options) as started:
-        ours = yaml.safe_load(POD_GROUP)
+        ours = yaml_texts.read(POD_GROUP)
         for crd in (ours, contract_servers.without_status(ours)):
             started.request("POST", CRD_PATH, crd)
             started.kubectl("wait", "--for=condition=Established", f"crd/{crd['metadata']['name']}")
@@ -92,7 +92,7 @@ async def server(
 def embedded() -> server_in_python.Server:
     """Return an API server in Python, with both kinds of PodGroup."""
     found = server_in_python.Server(controllers=False)
-    ours = yaml.safe_load(POD_GROUP)
+    ours = yaml_texts.read(POD_GROUP)
     for crd in (ours, contract_servers.without_status(ours)):
         found.install(crd)
     return found

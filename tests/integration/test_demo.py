@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
+
+from support import yaml_texts
 
 WIDTH = 80
 
@@ -55,7 +56,7 @@ def test_the_demo_tells_its_story_and_touches_no_other_cluster(
 ) -> None:
     kubeconfig = tmp_path / "config"
     kubeconfig.write_text(
-        yaml.safe_dump(
+        yaml_texts.written(
             {
                 "clusters": [{"name": "a", "cluster": {"server": stranger.url}}],
                 "users": [{"name": "a", "user": {}}],

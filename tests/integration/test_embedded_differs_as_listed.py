@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
-import yaml
 
 from gang_scheduler.demo import cluster
 from integration.support.server_requests import REQUESTS, Request
+from support import yaml_texts
 from tools import controlplane
 
-LISTED: Final[dict[str, str]] = yaml.safe_load(
+LISTED: Final[dict[str, str]] = yaml_texts.read(
     (Path(__file__).parent / "support" / "embedded_differences.yaml").read_text()
 )
 POD_GROUPS: Final = (
@@ -101,7 +101,7 @@ def at(body: Any, path: str) -> Any:
 def embedded() -> dict[str, Answer]:
     """Return what the embedded server answers, without controllers as the real one of these."""
     with cluster.embedded(controllers=False) as found:
-        found.request("POST", CRDS, yaml.safe_load(POD_GROUPS))
+        found.request("POST", CRDS, yaml_texts.read(POD_GROUPS))
         return answers(sender(found.url))
 
 

@@ -10,7 +10,6 @@ import aiohttp
 import anyio
 import msgspec
 import pytest
-import yaml
 
 from gang_scheduler.api.kinds import (
     JOBS,
@@ -24,9 +23,10 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.embedded.objects import Options
 from gang_scheduler.embedded.server import Server
+from support import yaml_texts
 
 PATIENCE_SECONDS = 20.0
-QUEUE_CRD = yaml.safe_load(
+QUEUE_CRD = yaml_texts.read(
     (Path(__file__).parents[2] / "crds" / "queues.py-gang-scheduler.io.yaml").read_text()
 )
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

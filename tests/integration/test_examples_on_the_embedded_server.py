@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.api.kinds import GVR, NAMESPACES, NODES
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import DemoFailed, Embedded
 from gang_scheduler.embedded import kinds
+from support import yaml_texts
 from tools.controlplane import nodes
 from tools.demo import differences, examples, placements
 from tools.demo.examples import Example
@@ -67,7 +67,7 @@ class Clusters:
         found = self._stack.enter_context(cluster.embedded())
         for each in world.definitions():
             cluster.create(found, each.gvr, each.body)
-        for each in yaml.safe_load_all(nodes_file.read_text()):
+        for each in yaml_texts.read_all(nodes_file.read_text()):
             metadata, status = each["metadata"], each["status"]
             labels = metadata.get("labels", {})
             made = nodes.manifest(metadata["name"], labels, status["allocatable"])
@@ -120,7 +120,7 @@ def documents(example: Example, applied_in: str) -> Iterator[Document]:
 
 def read(manifest: Path, applied_in: str) -> Iterator[Document]:
     """Yield the objects of a file; those that name no namespace are in this one, if in any."""
-    for each in yaml.safe_load_all(manifest.read_text()):
+    for each in yaml_texts.read_all(manifest.read_text()):
         if is_namespaced(each):
             each["metadata"].setdefault("namespace", applied_in)
         yield each

@@ -9,7 +9,6 @@ from typing import Any
 
 import anyio
 import pytest
-import yaml
 from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler.api.kinds import (
@@ -31,7 +30,7 @@ from gang_scheduler.watch.source import Source
 from integration.support import contract_servers
 from integration.support.breakable_link import BreakableLink
 from integration.support.running_sources import PATIENCE_SECONDS, running, source_of
-from support import cache_feeding
+from support import cache_feeding, yaml_texts
 from support.builders import SCHEDULER
 from tools import controlplane
 
@@ -56,7 +55,7 @@ class InPython:
         self.url = found.url
         self.request = found.request
         self._server = found._server
-        self.request("POST", CRD_PATH, yaml.safe_load(POD_GROUP_CRD))
+        self.request("POST", CRD_PATH, yaml_texts.read(POD_GROUP_CRD))
 
     @property
     def configuration(self) -> Configuration:
@@ -282,7 +281,7 @@ class Trees:
 
     def __init__(self, found: Watched) -> None:
         self._found = found
-        self._crd = yaml.safe_load(
+        self._crd = yaml_texts.read(
             (CRDS / "clusternetworktopologies.scheduling.koordinator.sh.yaml").read_text()
         )
 

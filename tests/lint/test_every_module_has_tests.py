@@ -5,13 +5,12 @@ Where a module is covered by tests of another name, `covered_elsewhere.yaml` say
 
 from pathlib import Path
 
-import yaml
-
 from lint.trees import PACKAGE, PROJECT
+from support import yaml_texts
 
 TESTS = PROJECT / "tests"
 UNIT = TESTS / "unit"
-ELSEWHERE: dict[str, list[str]] = yaml.safe_load((UNIT / "covered_elsewhere.yaml").read_text())
+ELSEWHERE: dict[str, list[str]] = yaml_texts.read((UNIT / "covered_elsewhere.yaml").read_text())
 OF_NO_MODULE = {
     "audit/test_memory.py",
     "decode/pods/test_conformance_tables.py",

@@ -15,7 +15,6 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-import yaml
 from click.testing import CliRunner
 
 from conformance import queue_manifests
@@ -24,6 +23,7 @@ from property import eviction_cases, naive_evictions
 from property.eviction_cases import Case, Gang, World
 from property.naive_evictions import Answer, Plan
 from property.random_evictions import a_case, documents
+from support import yaml_texts
 
 CRITERIA = (
     *("over budget", "class", "priority", "least share", "gangs broken", "gangs touched"),
@@ -173,7 +173,7 @@ def main() -> int:
 
 def _write(path: Path, case: Case, difference: str) -> None:
     arguments = " ".join(_options(case))
-    said = yaml.safe_dump_all(documents(case), sort_keys=False)
+    said = yaml_texts.written_all(documents(case))
     path.write_text(f"# simulate {arguments}\n# {difference}\n{said}")
 
 

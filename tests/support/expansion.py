@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
 from gang_scheduler.decode.workloads.members import table
 from gang_scheduler.decode.workloads.members.present import Present
 from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.simulation import defaults, documents
 from gang_scheduler.simulation.documents import Document
+from support import yaml_texts
 
 Body = Mapping[str, Any]
 
@@ -79,7 +78,7 @@ def pod_named(name: str, *, phase: str = "Running", ready: bool = False, **metad
 
 
 def _expanded(manifests: tuple[Body, ...], notes: list[str]) -> Iterator[Body]:
-    given = [*documents.parse("f", yaml.safe_dump_all(manifests))]
+    given = [*documents.parse("f", yaml_texts.written_all(manifests))]
     present = Present(each.body for each in given if isinstance(each, Document))
     for i, each in enumerate(each for each in given if isinstance(each, Document)):
         body = defaults.with_identity(each.body, i, namespaced=True)

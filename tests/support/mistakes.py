@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
+from support import yaml_texts
 
 WHOLE: Final = Path(__file__).parent / "whole_manifests.yaml"
 """One manifest of each kind, with most fields that it can have."""
@@ -293,4 +293,4 @@ EDITS: Final = (
 
 def whole() -> list[Body]:
     """Return a manifest of each kind with most of its fields."""
-    return [*yaml.safe_load_all(WHOLE.read_text())]
+    return [*yaml_texts.read_all(WHOLE.read_text())]

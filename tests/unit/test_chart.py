@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 import gang_scheduler
 from gang_scheduler.api import crds
@@ -13,6 +12,7 @@ from gang_scheduler.audit.rules.leader import LEASE_NAME
 from gang_scheduler.decode.workloads import makers
 from gang_scheduler.inspection import profiles
 from gang_scheduler.state.kinds import KINDS
+from support import yaml_texts
 from tools.chart import CHART, schema
 from tools.chart import __main__ as chart
 
@@ -26,7 +26,7 @@ def rules(template: str) -> list[dict[str, list[str]]]:
     text = ON_DEMAND.sub("", (CHART / "templates" / template).read_text())
     text = re.sub(r"\{\{.*?\}\}", "RENDERED", text)
     blocks = re.findall(r"^rules:\n(.*?)(?=^---|^RENDERED|\Z)", text, re.DOTALL | re.MULTILINE)
-    return [rule for block in blocks for rule in yaml.safe_load(block)]
+    return [rule for block in blocks for rule in yaml_texts.read(block)]
 
 
 def granted(template: str) -> set[tuple[str, str]]:
@@ -48,15 +48,15 @@ def test_the_chart_holds_no_other_crd() -> None:
 
 
 def test_the_version_of_the_application_is_ours() -> None:
-    described = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    described = yaml_texts.read((CHART / "Chart.yaml").read_text())
 
     assert gang_scheduler.__version__ == described["appVersion"] == described["version"]
 
 
 def test_what_a_catalogue_shows_of_crds_is_what_there_is() -> None:
-    described = yaml.safe_load((CHART / "Chart.yaml").read_text())["annotations"]
-    shown = yaml.safe_load(described["artifacthub.io/crds"])
-    there = [yaml.safe_load(text) for text in crds.files().values()]
+    described = yaml_texts.read((CHART / "Chart.yaml").read_text())["annotations"]
+    shown = yaml_texts.read(described["artifacthub.io/crds"])
+    there = [yaml_texts.read(text) for text in crds.files().values()]
 
     assert sorted((each["name"], each["kind"], each["version"]) for each in shown) == sorted(
         (crd["metadata"]["name"], crd["spec"]["names"]["kind"], version["name"])
@@ -82,7 +82,7 @@ def test_a_check_names_stale_files_and_writes_nothing(
 
 
 def test_every_value_has_a_default_and_a_row_in_the_readme() -> None:
-    values = yaml.safe_load((CHART / "values.yaml").read_text())
+    values = yaml_texts.read((CHART / "values.yaml").read_text())
     rows = set(re.findall(r"^\| `(\S+)` \| `", (CHART / "README.md").read_text(), re.MULTILINE))
 
     # Helm itself hands `global` to every chart that is a part of another one.
@@ -172,7 +172,7 @@ def on_demand(setting: str) -> list[dict[str, list[str]]]:
     blocks = {
         condition.split(".")[-1].strip(): block for condition, block in ON_DEMAND.findall(text)
     }
-    found: list[dict[str, list[str]]] = yaml.safe_load(blocks[setting])
+    found: list[dict[str, list[str]]] = yaml_texts.read(blocks[setting])
     return found
 
 

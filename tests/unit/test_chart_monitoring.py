@@ -6,9 +6,9 @@ import subprocess
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.inspection import profiles
+from support import yaml_texts
 from tools.chart import CHART
 from tools.controlplane import binaries
 from tools.dashboards import queries
@@ -33,7 +33,7 @@ def helm(*values: str) -> subprocess.CompletedProcess[str]:
 def rendered(kind: str, *values: str) -> list[Manifest]:
     done = helm(*values)
     assert 0 == done.returncode, done.stderr
-    made = [each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] == kind]
+    made = [each for each in yaml_texts.read_all(done.stdout) if each and each["kind"] == kind]
     return [each for each in made if each["metadata"]["name"] != profiles.NAME]
 
 

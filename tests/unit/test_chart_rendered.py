@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import gang_scheduler
 from gang_scheduler.api import annotations
@@ -21,6 +20,7 @@ from gang_scheduler.inspection import origins, profiles
 from gang_scheduler.settings.choices import Strategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
+from support import yaml_texts
 from tools.chart import CHART, schema
 from tools.controlplane import binaries
 
@@ -60,7 +60,7 @@ def template(*values: str) -> subprocess.CompletedProcess[str]:
 def rendered(*values: str) -> list[Manifest]:
     done = template(*values)
     assert 0 == done.returncode, done.stderr
-    return [each for each in yaml.safe_load_all(done.stdout) if each]
+    return [each for each in yaml_texts.read_all(done.stdout) if each]
 
 
 def only(kind: str, *values: str) -> Manifest:
@@ -148,9 +148,9 @@ def test_every_setting_arrives_as_it_was_given(
     defaults = {name: each["default"] for name, each in properties.items()}
     given = {**defaults, "protectionLabelNamespaces": ["a", "b"], "strategy": "spread"}
     file = tmp_path / "values.yaml"
-    file.write_text(yaml.safe_dump({"settings": given}))
+    file.write_text(yaml_texts.written({"settings": given}))
     done = helm("template", "gangs", str(CHART), f"--set={IMAGE}", f"--values={file}")
-    documents = yaml.safe_load_all(done.stdout)
+    documents = yaml_texts.read_all(done.stdout)
     (deployment,) = (each for each in documents if each["kind"] == "Deployment")
     for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]:
         monkeypatch.setenv(each["name"], each.get("value", "the namespace of the pod"))
@@ -436,7 +436,7 @@ def test_the_notes_begin_with_the_image_that_must_be_there() -> None:
 
 def test_the_job_of_the_notes_survives_an_eviction() -> None:
     (text,) = re.findall(r"<<EOF\n(.*?)\nEOF\n", notes(), re.DOTALL)
-    group, job = yaml.safe_load_all(text)
+    group, job = yaml_texts.read_all(text)
 
     assert group["spec"]["minMember"] == job["spec"]["parallelism"]
     assert "Never" == job["spec"]["template"]["spec"]["restartPolicy"]
@@ -536,7 +536,7 @@ def test_the_mutating_policy_is_of_the_best_version_that_is_served(
     flags = [f"--set={each}" for each in (IMAGE, *manages("Job", suspend="true"))]
     done = helm("template", "gangs", str(CHART), *flags, *asked)
 
-    found = [each for each in yaml.safe_load_all(done.stdout) if each]
+    found = [each for each in yaml_texts.read_all(done.stdout) if each]
     assert {f"{group}/{version}"} == {
         each["apiVersion"] for each in found if each["kind"].startswith("Mutating")
     }

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.simulation import documents, objects
+from support import yaml_texts
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(each for each in (ROOT / "examples").iterdir() if each.name[:2].isdigit())
@@ -101,7 +101,7 @@ def test_the_job_of_the_page_for_slurm_is_found_by_its_name(tmp_path: Path) -> N
     (block,) = (each for each in blocks if "kind: Job" in each)
     (tmp_path / "job.yaml").write_text(re.sub("(?m)^    ", "", block))
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1}
-    (tmp_path / "high.yaml").write_text(yaml.safe_dump({**high, "metadata": {"name": "high"}}))
+    (tmp_path / "high.yaml").write_text(yaml_texts.written({**high, "metadata": {"name": "high"}}))
     services, pods = read(tmp_path)
 
     assert 4 == len(pods)

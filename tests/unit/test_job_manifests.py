@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+
+from support import yaml_texts
 
 PROJECT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -40,7 +41,7 @@ def shown() -> Iterator[tuple[str, JobSpec]]:
 
 def jobs_in(path: Path, text: str) -> Iterator[tuple[str, JobSpec]]:
     """Yield the Jobs of a text of manifests, those that a JobSet would create among them."""
-    for document in yaml.safe_load_all(text):
+    for document in yaml_texts.read_all(text):
         name = f"{path.relative_to(PROJECT)}: {document['metadata']['name']}"
         # What waits suspended is suspended again instead of losing its pods. Volcano has Jobs, too.
         is_job = (document["apiVersion"], document["kind"]) == ("batch/v1", "Job")

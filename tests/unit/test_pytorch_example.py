@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
-import yaml
 
 from gang_scheduler import checkpoint
 from gang_scheduler.api import annotations
+from support import yaml_texts
 
 PYTORCH = Path(__file__).parents[2] / "examples" / "35-survive-eviction-pytorch"
 
@@ -110,7 +110,7 @@ def test_the_script_for_pytorch_ends_at_a_look_and_goes_on_there(
 
 
 def test_the_request_is_in_the_file_that_the_script_reads() -> None:
-    documents = yaml.safe_load_all((PYTORCH / "job.yaml").read_text())
+    documents = yaml_texts.read_all((PYTORCH / "job.yaml").read_text())
     (job,) = (each for each in documents if each["kind"] == "Job")
     template = job["spec"]["template"]["spec"]
     (container,) = template["containers"]

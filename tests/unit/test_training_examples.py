@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler import checkpoint
+from support import yaml_texts
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PLAIN = EXAMPLES / "34-survive-eviction"
@@ -81,7 +81,7 @@ def test_a_pod_knows_where_to_go_on(directory: Path) -> None:
 
 def template_of(directory: Path) -> dict[str, Any]:
     """Return the spec of the pods of the one Job in an example."""
-    documents = yaml.safe_load_all((directory / "job.yaml").read_text())
+    documents = yaml_texts.read_all((directory / "job.yaml").read_text())
     (job,) = (each for each in documents if each["kind"] == "Job")
     found: dict[str, Any] = job["spec"]["template"]["spec"]
     return found

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.api import crds
+from support import yaml_texts
 
 PROJECT = Path(__file__).parents[3]
 POD_GROUPS, TOPOLOGIES = (
@@ -19,7 +19,7 @@ QUEUES, FLAVORS = "queues.py-gang-scheduler.io.yaml", "resourceflavors.py-gang-s
 
 
 def manifest(name: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(crds.files()[name])
+    loaded: dict[str, Any] = yaml_texts.read(crds.files()[name])
     return loaded
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from cases.test_cases import expanded
 from gang_scheduler.cli import main
+from support import yaml_texts
 from support.api_objects import node_body
 from support.suspended_jobs import job, our_queue, template
 
@@ -25,7 +25,7 @@ MANIFESTS: list[dict[str, Any]] = [
 
 
 def explain(*arguments: str, manifests: Any = MANIFESTS) -> Result:
-    said = yaml.safe_dump_all([*expanded(manifests)])
+    said = yaml_texts.written_all([*expanded(manifests)])
     return CliRunner().invoke(main, ["explain", *arguments, "-f", "-"], input=said)
 
 
@@ -49,7 +49,7 @@ def test_a_gang_has_several_names(name: str) -> None:
 def test_json_and_yaml_are_the_same_document() -> None:
     as_json, as_yaml = (explain("llama", "-o", each).stdout for each in ("json", "yaml"))
 
-    assert json.loads(as_json) == yaml.safe_load(as_yaml)
+    assert json.loads(as_json) == yaml_texts.read(as_yaml)
 
 
 def test_several_of_a_name_are_listed() -> None:
@@ -91,7 +91,7 @@ def test_watch_prints_anew_only_when_something_has_changed(
             raise KeyboardInterrupt
 
     def write(manifests: Any) -> None:
-        file.write_text(yaml.safe_dump_all([*expanded(manifests)]))
+        file.write_text(yaml_texts.written_all([*expanded(manifests)]))
 
     write(MANIFESTS)
     monkeypatch.setattr(time, "sleep", sleep)
@@ -153,7 +153,7 @@ def test_of_a_job_whose_pods_start_by_themselves_it_is_said_which_waits() -> Non
 
 def test_a_workload_that_waits_suspended_is_explained_by_its_name() -> None:
     documents = [node_body(allocatable={"cpu": "4", "pods": "10"}), our_queue(cpu=8), job(pods=6)]
-    said = yaml.safe_dump_all(documents)
+    said = yaml_texts.written_all(documents)
 
     found = CliRunner().invoke(main, ["explain", "job/job", "-f", "-"], input=said)
 
@@ -164,7 +164,7 @@ def test_a_workload_that_waits_suspended_is_explained_by_its_name() -> None:
 
 
 def test_a_snapshot_has_the_events_of_the_gang_and_its_pods(tmp_path: Path) -> None:
-    said = yaml.safe_dump_all([*expanded(MANIFESTS)])
+    said = yaml_texts.written_all([*expanded(MANIFESTS)])
     taken = CliRunner().invoke(main, ["snapshot", "-f", "-", "-o", "-"], input=said).stdout
     header, *others = taken.splitlines()
     events = [
@@ -190,7 +190,7 @@ def test_a_snapshot_has_the_events_of_the_gang_and_its_pods(tmp_path: Path) -> N
 
 
 def test_of_a_snapshot_of_a_cluster_it_is_said_that_it_has_no_events(tmp_path: Path) -> None:
-    said = yaml.safe_dump_all([*expanded(MANIFESTS)])
+    said = yaml_texts.written_all([*expanded(MANIFESTS)])
     taken = CliRunner().invoke(main, ["snapshot", "-f", "-", "-o", "-"], input=said).stdout
     of_manifests, of_a_cluster = tmp_path / "m.jsonl", tmp_path / "c.jsonl"
     of_manifests.write_text(taken)
@@ -238,7 +238,7 @@ def test_of_a_workload_that_waits_suspended_it_is_said_that_volumes_do_not_count
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     waits = job(pods=6, of=template(volumes=[claim]))
     node = node_body(allocatable={"cpu": "4", "pods": "10"})
-    said = yaml.safe_dump_all([node, our_queue(cpu=8), waits])
+    said = yaml_texts.written_all([node, our_queue(cpu=8), waits])
 
     found = CliRunner().invoke(main, ["explain", "job/job", "-f", "-"], input=said)
 

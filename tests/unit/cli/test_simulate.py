@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gang_scheduler.cli import main
+from support import yaml_texts
 
 MANIFESTS = """
 {kind: Node, apiVersion: v1, metadata: {name: n}, status: {allocatable: {cpu: 2, pods: 10}}}
@@ -67,7 +67,7 @@ def test_json_is_the_document_with_lists_in_the_order_of_decisions() -> None:
 
 
 def test_yaml_is_the_same_document() -> None:
-    assert DOCUMENT == yaml.safe_load(simulated("-o", "yaml").stdout)
+    assert DOCUMENT == yaml_texts.read(simulated("-o", "yaml").stdout)
 
 
 def test_the_default_is_a_table() -> None:

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.clusters import Source
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import UnreadableInput
+from support import yaml_texts
 
 NODE = {
     "apiVersion": "v1",
@@ -26,7 +26,7 @@ POD = {
 
 def written(tmp_path: Path, *bodies: object) -> str:
     path = tmp_path / "cluster.yaml"
-    path.write_text(yaml.safe_dump_all(bodies))
+    path.write_text(yaml_texts.written_all(bodies))
     return str(path)
 
 

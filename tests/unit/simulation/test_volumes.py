@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
@@ -12,13 +11,14 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
+from support import yaml_texts
 from support.volume_builders import claim_body, class_body, local_class_body, mounting, volume_body
 
 OWN = {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}
 
 
 def loaded(*bodies: dict[str, Any]) -> list[Any]:
-    found = objects.load(documents.parse("f", yaml.safe_dump_all(bodies)), "ours").loaded
+    found = objects.load(documents.parse("f", yaml_texts.written_all(bodies)), "ours").loaded
     return [each.noun for each in found if each.gvr != PODS]
 
 
@@ -28,7 +28,7 @@ def pod(name: str, volumes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def decided(*bodies: dict[str, Any]) -> list[Bind]:
-    read = objects.load(documents.parse("f", yaml.safe_dump_all(bodies)), "ours")
+    read = objects.load(documents.parse("f", yaml_texts.written_all(bodies)), "ours")
     outcome = simulate(read, Options(Policy(scheduler_names=("ours",)), until_settled=True))
     return [bind for placed in outcome.placed for bind in placed.binds]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from gang_scheduler.cli import kubectl_gang
+from support import yaml_texts
 from tools.chart import CHART
 from tools.dashboards import queries, scheduler, training_jobs
 from tools.dashboards.queries import Query
@@ -95,7 +95,7 @@ def test_every_alert_has_a_row_with_its_time_and_severity() -> None:
 
 
 def test_the_values_of_the_chart_are_those_of_the_rules() -> None:
-    values = yaml.safe_load((CHART / "values.yaml").read_text())["alerts"]["rules"]
+    values = yaml_texts.read((CHART / "values.yaml").read_text())["alerts"]["rules"]
 
     assert list(ALERTS) == list(values)
     for name, rule in ALERTS.items():

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 
 from cases.test_cases import expanded
 from gang_scheduler.inspection import files, origins
@@ -14,7 +13,7 @@ from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.gangs import Question
 from gang_scheduler.inspection.explaining.lines import View
 from gang_scheduler.settings.policy import Policy
-from support import listed_clusters
+from support import listed_clusters, yaml_texts
 
 MESSAGE = "Needs 2 nodes with 8 free nvidia.com/gpu, 1 has them. 0/3 nodes are available."
 STATUS = {
@@ -35,7 +34,7 @@ MEMBERS = {"kind": "Pod", "copies": 2, "name": "a", "gang": "a", "requests": {"c
 def told(tmp_path: Any, *manifests: Any) -> tuple[dict[str, Any], str]:
     """Return the document and the text of gang a, from these objects alone."""
     file = tmp_path / "objects.yaml"
-    file.write_text(yaml.safe_dump_all([*expanded(manifests)]))
+    file.write_text(yaml_texts.written_all([*expanded(manifests)]))
     read = files.read([str(file)], Policy())
     cluster = replace(read, source=Source.WRITTEN, namespace="default")
     document = answer_for("a", "default", Question(cluster)).document

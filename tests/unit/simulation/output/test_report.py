@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.output import report, tables
 from gang_scheduler.simulation.run import Options, simulate
+from support import yaml_texts
 
 NODES = """
 {kind: Node, apiVersion: v1, metadata: {name: n1, labels: {spine: s1, block: b1}},
@@ -158,7 +158,7 @@ def test_of_members_of_another_scheduler_it_is_said_whose_they_are(
             }
         ],
     }
-    found = objects.load(documents.parse("f", yaml.safe_dump_all(bodies[kind])), "ours")
+    found = objects.load(documents.parse("f", yaml_texts.written_all(bodies[kind])), "ours")
     outcome = simulate(found, Options(Policy(scheduler_names=("ours",))))
     document = report.document(outcome)
     (told,) = document["unschedulable"]

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from gang_scheduler import queue_figures
@@ -14,6 +13,7 @@ from gang_scheduler.inspection import clusters
 from gang_scheduler.inspection.clusters import Source
 from gang_scheduler.inspection.listing import rows
 from gang_scheduler.inspection.listing.decisions import Decisions
+from support import yaml_texts
 from support.suspended_jobs import NOW, Cluster, job, our_queue
 
 Body = dict[str, Any]
@@ -87,7 +87,7 @@ def workload(kind: str, labels: Mapping[str, str], of_pods: Mapping[str, str]) -
 
 def simulated(*bodies: Body, output: str = "json") -> Result:
     command = ["simulate", "-f", "-", "-o", output, "--fail-on-unschedulable"]
-    return CliRunner().invoke(main, command, input=yaml.safe_dump_all([NODE, *bodies]))
+    return CliRunner().invoke(main, command, input=yaml_texts.written_all([NODE, *bodies]))
 
 
 KINDS = ("Job", "JobSet", "PyTorchJob", "TFJob", "XGBoostJob", "RayCluster")

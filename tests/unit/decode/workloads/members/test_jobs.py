@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import Objects
+from support import yaml_texts
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 STORED = {"uid": "j", "resourceVersion": "7"}
@@ -59,7 +59,7 @@ def job_set(metadata: Mapping[str, Any] = STORED, **others: Any) -> Body:
 
 
 def loaded(*bodies: Body) -> Objects:
-    return objects.load(documents.parse("f", yaml.safe_dump_all(bodies)), "ours")
+    return objects.load(documents.parse("f", yaml_texts.written_all(bodies)), "ours")
 
 
 def made(*bodies: Body) -> list[str]:
@@ -175,7 +175,7 @@ def test_pods_without_a_scheduler_name_are_ours_in_manifests_only(
     expected: list[str],
 ) -> None:
     body = job(metadata, parallelism=1, template={"spec": {}})
-    read = documents.parse("f", yaml.safe_dump(body))
+    read = documents.parse("f", yaml_texts.written(body))
     found = objects.load(read, "ours", assume_ours=assume_ours)
 
     pods = [each.noun for each in found.loaded if isinstance(each.noun, Pod)]
