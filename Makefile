@@ -82,25 +82,33 @@ down: setup ## End what `make up` started
 
 .PHONY: test
 test: setup ## Run the tests that need Python alone: unit, property, cases, conformance, integration, fuzz
-	@echo "==> two at once, the longest first: about a quarter of an hour"
-	@$(WITH_TESTS) -m tools.side_by_side --at-once 2 \
-		"-m pytest --durations=5 tests/property tests/cases tests/conformance" \
+	@echo "==> three at once, one of which mostly waits: about seven minutes"
+	@$(WITH_TESTS) -m tools.side_by_side --at-once 3 \
 		"-m pytest --durations=5 -m 'not e2e' tests/integration" \
+		"-m pytest --durations=5 tests/property" \
 		"-m pytest --durations=5 tests/unit" \
-		"-m search --cases 3000" \
+		"-m search --cases 3000 --jobs 1" \
+		"-m pytest --durations=3 tests/cases tests/conformance" \
 		"-m pytest --durations=3 tests/fuzz"
+
+.PHONY: thorough
+thorough: export GANG_TESTS := thorough
+thorough: setup ## Hold twenty times as many random cases against the laws as `make test`: about an hour
+	@$(WITH_TESTS) -m tools.side_by_side --at-once 2 \
+		"-m pytest --durations=10 --timeout=7200 tests/property" \
+		"-m search --cases 30000 --jobs 1" \
+		"-m pytest --durations=5 --timeout=7200 tests/fuzz"
 
 .PHONY: e2e
 e2e: BINARIES += helm kube-scheduler jobset crane actionlint
 e2e: binaries ## Run the tests that need a real control plane: end to end, contracts, differential, the chart
-	@echo "==> contracts on a real API server, filters beside kube-scheduler's, the chart: two minutes"
-	@$(WITH_TESTS) -m tools.side_by_side --at-once 2 \
-		"-m pytest --durations=5 -m e2e tests/integration" \
-		"-m pytest --durations=5 tests/differential $(CHART_TESTS)"
-	@echo "==> end to end, in three parts, and beside the JobSet controller: a quarter of an hour"
+	@echo "==> end to end, in three parts; then beside the JobSet controller, contracts on a real"
+	@echo "    API server, filters beside kube-scheduler's, the chart: a quarter of an hour"
 	@$(WITH_TESTS) -m tools.side_by_side --at-once 3 $(foreach part,0 1 2,\
 		"-m pytest --durations=10 --verbose -m 'not alone and not controllers' --part=$(part) tests/e2e") \
-		"-m pytest --durations=5 --verbose -m jobset tests/integrations"
+		"-m pytest --durations=5 --verbose -m jobset tests/integrations" \
+		"-m pytest --durations=5 -m e2e tests/integration" \
+		"-m pytest --durations=5 tests/differential $(CHART_TESTS)"
 	@echo "==> end to end, what measures time or needs the whole machine: about eight minutes"
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose -m alone tests/e2e
 

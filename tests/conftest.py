@@ -1,7 +1,8 @@
 """Settings for the whole of the tests.
 
-Property tests draw the same examples every time (profile `ci`), so that a red build is red again
-on another machine. `--hypothesis-profile=search` looks for new examples instead.
+Property tests draw the same examples every time, so that a red build is red again on another
+machine: few, or many with `GANG_TESTS=thorough`. `--hypothesis-profile=search` looks for new
+examples instead.
 """
 
 import asyncio
@@ -11,14 +12,21 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from support import thoroughness
+
 # Also what only supports tests says what it found when it fails.
 pytest.register_assert_rewrite("e2e.support", "integration.support", "integrations")
 
 settings.register_profile(
-    "ci", derandomize=True, database=None, deadline=None, max_examples=120, print_blob=False
+    "drawn",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=thoroughness.cases(50, thorough=1000),
+    print_blob=False,
 )
 settings.register_profile("search", deadline=None, max_examples=2000)
-settings.load_profile("ci")
+settings.load_profile("drawn")
 
 
 @pytest.fixture(scope="session", autouse=True)

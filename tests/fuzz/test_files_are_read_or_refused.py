@@ -25,6 +25,7 @@ from gang_scheduler.simulation import documents
 from gang_scheduler.simulation.documents import Problem
 from gang_scheduler.simulation.snapshot_files import API_VERSION, KIND, LIVE
 from property.mutants import written
+from support.thoroughness import cases
 
 HEADER = {
     "kind": KIND,
@@ -35,7 +36,7 @@ HEADER = {
     "profile": {"schedulerNames": ["py-gang-scheduler"]},
     "counts": {"pods": 1},
 }
-FEW = 40
+FEW = cases(20, thorough=400)
 COMMANDS = (["simulate"], ["list"], ["queues"], ["cluster"], ["explain", "default/g"])
 ENVIRONMENT = sorted(f"PGS_{name.upper()}" for name in Settings.model_fields)
 

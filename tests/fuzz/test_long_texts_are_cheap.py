@@ -12,6 +12,7 @@ from fuzz import corpora, long_texts
 from fuzz.test_objects_are_read_or_refused import ROWS, taken_in
 from fuzz.test_texts_are_read_or_refused import PARSERS, outcome
 from support import cpu
+from support.thoroughness import cases
 
 TEXTS = tuple(long_texts.texts())
 A_PARSER = 60
@@ -38,7 +39,7 @@ def test_no_parser_takes_long_for_any_long_text(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 @given(data=st.data(), how=st.sampled_from(["dict", "bytes"]))
-@settings(max_examples=15)
+@settings(max_examples=cases(8, thorough=150))
 def test_no_kind_takes_long_for_a_long_text_in_any_field(
     name: str, data: st.DataObject, how: str
 ) -> None:

@@ -32,6 +32,7 @@ from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.wire.structs import Wire
 from property.mutants import written
 from support import cache_feeding
+from support.thoroughness import cases
 
 OURS = "py-gang-scheduler"
 LONGEST_FAULT = parsing.LONGEST_FIELD + 2 * parsing.LONGEST_SHOWN_VALUE + 2200
@@ -57,7 +58,7 @@ def test_objects_of_the_corpora_are_mostly_good(name: str) -> None:
 
 @pytest.mark.parametrize("name", ROWS)
 @given(data=st.data(), how=st.sampled_from(["dict", "bytes"]))
-@settings(max_examples=20)
+@settings(max_examples=cases(10, thorough=200))
 def test_objects_are_read_or_refused(name: str, data: st.DataObject, how: str) -> None:
     whole = data.draw(st.sampled_from(corpora.by_kind()[name]))
     made = data.draw(damage.damaged(whole))
@@ -70,7 +71,7 @@ def test_objects_are_read_or_refused(name: str, data: st.DataObject, how: str) -
 
 
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=cases(100, thorough=3000))
 def test_structs_are_read_or_refused(data: st.DataObject) -> None:
     struct = STRUCTS[data.draw(st.sampled_from(sorted(STRUCTS)))]
     made = data.draw(damage.damaged(corpora.filled(struct)))

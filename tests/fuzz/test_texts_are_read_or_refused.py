@@ -23,6 +23,7 @@ from gang_scheduler.model.network.topology_request import LayerRef
 from gang_scheduler.simulation import syntax
 from gang_scheduler.wire.containers import ContainerStatus
 from gang_scheduler.wire.metadata import Metadata
+from support.thoroughness import cases
 
 Errors = tuple[type[Exception], ...]
 LONGEST = 4000
@@ -114,7 +115,7 @@ PARSERS = {
 
 @pytest.mark.parametrize("name", PARSERS)
 @given(text=damage.texts())
-@settings(max_examples=60)
+@settings(max_examples=cases(30, thorough=600))
 def test_texts_are_read_or_refused(name: str, text: str) -> None:
     parser = PARSERS[name]
     found, why = outcome(parser, text)

@@ -14,8 +14,9 @@ from property import closed_laws, closed_systems
 from property.closed_laws import Life, State
 from property.closed_systems import Gang, Policy, System, Tree
 from property.naive_queues import NaiveTree, Node
+from support.thoroughness import cases
 
-SEEDS = 50
+SEEDS = cases(25, thorough=500)
 BORROWS = {"borrowing": {"enabled": True}}
 Rule = bool | str | tuple[str, ...]
 CIRCLE = {

@@ -23,6 +23,7 @@ from property.random_cases import SEEDS, dice_of
 from support import cache_feeding
 from support.api_objects import container, node_body, pod_body
 from support.applying import WritesNothing, take_in
+from support.thoroughness import cases
 
 Body = dict[str, Any]
 NOW: Final = 1_704_067_300
@@ -115,7 +116,7 @@ def more(cluster: Cluster, there: list[Body]) -> list[Body]:
 
 
 @pytest.mark.parametrize("attack", [none, changed, other_names, more])
-@settings(max_examples=3)
+@settings(max_examples=cases(2, thorough=30))
 @given(seed=SEEDS)
 def test_every_gang_is_tried_whatever_others_make(attack: Attack, seed: int) -> None:
     dice = dice_of(seed)

@@ -12,6 +12,7 @@ from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from property.manifests import OURS, Manifest, clusters, read
+from support.thoroughness import cases
 
 
 def pending(found: Objects) -> Counter[str]:
@@ -27,7 +28,7 @@ def spoken_of(decided: dict[str, Any]) -> Counter[str]:
     )
 
 
-@settings(max_examples=300)  # What a cycle may forget is rare.
+@settings(max_examples=cases(100, thorough=3000))  # What a cycle may forget is rare.
 @given(manifests=clusters(), until_settled=st.booleans())
 def test_every_pending_pod_is_in_one_list(
     manifests: list[Manifest], *, until_settled: bool

@@ -29,9 +29,10 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.run import filled
 from property import queue_worlds
 from search import answers, generator
+from support.thoroughness import cases
 
-WORLDS = 40
-QUEUES = 40
+WORLDS = cases(20, thorough=400)
+QUEUES = cases(20, thorough=400)
 
 World = tuple[Snapshot, Profile, Surroundings]
 

@@ -23,6 +23,7 @@ from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.group_memo import GroupMemo
 from support.builders import SCHEDULER, gang_spec, pod
+from support.thoroughness import cases
 
 START = 1000
 KEYS = [
@@ -269,7 +270,7 @@ def refuse_all(queue: GangQueue, now: int) -> None:
 
 
 @given(st.lists(st.tuples(events, st.booleans()), min_size=1, max_size=12))
-@settings(max_examples=300)
+@settings(max_examples=cases(100, thorough=2000))
 def test_groups_are_those_that_would_be_made_anew(happening: list[tuple[Event, bool]]) -> None:
     queue = waiting()
     for second, (happen, is_tried) in enumerate(happening, START + 1):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cases import test_cases
 from conformance import queue_manifests
@@ -26,21 +25,27 @@ from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import filled
 from gang_scheduler.state import kinds
 from search import generator
+from support import thoroughness, yaml_texts
 
 SETTINGS = Policy()
 OURS = "py-gang-scheduler"
-WORLDS = 20
+WORLDS = thoroughness.cases(20, thorough=400)
 CASES = Path(test_cases.__file__).parent
 
 
 def worlds() -> Iterator[Any]:
-    """Yield manifests: random ones, those of queues, and those of all other cases."""
+    """Yield manifests: random ones, and some of those of queues and of all other cases."""
     for seed in range(WORLDS):
         yield pytest.param(generator.world(seed).documents, id=f"world-{seed}")
+    yield from thoroughness.some([*written()])
+
+
+def written() -> Iterator[Any]:
+    """Yield the manifests of queues, and those of all other cases."""
     for case in queue_manifests.DATA["cases"]:
         yield pytest.param([*queue_manifests.manifests(case)], id=case["id"])
     for file in sorted(CASES.glob("*.yaml")):
-        for case in yaml.safe_load(file.read_text()):
+        for case in yaml_texts.read(file.read_text()):
             manifests = [*test_cases.expanded(case["manifests"])]
             yield pytest.param(manifests, id=f"{file.stem}-{case['id']}")
 
@@ -48,7 +53,7 @@ def worlds() -> Iterator[Any]:
 @pytest.mark.parametrize("manifests", [*worlds()])
 def test_no_late_deletion_takes_away_what_has_come(manifests: list[Any]) -> None:
     try:
-        found = objects.load(documents.parse("f", yaml.safe_dump_all(manifests)), OURS)
+        found = objects.load(documents.parse("f", yaml_texts.written_all(manifests)), OURS)
     except UnreadableInput:
         return
 

@@ -13,8 +13,9 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import Options, simulate
 from support.listed_clusters import Body, gang, node, queue, written
+from support.thoroughness import cases
 
-CLUSTERS = 100
+CLUSTERS = cases(50, thorough=1000)
 
 
 def a_cluster(dice: Random, rooms: int) -> tuple[list[Body], int]:

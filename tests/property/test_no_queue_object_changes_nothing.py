@@ -17,6 +17,7 @@ from gang_scheduler.model.queues import QueueSet, QueueState, QueueUsage
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property.worlds import STRATEGIES, World, worlds
+from support.thoroughness import cases
 
 NO_LIMITS = QueueState(QueueSet(), QueueUsage())
 
@@ -41,13 +42,13 @@ def compare(world: World, strategy: str, *, in_numbers: bool) -> None:
     assert decided(without, in_numbers=in_numbers) == decided(within, in_numbers=in_numbers)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(20, thorough=300))
 @given(worlds(rigid=True), STRATEGIES)
 def test_rigid_gangs(world: World, strategy: str) -> None:
     compare(world, strategy, in_numbers=True)
 
 
-@settings(max_examples=30)
+@settings(max_examples=cases(20, thorough=300))
 @given(worlds(), STRATEGIES)
 def test_gangs_of_one_priority(world: World, strategy: str) -> None:
     world = world.with_gangs(*(replace(each, priority=0) for each in world.gangs))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from gang_scheduler.scheduler.provisioning import asking
 from property.bought_lives import MOMENTS, MOST, Life, gang_of, stands
 from property.random_cases import SEEDS, dice_of
+from support.thoroughness import cases
 
 WAITS = {"WaitingForProvisioning", "Unschedulable"}
 
@@ -24,7 +25,7 @@ def lived(dice: Random) -> Life:
     return life
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(20, thorough=400))
 @given(SEEDS)
 def test_no_request_is_made_twice_and_in_the_end_none_is_left_that_nothing_needs(
     seed: int,

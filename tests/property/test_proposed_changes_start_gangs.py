@@ -22,8 +22,9 @@ from gang_scheduler.simulation.run import filled
 from gang_scheduler.state.cache import Cache
 from property.random_cases import dice_of
 from support.proposed_changes import NOON, Body, changed, cluster, in_part, in_trees, of_variant
+from support.thoroughness import cases
 
-CLUSTERS: Final = 200
+CLUSTERS: Final = cases(80, thorough=1000)
 TOLD: Counter[Change] = Counter()
 ELSEWHERE: Final = {Change.RUN_TIMES_OVER, Change.OTHER_FLAVOR}
 """What these clusters do not have: minimum run times, and flavors."""

@@ -10,6 +10,7 @@ from gang_scheduler.inspection.snapshots.files import Snapshot
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from search import generator
+from support.thoroughness import cases
 
 
 def snapshot_of(seed: int) -> Snapshot:
@@ -20,7 +21,7 @@ def snapshot_of(seed: int) -> Snapshot:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=200)
+@settings(max_examples=cases(60, thorough=2000))
 def test_pseudonyms_change_nothing_but_names(seed: int) -> None:
     snapshot = snapshot_of(seed)
     found = pseudonyms.of(snapshot)

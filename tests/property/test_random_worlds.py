@@ -11,9 +11,10 @@ from search import generator
 from search.cases import Case
 from search.laws import table
 from search.lives import story
+from support.thoroughness import cases
 
 WORLDS = 300
-LIVES = 25
+LIVES = cases(15, thorough=250)
 DIGESTED = 40
 
 

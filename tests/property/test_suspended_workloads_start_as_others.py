@@ -19,6 +19,7 @@ from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, Outcome, simulate
 from property.random_cases import SEEDS, dice_of
 from support.builders import SCHEDULER
+from support.thoroughness import cases
 
 Manifest = dict[str, Any]
 LAYERS = [
@@ -205,7 +206,7 @@ def decisions(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=cases(30, thorough=600))
 @given(SEEDS)
 def test_suspended_workloads_start_where_their_pods_would_be_bound(seed: int) -> None:
     dice = dice_of(seed)

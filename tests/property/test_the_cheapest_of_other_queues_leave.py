@@ -7,6 +7,7 @@ from property.eviction_cases import NONE, Case
 from property.eviction_differences import decided, differences
 from property.random_cases import SEEDS
 from property.random_evictions import a_case, a_case_of_a_cut_quota
+from support.thoroughness import cases
 
 
 @given(seed=SEEDS)
@@ -19,7 +20,7 @@ def test_of_a_queue_that_keeps_to_its_promise_by_evictions_too(seed: int) -> Non
     assert [] == list(differences(a_case_of_a_cut_quota(seed)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases(20, thorough=400))
 @given(seed=SEEDS)
 def test_only_what_exceeds_promises_is_taken_from_other_queues(seed: int) -> None:
     case = a_case(seed)

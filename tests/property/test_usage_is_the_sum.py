@@ -17,6 +17,7 @@ from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from support.builders import SCHEDULER, gang_spec, node
 from support.queue_clusters import FLAVORS, OURS, QueueCluster, flavored
+from support.thoroughness import cases
 
 PODS: Final = st.integers(0, 3)
 NODES: Final = st.sampled_from(["n-spot", "n-firm"])
@@ -126,5 +127,7 @@ def shown(state: QueueState | None) -> object:
     return state and (state.usage.charged, state.usage.asked, state.usage.running)
 
 
-Events.TestCase.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+Events.TestCase.settings = settings(
+    max_examples=cases(60, thorough=2000), stateful_step_count=50, deadline=None
+)
 TestUsage = Events.TestCase
