@@ -35,11 +35,11 @@ def with_identity(body: Mapping[str, Any], sequence: int, *, namespaced: bool) -
     metadata that cannot be read.
     """
     given = fields.read(body, Identified).metadata
-    for field, text in (
+    for key, text in (
         ("creationTimestamp", given.creation_timestamp),
         ("deletionTimestamp", given.deletion_timestamp),
     ):
-        _check_time(f"metadata.{field}", text)
+        _check_time(f"metadata.{key}", text)
     names.check_labels(given.labels, given.annotations)
     identity = {
         "name": given.name or _generated(given.generate_name, sequence),

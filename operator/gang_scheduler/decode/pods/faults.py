@@ -136,13 +136,13 @@ def _unreadable(metadata: Metadata, podset: PodSet | None) -> Iterator[_Fault]:
         yield _Fault(str(error))
     if podset is not None and podset.problem:
         yield _Fault(podset.problem)
-    for read in (
+    for value in (
         lambda: durations.expected(metadata.labels, metadata.annotations),
         lambda: durations.duration(metadata.annotations, annotations.FORCE_DELETE_STUCK_PODS),
         lambda: policies.policy_of(metadata.annotations),
     ):
         try:
-            read()
+            value()
         except InvalidField as error:
             yield _Fault(str(error))
 
