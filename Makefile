@@ -87,7 +87,7 @@ test: setup ## Run the tests that need Python alone: unit, property, cases, conf
 		"-m pytest --durations=5 -m 'not e2e' tests/integration" \
 		"-m pytest --durations=5 tests/property" \
 		"-m pytest --durations=5 tests/unit" \
-		"-m search --cases 3000 --jobs 1" \
+		"-m search --cases 2500 --jobs 1" \
 		"-m pytest --durations=3 tests/cases tests/conformance" \
 		"-m pytest --durations=3 tests/fuzz"
 
@@ -97,7 +97,9 @@ thorough: setup ## Hold twenty times as many random cases against the laws as `m
 	@$(WITH_TESTS) -m tools.side_by_side --at-once 2 \
 		"-m pytest --durations=10 --timeout=7200 tests/property" \
 		"-m search --cases 30000 --jobs 1" \
-		"-m pytest --durations=5 --timeout=7200 tests/fuzz"
+		"-m pytest --durations=5 --timeout=7200 tests/fuzz" \
+		"-m pytest --timeout=7200 tests/integration/test_binder_chaos.py \
+			tests/integration/test_checkpoints_chaos.py"
 
 .PHONY: e2e
 e2e: BINARIES += helm kube-scheduler jobset crane actionlint

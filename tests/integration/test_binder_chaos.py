@@ -18,6 +18,7 @@ from integration.support.binding_faults import (
     bind_first,
 )
 from support.binder_harness import BinderHarness
+from support.thoroughness import cases
 
 pytestmark = pytest.mark.looptime
 
@@ -65,7 +66,7 @@ class Chaos:
             bind_first(self.harness, call, "elsewhere")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(cases(6, thorough=120)))
 async def test_fifty_gangs_are_whole_in_the_end_whatever_befalls_their_binding(seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311 - a seed, not a secret.
     sizes = {f"g{number}": dice.randint(1, 6) for number in range(50)}

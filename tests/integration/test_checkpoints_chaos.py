@@ -6,11 +6,12 @@ import pytest
 
 from gang_scheduler.api.kinds import PODS
 from integration.support.checkpoint_story import SIZE, Story, request_of
+from support.thoroughness import cases
 
 pytestmark = pytest.mark.looptime
 
 STEPS = 40
-SEEDS = range(12)
+SEEDS = range(cases(6, thorough=120))
 
 
 async def test_the_stories_have_all_in_them() -> None:

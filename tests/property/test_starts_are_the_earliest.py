@@ -22,8 +22,9 @@ from gang_scheduler.simulation.run import filled
 from gang_scheduler.state.cache import Cache
 from property.random_cases import dice_of
 from support.proposed_changes import NOON, SPEC, TREE, Body, time_of
+from support.thoroughness import cases
 
-CLUSTERS: Final = 100
+CLUSTERS: Final = cases(50, thorough=1000)
 MINUTE: Final = 60
 ZONE: Final = "topology.kubernetes.io/zone"
 TOLD: Final = set[StartBasis]()

@@ -11,6 +11,7 @@ from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import Options, simulate
 from support.listed_clusters import Body, gang, node, written
+from support.thoroughness import cases
 
 GATHER = "gang.scheduling.koordinator.sh/network-topology-spec"
 TREE = {
@@ -55,7 +56,7 @@ def starts(directory: Path, bodies: list[Body], members: int, gpus: int, layer: 
     return [len(placed.binds) for placed in outcome.placed] == [members]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(cases(30, thorough=600)))
 def test_the_largest_gang_starts_and_a_larger_one_does_not(tmp_path: Path, seed: int) -> None:
     dice = Random(seed)  # noqa: S311 - no secret.
     bodies, gpus = a_cluster(dice), dice.choice((1, 2, 5, 8))

@@ -17,8 +17,9 @@ from gang_scheduler.inspection.listing.rows import Row
 from gang_scheduler.inspection.listing.vocabulary import WAITING
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import Body, gang, node, queue, written
+from support.thoroughness import cases
 
-CLUSTERS = 60
+CLUSTERS = cases(30, thorough=600)
 
 
 def a_cluster(dice: Random) -> list[Body]:
