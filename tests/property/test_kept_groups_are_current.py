@@ -1,7 +1,7 @@
-"""Law: a group of gangs that is kept is the one that would be made of what is known now.
+"""Law: what is kept of gangs, and their groups, is what would be made of what is known now.
 
-Random events happen to a queue of gangs. After each, the groups that are due are compared with
-those of a copy of it that has to work everything out anew.
+Random events happen to a queue of gangs. After each, what is kept of each gang and the groups that
+are due are compared with those of a copy that has to work everything out anew.
 """
 
 import copy
@@ -19,9 +19,11 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey, GangName, JobPods
+from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.group_memo import GroupMemo
+from gang_scheduler.state.gangs.records.observed import Observed
 from support.builders import SCHEDULER, gang_spec, pod
 from support.thoroughness import cases
 
@@ -206,13 +208,26 @@ def anew(queue: GangQueue) -> GangQueue:
     made._grouping._memo = GroupMemo(made.infos)
     for info in made.infos.values():
         observed = info.observed
-        observed._living = observed._spec = observed._ranks_apart = None
-        observed._spec_is_known = False
+        observed._living = observed._summary = observed._spec = observed._ranks_apart = None
+        observed._spec_is_known = observed._elastic_is_known = False
     return made
+
+
+def told(observed: Observed) -> list[object]:
+    """Return all that follows from the members and objects of a gang."""
+    members = one_of_each(observed.living)
+    assert observed.summary.bound == sum(1 for pod in members if pod.node)
+    assert observed.all_live == all(pod.living for pod in observed.members.values())
+    return [
+        *(observed.living, observed.summary, observed.all_live, observed.spec, observed.elastic),
+        *(observed.priority, observed.ranks_apart, observed.differs, observed.telling),
+    ]
 
 
 def check(queue: GangQueue, now: int) -> None:
     kept, made = copy.deepcopy(queue), anew(queue)
+    for key, info in kept.infos.items():
+        assert told(info.observed) == told(made.infos[key].observed)
     due, expected = kept.take_due(now), made.take_due(now)
 
     assert not [group for group in due if group not in expected]

@@ -110,6 +110,10 @@ class Events(RuleBasedStateMachine):
     def usage_is_the_sum(self) -> None:
         anew = QueueUsageStore(Anew(self.cache.gang_queue), self.cache.node_usage.labels_of)
         kept, _ = self.cache.queue_usage.settle(self.cache.pod_store, 0)
+        gangs = self.cache.gang_queue
+        found = {key: gangs.queues.of(key) for key in gangs.infos}
+
+        assert found == {key: Anew(gangs).queues.of(key) for key in gangs.infos}
         # What was decided, and where a pod was bound, is remembered: objects do not say it again.
         anew._decided = self.cache.queue_usage._decided
         anew._bound = dict(self.cache.queue_usage._bound)

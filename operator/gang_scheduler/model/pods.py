@@ -207,7 +207,8 @@ class Pod:
     @property
     def living(self) -> bool:
         """Can be a member of a gang: neither ended, nor being deleted, nor gated."""
-        return not (self.terminal or self.deleting or self.gated)
+        # Asked of every pod of a large cluster: a call more would be felt.
+        return not (self.phase in ENDED or self.deleting or self.gated)
 
 
 def rank_key(pod: Pod) -> tuple[bool, tuple[int, ...], NaturalKey]:

@@ -77,7 +77,7 @@ class EvictablePods:
         """The Jobs that fail for good if all of their pods are evicted once, by uid."""
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._of_jobs: dict[str, set[str]] = {}
-        self._changed: set[str] = set()
+        self._changed: dict[str, None] = {}
         self._bound_pods: dict[str, BoundPod] = {}
         self._spared: dict[str, BoundPod] = {}
         self._order: dict[str, _Order] = {}
@@ -96,7 +96,7 @@ class EvictablePods:
             self._present[pod.priority] += 1
             if pod.job_uid:
                 self._of_jobs.setdefault(pod.job_uid, set()).add(pod.uid)
-            self._changed.add(pod.uid)
+            self._changed[pod.uid] = None
             self.leaving.upsert(pod, gang)
 
     def delete(self, uid: str) -> None:
@@ -104,10 +104,10 @@ class EvictablePods:
         self._leave(uid)
         self.leaving.delete(uid)
         if uid in self._bound_pods:
-            self._changed.add(uid)
+            self._changed[uid] = None
         else:
             # A pod that came and went between two evaluations was never counted.
-            self._changed.discard(uid)
+            self._changed.pop(uid, None)
 
     def upsert_budget(self, declared: DeclaredBudget) -> bool:
         """Add or replace a budget; return whether more pods than before may be evicted."""
@@ -131,7 +131,7 @@ class EvictablePods:
         if (before is None) == (now is None):
             return False
         pods = self._of_jobs.get(uid, set())
-        self._changed |= pods
+        self._changed.update(dict.fromkeys(pods))
         return bool(pods) and now is None and not self.rules.unprotected_jobs
 
     def delete_budget(self, uid: str) -> bool:
@@ -145,12 +145,12 @@ class EvictablePods:
         """Count victims as leaving before the API server shows it."""
         for uid in self._pods.keys() & set(uids):
             self.leaving.decided(*self._pods[uid])
-            self._changed.add(uid)
+            self._changed[uid] = None
 
     def spared(self, uids: Collection[str]) -> set[str]:
         """Count pods that are no victims any more as staying; return the nodes of these pods."""
         staying = [pod for pod in map(self.leaving.spared, uids) if pod is not None]
-        self._changed.update(pod.uid for pod in staying)
+        self._changed.update((pod.uid, None) for pod in staying)
         return {pod.node for pod in staying}
 
     def outranked_by(self, priority: int) -> bool:
@@ -335,17 +335,22 @@ class EvictablePods:
 
     def _sparing(self, pod: Pod, gang: GangKey | None) -> Sparing | None:
         """Return what protects a pod for as long as it runs; None if that is its priority alone."""
-        ends_job = pod.job_uid in self.unprotected_jobs and not self.rules.unprotected_jobs
-        looks = (
+        # Asked of every pod on a node: what is not looked at costs nothing.
+        found: Sparing | None = None
+        if pod.assumed:
             # A binding that is under way must be finished first.
-            (pod.assumed, Sparing.BINDING),
-            (pod.priority >= SYSTEM_PRIORITY, Sparing.SYSTEM),
-            (gang is None and not self.rules.other_schedulers, Sparing.OTHER_SCHEDULER),
-            (pod.pinned, Sparing.PINNED),
-            (ends_job, Sparing.JOB),
-            (self._is_protected(pod), Sparing.LABEL),
-        )
-        return next((why for spares, why in looks if spares), None)
+            found = Sparing.BINDING
+        elif pod.priority >= SYSTEM_PRIORITY:
+            found = Sparing.SYSTEM
+        elif gang is None and not self.rules.other_schedulers:
+            found = Sparing.OTHER_SCHEDULER
+        elif pod.pinned:
+            found = Sparing.PINNED
+        elif pod.job_uid in self.unprotected_jobs and not self.rules.unprotected_jobs:
+            found = Sparing.JOB
+        elif pod.labels and self._is_protected(pod):
+            found = Sparing.LABEL
+        return found
 
     def _is_protected(self, pod: Pod) -> bool:
         """Return whether a label protects the pod, in a namespace where labels do."""
@@ -368,7 +373,7 @@ class EvictablePods:
 
     def _look_again_in(self, namespace: str) -> None:
         self._changed.update(
-            uid for uid, (pod, _) in self._pods.items() if pod.namespace == namespace
+            (uid, None) for uid, (pod, _) in self._pods.items() if pod.namespace == namespace
         )
 
     def _put_in_order(self) -> None:

@@ -70,6 +70,9 @@ class AskingGroups:
 
     def stands(self, group: GangGroup) -> bool:
         """Return whether nodes are being bought for a group, or are there."""
+        # Asked of every group of a full queue, and most clusters buy no nodes.
+        if not self._provisioning.requests:
+            return False
         return any(each.stands and not each.deleting for each in self.known(group))
 
     def standing(self) -> Iterator[GangKey]:

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.causes.admission import (
     AbovePotential,
@@ -41,6 +41,13 @@ MOST_KINDS: Final = 16_384
 """How many kinds of requests are known again."""
 
 _Found = tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]
+
+
+class _Groups(NamedTuple):
+    """The resource groups of queues, and a number that stands for them."""
+
+    number: int
+    groups: tuple[ResourceGroup, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +105,8 @@ class Requests:
         self._choices = FlavorChoices(state.declared)
         self._declared = state.declared
         self._enforced = state.declared.enforced
-        self._groups: dict[QueueRef, tuple[ResourceGroup, ...]] = {}
+        self._groups: dict[QueueRef, _Groups] = {}
+        self._alike: dict[tuple[ResourceGroup, ...], _Groups] = {}
         self._found: dict[tuple[object, ...], _Found] = {}
 
     def of(
@@ -209,16 +217,26 @@ class Requests:
     def _of_class(
         self, queue: Queue, key: PodSetKey, kept: frozenset[tuple[str, str]], *, edited: bool
     ) -> _Found:
-        known = (queue.ref, key[0], kept, edited)
+        groups = self._groups_of(queue)
+        known = (queue.ref.product, groups.number, key[0], kept, edited)
         if known not in self._found:
-            if queue.ref not in self._groups:
-                self._groups[queue.ref] = flavors.groups_of(
-                    queue, self._ledger.forest.governed(queue.ref), self._declared.gpu_resources
-                )
             self._found[known] = self._choices.choices(
-                queue.ref.product, self._groups[queue.ref], key[0], kept, edited=edited
+                queue.ref.product, groups.groups, key[0], kept, edited=edited
             )
         return self._found[known]
+
+    def _groups_of(self, queue: Queue) -> _Groups:
+        """Return the resource groups of a queue: the same object for queues that have equal ones.
+
+        Most queues of a cluster differ in their quota only.
+        """
+        known = self._groups.get(queue.ref)
+        if known is None:
+            governed = self._ledger.forest.governed(queue.ref)
+            groups = flavors.groups_of(queue, governed, self._declared.gpu_resources)
+            known = self._alike.setdefault(groups, _Groups(len(self._alike), groups))
+            self._groups[queue.ref] = known
+        return known
 
     def _never(
         self,

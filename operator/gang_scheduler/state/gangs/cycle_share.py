@@ -43,9 +43,7 @@ def _size(info: GangInfo) -> int:
 
 
 def _in_line_since(info: GangInfo) -> float:
-    members = one_of_each(info.observed.living)
-    oldest = min(members, key=lambda pod: (pod.created_at, pod.uid), default=None)
-    return info.in_line_since(oldest)
+    return info.in_line_since(info.observed.summary.oldest)
 
 
 def _ranks(

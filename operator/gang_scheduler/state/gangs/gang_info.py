@@ -91,8 +91,8 @@ class GangInfo:
         return transition
 
     def relinked(self) -> None:
-        """Note that other gangs than before may be of one group with this one."""
-        self.version.changed()
+        """Note that what others say of this gang, or its group, may be something else."""
+        self.version.seen_otherwise()
 
     def has_pending(self, schedulers: frozenset[str]) -> bool:
         """Return whether a member waits for one of these schedulers."""
@@ -111,9 +111,9 @@ class GangInfo:
         pending: Sequence[Pod] = living
         if type(living) is not VirtualPods:
             pending = [*filter(_waits_for(schedulers), living)]
-        spec = observed.spec or NO_SPEC
-        oldest = min(one_of_each(living), key=lambda pod: (pod.created_at, pod.uid), default=None)
-        has_bound_members = gathers or any(pod.podset for pod in one_of_each(living))
+        spec, summary = observed.spec or NO_SPEC, observed.summary
+        oldest = summary.oldest
+        has_bound_members = gathers or summary.with_podset
         return Gang(
             key=self.key,
             uid=spec.uid or (oldest.uid if oldest else ""),
@@ -122,7 +122,7 @@ class GangInfo:
             priority=observed.priority,
             min_member=attempt.needed,
             pending=observed.in_rank_order(pending),
-            bound=sum(1 for _ in observed.with_node()),
+            bound=summary.bound,
             was_whole=attempt.was_whole,
             partially_bound=attempt.is_partially_bound(),
             apart=spec.apart,
@@ -149,19 +149,23 @@ class GangInfo:
 
     def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:
         """Return what is wrong with what a member says."""
-        members = one_of_each(pending)
-        problem = next((pod.problem for pod in members if pod.problem is not None), None)
-        for pod in members if problem is None else ():
-            problem = problem or elastic_annotation.problem_of(pod.key, pod.annotations)
-        problem = problem or self._other_options(pending)
+        summary, members = self.observed.summary, one_of_each(pending)
+        problem = None
+        if summary.with_problem:
+            problem = next((pod.problem for pod in members if pod.problem is not None), None)
+        if summary.annotated and problem is None:
+            found = (elastic_annotation.problem_of(pod.key, pod.annotations) for pod in members)
+            problem = next(filter(None, found), None) or self._other_options(pending)
         least = self.observed.min_member
         if problem is None and len(self.observed.living) < least:
             problem = exclusive_topology.never_whole(self.key, members, least)
         if problem is None and table.BY_NAME[self.key.source].object_kind == "PodGroup":
-            problem = _misplaced(pending, self.observed.topology_request)
+            if summary.with_gang_request:
+                problem = _misplaced(pending, self.observed.topology_request)
             problem = problem or self._contradicted() or self._other_priority()
             problem = problem or self._other_class()
-        return problem or _strange_role(pending, (self.observed.spec or NO_SPEC).roles)
+        roles = (self.observed.spec or NO_SPEC).roles
+        return problem or (_strange_role(pending, roles) if roles or summary.with_role else None)
 
     def _other_options(self, pending: Sequence[Pod]) -> Problem | None:
         """Return which options members ask for where the gang has those of its object alone."""

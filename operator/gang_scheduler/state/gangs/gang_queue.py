@@ -366,7 +366,7 @@ class GangQueue:
         due = own or self._due(now)
         self._to_try |= self._grouping.not_kept(due)
         for key in list(self._to_try):
-            with confined("assemble", str(key)):
+            with confined("assemble", key):
                 self._to_try |= self._grouping.listen(key)
         tried = own or self._to_try | due
         left = set() if whole or own else self._left_out(tried)

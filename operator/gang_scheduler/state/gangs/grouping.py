@@ -12,6 +12,7 @@ from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey, GangName
 from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.backoff import Retries
@@ -164,7 +165,7 @@ class Grouping:
 
     def _guarded(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
         """Return the group of a gang, if it is due; set the gang aside if that fails."""
-        with confined("assemble", str(key)) as step:
+        with confined("assemble", key) as step:
             return self._due(key, seen, now)
         return self._set_aside(key, step.error) if step.error is not None else None
 
@@ -226,14 +227,16 @@ class Grouping:
 
     def _is_held(self, formed: _Formed) -> bool:
         """Return whether a quorum has room and waits for claims: till then no member joins it."""
-        infos = [self._infos[key] for key in formed.starting]
-        if any(info.awaits_pods for info in infos):
-            return True  # Its workload was let start, and the room is kept for its pods.
-        return any(info.volume_waits.of_quorum and not info.attempt.was_whole for info in infos)
+        for info in [self._infos[key] for key in formed.starting]:
+            if info.awaits_pods:
+                return True  # Its workload was let start, and the room is kept for its pods.
+            if info.volume_waits.of_quorum and not info.attempt.was_whole:
+                return True
+        return False
 
     def _rests(self, keys: Sequence[GangKey], now: int) -> bool:
         """Return whether gangs of a workload wait that was started in vain."""
-        until = max((self._infos[key].rests_until for key in keys), default=0)
+        until = max([self._infos[key].rests_until for key in keys], default=0)
         if until <= now:
             return False
         for key in keys:
@@ -247,7 +250,7 @@ class Grouping:
 
     def _expects_more(self, keys: Sequence[GangKey], now: int) -> bool:
         """Return whether a quorum waits a moment for the rest of its expected members."""
-        for info in (self._infos[key] for key in keys):
+        for info in [self._infos[key] for key in keys]:
             spec, attempt = info.observed.spec, info.attempt
             total = spec.options.total if spec else None
             total = total or info.scaling.most_at_start
@@ -263,11 +266,11 @@ class Grouping:
     def _expects_layers(self, keys: Sequence[GangKey], now: int) -> bool:
         """Return whether a quorum waits a moment for a layer that it prefers and no tree has."""
         infos = [self._infos[key] for key in keys]
-        since = max((info.attempt.quorum_since or 0 for info in infos), default=0)
+        if not any(self._prefers_unknown(info.observed.topology_request) for info in infos):
+            return False
+        since = max(info.attempt.quorum_since or 0 for info in infos)
         until = since + self.patience.layer_seconds
         if now >= until or any(info.attempt.was_whole for info in infos):
-            return False
-        if not any(self._prefers_unknown(info.observed.topology_request) for info in infos):
             return False
         self._expecting_layers.update(keys)
         for key in keys:
@@ -275,11 +278,15 @@ class Grouping:
         return True
 
     def _prefers_unknown(self, request: TopologyRequest | None) -> bool:
-        prefer = request.prefer if request is not None else ()
+        if request is None:
+            return False
+        prefer = request.prefer
         return any(not each.by_label and each.name not in self._layers() for each in prefer)
 
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
         """Note which gangs a gang names; return those that name it, or that it named until now."""
+        if not names and self._graph.is_alone(key):
+            return set()
         left = self._graph.say(key, names)
         # A gang that named them may have held them back.
         concerned = self._graph.concerned(key.called) | self._all_called(left)
@@ -330,6 +337,8 @@ class Grouping:
     def _with_partially_bound(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
         """Tell those gangs that a crash kept from starting with the others of their group."""
         others = set(formed.whole).difference(formed.starting)
+        if not others:
+            return gangs
         started = [self._infos[key].observed.living for key in sorted(others)]
         return tuple(
             replace(gang, partially_bound=True)
@@ -349,10 +358,11 @@ class Grouping:
         gang = info.as_gang(self._schedulers, gathers=topology_request is not None)
         block = self._preemption_eligibility.why_not(gang, info, now) if gang.pending else None
         if block is not None:
-            gang = replace(gang, preemption_block=block)
+            gang = revised(gang, preemption_block=block)
         gang = self._queues.with_queue(self._checked(gang, now))
-        if gang.queue is not None:
-            gang = replace(gang, absent=self._job_sizes.absent(info))
+        absent = self._job_sizes.absent(info) if gang.queue is not None else ()
+        if absent:
+            gang = revised(gang, absent=absent)
         return group_topology.checked(gang, topology_request)
 
     def _checked(self, gang: Gang, now: int) -> Gang:

@@ -20,6 +20,7 @@ from gang_scheduler.state.gangs.records.observed import NO_SPEC
 
 KUEUE_POD_GROUP: Final = kueue_pod_groups.KIND.name
 NO_JOBS: Final = frozenset[str]()
+NOBODY: Final[Mapping[str, int]] = {}
 OWNERS = frozenset({gang_sources.JOB.name, gang_sources.JOB_SET.name})
 
 
@@ -111,7 +112,10 @@ class JobSizes:
         Those of Jobs are counted by these, since the pods may be gone, and all others as pods of
         the run of which members live. Linear in members.
         """
-        living, members = one_of_each(info.observed.living), info.observed.members.values()
+        observed = info.observed
+        if observed.all_live and not (self._pods and observed.summary.of_jobs):
+            return NOBODY
+        living, members = one_of_each(observed.living), observed.members.values()
         runs = {pod.run for pod in living if pod.run}
         done = [
             pod

@@ -22,12 +22,9 @@ class PreemptionEligibility:
         """Return why the gang may not evict pods now; None if it may. Linear in members."""
         if not self._evictable_pods.rules.preemption:
             return PreemptionBlock(BlockCause.SWITCHED_OFF)
-        peaceful = min(
-            (pod for pod in one_of_each(info.observed.living) if not pod.preempts),
-            key=rank_key,
-            default=None,
-        )
-        if peaceful is not None:
+        if info.observed.summary.peaceful:
+            members = one_of_each(info.observed.living)
+            peaceful = min((pod for pod in members if not pod.preempts), key=rank_key)
             return PreemptionBlock(BlockCause.POLICY_NEVER, pod=peaceful.key)
         recent = sum(1 for at in info.preemptor.rounds if now - at < ROUNDS_SECONDS)
         spent = MOST_ROUNDS if recent >= MOST_ROUNDS else 0
@@ -39,13 +36,15 @@ class PreemptionEligibility:
         """Return whether the answer may be another one later, although the gang is the same."""
         if info.preemptor.under_way is not None or info.preemptor.rounds:
             return True
-        return any(True for _ in gang.nominated_members())
+        return info.observed.summary.nominated and any(True for _ in gang.nominated_members())
 
     def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
         """Return whether pods leave that are evicted for the gang, or where it is nominated."""
         leaving, started = self._evictable_pods.leaving, info.preemptor.under_way
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
+        if not info.observed.summary.nominated:
+            return False
         nodes = [pod.nominated for pod in gang.nominated_members()]
         if len(nodes) < max(1, gang.lacking) or leaving.is_interrupted_on(nodes):
             return False  # The plan is made again.

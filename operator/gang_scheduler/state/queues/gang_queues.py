@@ -1,14 +1,14 @@
 """The queue of each gang, by what its objects and its members say."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.causes.queues import GangsQueuesDiffer, QueueNamesDiffer
 from gang_scheduler.model.causes.specs import PriorityClassMissing
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import LocalQueueWeight, Product, QueueRef
+from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey, QueueName, QueueRequest
 from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -16,6 +16,10 @@ from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.queues.names import Meant, QueueNames, different
 from gang_scheduler.state.queues.run_times import RunTimes
 from gang_scheduler.state.queues.workloads import WorkloadQueues
+
+NOTHING_SAID: Final = QueueRequest()
+MOST_MEANT: Final = 10_000
+"""How many names are remembered with the queue that is meant: then they are found anew."""
 
 
 class Resolved(NamedTuple):
@@ -33,7 +37,7 @@ class Resolved(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    version: int
+    seen: int
     resolved: Resolved
 
 
@@ -59,6 +63,7 @@ class GangQueues:
         self.provisions = False
         self._infos = infos
         self._kept: dict[GangKey, _Kept] = {}
+        self._meant: dict[tuple[QueueName | None, str, str], Meant] = {}
 
     def of(self, key: GangKey) -> Resolved | None:
         """Return the queue of a gang; None while there are no queues. Linear in members once.
@@ -70,9 +75,9 @@ class GangQueues:
             return self._missing(info) if info is not None else None
         if info is None:
             return Resolved(None)
-        kept, version = self._kept.get(key), info.version.number
-        if kept is None or kept.version != version:
-            kept = self._kept[key] = _Kept(version, self._resolve(info))
+        kept, seen = self._kept.get(key), info.version.seen
+        if kept is None or kept.seen != seen:
+            kept = self._kept[key] = _Kept(seen, self._resolve(info))
         return kept.resolved
 
     def touch(self, key: GangKey) -> None:
@@ -88,6 +93,7 @@ class GangQueues:
     def start_over(self) -> None:
         """Find all queues anew: what is declared has changed."""
         self._kept.clear()
+        self._meant.clear()
         self.round += 1
 
     def with_queue(self, gang: Gang) -> Gang:
@@ -97,7 +103,7 @@ class GangQueues:
         if resolved is None:
             return self._checked(gang)
         in_queue = self._lasting(_in_queue(gang, resolved))
-        return replace(in_queue, flavors=self._flavors_of(gang.key)) if gang.bound else in_queue
+        return revised(in_queue, flavors=self._flavors_of(gang.key)) if gang.bound else in_queue
 
     def _bought(self, gang: Gang) -> Gang:
         """Return a gang with the class of nodes that it names, or a member or its Job."""
@@ -107,7 +113,7 @@ class GangQueues:
         own, others = self._requests(info)
         said = (each.provisioning_class for each in (own, *others))
         name = next(filter(None, said), "")
-        return replace(gang, provisioning_class=name) if name else gang
+        return revised(gang, provisioning_class=name) if name else gang
 
     def _lasting(self, gang: Gang) -> Gang:
         """Return a gang with how long it runs, and with what is wrong with that."""
@@ -116,12 +122,12 @@ class GangQueues:
         members = one_of_each(gang.pending)
         duration = self.run_times.duration(members, spec.run_time if spec else None)
         gang = self._checked(gang)
-        return gang if duration is None else replace(gang, duration=duration)
+        return gang if duration is None else revised(gang, duration=duration)
 
     def _checked(self, gang: Gang) -> Gang:
         """Return a gang with what is wrong with what its Job says of how long it runs."""
         problem = gang.problem or self.run_times.problem(one_of_each(gang.pending))
-        return gang if problem is gang.problem else replace(gang, problem=problem)
+        return gang if problem is gang.problem else revised(gang, problem=problem)
 
     def _flavors_of(self, key: GangKey) -> frozenset[tuple[str, str]]:
         """Return the flavors that members on nodes are charged in, as their bindings say."""
@@ -130,9 +136,9 @@ class GangQueues:
         written = (pod.charged_to for pod in members if pod.node and pod.charged_to is not None)
         return frozenset(pair for each in written for pair in each.flavors)
 
-    def group_problem(self, keys: Iterable[GangKey]) -> Problem | None:
+    def group_problem(self, keys: Sequence[GangKey]) -> Problem | None:
         """Return a problem if gangs of one group are in different queues."""
-        if not self.names.in_use:
+        if len(keys) < 2 or not self.names.in_use:
             return None
         found = [(key, resolved.ref) for key in keys if (resolved := self.of(key)) is not None]
         known = [(key, ref) for key, ref in found if ref is not None]
@@ -154,36 +160,54 @@ class GangQueues:
         if len(names) > 1:
             cause = QueueNamesDiffer(*((each.kind, each.name) for each in names[:2]))
             return Resolved(None, Problem(Reason.INVALID_SPEC, cause))
-        namespace = info.key.namespace
-        if names:
-            meant = self.names.meant(names[0], namespace)
-        else:
-            meant = self.names.default(namespace, info.key.source)
+        meant = self._meant_by(info.key, names[0] if names else None)
         wanted = next((each.priority_class for each in (own, *others) if each.priority_class), "")
-        resolved = self._with_priority(meant, wanted)
-        return self._in_force(resolved._replace(by_default=not names))
+        return self._in_force(self._with_priority(meant, wanted, by_default=not names))
 
-    def _requests(self, info: GangInfo) -> tuple[QueueRequest, list[QueueRequest]]:
+    def _meant_by(self, key: GangKey, name: QueueName | None) -> Meant:
+        """Return the leaf that a gang means by a name; by none, the one that it is in by default.
+
+        Found once for a name and a namespace while there are queues, and these are the same.
+        """
+        said = name, key.namespace, "" if name else key.source
+        known = self._meant.get(said) if self.names.in_use else None
+        if known is not None:
+            return known
+        if name is None:
+            meant = self.names.default(key.namespace, key.source)
+        else:
+            meant = self.names.meant(name, key.namespace)
+        if self.names.in_use:
+            if len(self._meant) >= MOST_MEANT:
+                self._meant.clear()  # Gangs that are gone may have named any.
+            self._meant[said] = meant
+        return meant
+
+    def _requests(self, info: GangInfo) -> tuple[QueueRequest, tuple[QueueRequest, ...]]:
         """Return what the object of a gang says, and what its members and their Jobs say."""
-        spec, others = info.observed.spec, dict[QueueRequest, None]()
+        spec = info.observed.spec
+        own = (spec.queue_request if spec is not None else None) or NOTHING_SAID
+        if info.observed.living and not self.workloads:
+            return own, info.observed.summary.queue_requests
+        others: dict[QueueRequest, None] = {}
         for pod in one_of_each(info.observed.telling):
             if pod.queue_request is not None:
                 others[pod.queue_request] = None
             others.update(dict.fromkeys(self.workloads.requests_of(pod)))
-        own = spec.queue_request if spec is not None else None
-        return own or QueueRequest(), list(others)
+        return own, tuple(others)
 
-    def _with_priority(self, meant: Meant, wanted: str) -> Resolved:
+    def _with_priority(self, meant: Meant, wanted: str, *, by_default: bool) -> Resolved:
         """Return where the gang is, with the priority of the class that it names.
 
         Any user may name any class, so it counts where Kueue says so: in queues of Kueue.
         """
         if not wanted or meant.ref is None or meant.ref.product is not Product.KUEUE:
-            return Resolved(meant.ref, meant.problem, local=meant.local)
+            return Resolved(meant.ref, meant.problem, None, meant.local, by_default)
         found, problem = self.names.known.priority_class(wanted), meant.problem
         if found is None:
             problem = problem or Problem(Reason.INVALID_SPEC, PriorityClassMissing(wanted))
-        return Resolved(meant.ref, problem, found.value if found else None, meant.local)
+        value = found.value if found else None
+        return Resolved(meant.ref, problem, value, meant.local, by_default)
 
     def _in_force(self, resolved: Resolved) -> Resolved:
         """Return the same without a problem where another controller judges the queue."""
@@ -201,7 +225,7 @@ def _names(own: QueueRequest, others: Iterable[QueueRequest]) -> tuple[QueueName
 
 
 def _in_queue(gang: Gang, resolved: Resolved) -> Gang:
-    return replace(
+    return revised(
         gang,
         queue=resolved.ref,
         class_priority=resolved.class_priority,

@@ -15,6 +15,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.records.observed import NO_SPEC
+from gang_scheduler.state.gangs.records.version import Version
 from gang_scheduler.state.pod_store import PodStore
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 
@@ -53,6 +54,14 @@ def all_bound(pods: PodStore) -> BoundPods:
     return BoundPods(bound, leaving=tuple(leaving))
 
 
+class _State(NamedTuple):
+    """What all that is known of a gang follows from, beside its pods: the same while this is."""
+
+    version: Version
+    number: int
+    round: int
+
+
 class _Kept(NamedTuple):
     """A gang as it was, what it was made of, and what is known of it by itself at any time."""
 
@@ -61,6 +70,7 @@ class _Kept(NamedTuple):
     resolved: Resolved | None
     created_at: float
     lasting: RunningGang
+    state: _State | None
 
 
 class RunningGangs:
@@ -104,16 +114,25 @@ class RunningGangs:
 
     def _as_it_was(self, key: GangKey, pods: tuple[BoundPod, ...], info: GangInfo | None) -> _Kept:
         """Return a gang as it was, if what is known of it by itself has not changed."""
+        before, state = self._kept.get(key), self._state_of(info)
+        is_same = before is not None and pods == before.gang.pods
+        if before is not None and is_same and state is not None and state == before.state:
+            return before
         spec = (info.observed.spec if info is not None else None) or NO_SPEC
-        resolved, before = self._queues.of(key), self._kept.get(key)
+        resolved = self._queues.of(key)
         oldest = min((each.pod for each in pods), key=lambda pod: (pod.created_at, pod.uid))
         created_at = oldest.created_at if info is None else info.in_line_since(oldest)
         made_of = spec, resolved, created_at
-        if before is None or pods != before.gang.pods or made_of != before[1:4]:
+        if before is None or not is_same or made_of != before[1:4]:
             lasting = _lasting(pods, spec, resolved, self._most)
             lasting = replace(lasting, uid=spec.uid or oldest.uid, created_at=created_at)
-            return _Kept(BoundGang((), ()), *made_of, lasting)
-        return before
+            return _Kept(BoundGang((), ()), *made_of, lasting, state)
+        return before._replace(state=state)
+
+    def _state_of(self, info: GangInfo | None) -> _State | None:
+        if info is None:
+            return None
+        return _State(info.version, info.version.number, self._queues.round)
 
     def _ends_at(self, pods: Iterable[BoundPod], spec: GangSpec, now: int) -> int | None:
         those = (each.pod for each in pods)

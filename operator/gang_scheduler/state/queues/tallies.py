@@ -1,6 +1,5 @@
 """The sums that usage consists of, kept up to date one pod at a time."""
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -38,14 +37,16 @@ class Sums(Generic[K]):
 
     def __init__(self) -> None:
         self.shown: dict[K, Charge] = {}
-        self._sums: dict[K, Counter[FlavorResource]] = {}
+        self._sums: dict[K, dict[FlavorResource, int]] = {}
         self._changed: set[K] = set()
 
     def add(self, queue: K, amounts: Amounts, sign: int) -> None:
         """Add amounts to a queue, or take them away."""
-        sums = self._sums.setdefault(queue, Counter())
+        sums = self._sums.get(queue)
+        if sums is None:
+            sums = self._sums[queue] = {}
         for key, amount in amounts:
-            sums[key] += sign * amount
+            sums[key] = sums.get(key, 0) + sign * amount
         self._changed.add(queue)
 
     def settle(self) -> tuple[bool, set[K]]:
@@ -76,7 +77,7 @@ class Tallies:
         self._charged = Sums[QueueRef]()
         self._asked = Sums[QueueRef]()
         self._local = Sums[LocalQueueKey]()
-        self._holders: dict[QueueRef, Counter[GangKey]] = {}
+        self._holders: dict[QueueRef, dict[GangKey, int]] = {}
         self._running: dict[QueueRef, int] = {}
         self._recount: set[QueueRef] = set()
         self._left: set[tuple[QueueRef, GangKey]] = set()
@@ -85,7 +86,7 @@ class Tallies:
     def put(self, uid: str, entry: Entry | None) -> None:
         """Count a pod as this, and as nothing else; None counts it no more."""
         before = self.entries.get(uid)
-        if before == entry:
+        if before is entry or before == entry:
             return
         if before is not None:
             self._add(before, -1)
@@ -139,8 +140,10 @@ class Tallies:
         if entry.local is not None:
             self._local.add(entry.local, entry.amounts, sign)
         if entry.gang is not None:
-            holders = self._holders.setdefault(entry.ref, Counter())
-            before = holders[entry.gang]
+            holders = self._holders.get(entry.ref)
+            if holders is None:
+                holders = self._holders[entry.ref] = {}
+            before = holders.get(entry.gang, 0)
             holders[entry.gang] = before + sign
             if not (before and before + sign):
                 self._recount.add(entry.ref)

@@ -61,6 +61,9 @@ class Counted(NamedTuple):
     number: int = 1
 
 
+_NO_MATE: Final[tuple[Counted | None, Entry | None]] = None, None
+
+
 class _Bound(NamedTuple):
     """Where a pod is charged from its binding to its end, whatever is written on it meanwhile.
 
@@ -115,10 +118,11 @@ class QueueUsageStore:
         self._held: dict[str, Flavors] = {}
         self._by_hold: set[str] = set()
         self._bound: dict[str, _Bound] = {}
-        self._dirty: set[str] = set()
+        self._dirty: dict[str, None] = {}
         self._resolved: dict[GangKey, Resolved] = {}
         self._known: dict[tuple[Flavors, Requests], Amounts] = {}
         self._flavors: ChargedFlavors | None = None
+        self._alike: dict[GangKey, tuple[Counted, Entry | None]] = {}
         self._tallies = Tallies(gangs.group_of)
         self._round = 0
         self._found = 0
@@ -129,13 +133,13 @@ class QueueUsageStore:
     def touch(self, uid: str) -> None:
         """Note that a pod has changed, or is gone."""
         if self._flavors is not None:
-            self._dirty.add(uid)
+            self._dirty[uid] = None
 
     def touch_all(self, uids: Iterable[str]) -> None:
         """Note that the node of these pods has changed."""
         if self._flavors is not None:
             self._flavors.node_changed()
-            self._dirty.update(uids)
+            self._dirty.update(dict.fromkeys(uids))
 
     def decide(self, uid: str, flavors: Flavors) -> None:
         """Note in which flavors a pod is charged until its binding says so; () forgets it."""
@@ -186,7 +190,7 @@ class QueueUsageStore:
             until, uid = heapq.heappop(self._leaving)
             if self._until.get(uid) == until:
                 del self._until[uid]
-            self._dirty.add(uid)
+            self._dirty[uid] = None
         self._found += len(self._dirty)
         for uid in self._dirty:
             self._by_hold.discard(uid)
@@ -195,6 +199,7 @@ class QueueUsageStore:
                 self._bound.pop(uid, None)
             self._tallies.put(uid, self._entry(counted))
         self._dirty.clear()
+        self._alike.clear()
         usage, freed = self._tallies.settle()
         return QueueState(queue_set, usage), freed
 
@@ -231,6 +236,7 @@ class QueueUsageStore:
         anew = Tallies(self._gangs.group_of)
         for uid in pods.counted_uids():
             anew.put(uid, self._entry(pods.counted(uid)))
+        self._alike.clear()
         usage, _ = anew.settle()
         number = _differences(usage, state.usage)
         if number:
@@ -259,7 +265,7 @@ class QueueUsageStore:
         self._by_local = frozenset(ordered)
         self._resolved.clear()
         self._known.clear()
-        self._dirty.update(pods.counted_uids(), self._tallies.entries)
+        self._dirty.update(dict.fromkeys((*pods.counted_uids(), *self._tallies.entries)))
 
     def _take_in_gangs(self) -> None:
         """Note the pods of gangs that are in another queue now."""
@@ -273,38 +279,58 @@ class QueueUsageStore:
             if resolved is not None and members:
                 self._resolved[key] = resolved
             if before != resolved:
-                self._dirty.update(members)
+                self._dirty.update(dict.fromkeys(members))
         queues.touched.clear()
 
     def _entry(self, counted: Counted | None) -> Entry | None:
         """Return what a pod is counted as; None for what uses no quota and waits for none."""
         if counted is None:
             return None
-        pod, gang, node, number = counted
+        pod, gang, node, _ = counted
         if pod.deleting and node and self._hangs(pod):
             return None
-        nominated = pod.nominated if gang is not None and not node and pod.living else ""
-        held = self._held.get(pod.uid) if pod.living and gang is not None else None
+        is_member = gang is not None and pod.living
+        nominated = pod.nominated if is_member and not node else ""
+        held = self._held.get(pod.uid) if is_member else None
         if held is not None and not (node or nominated):
             self._by_hold.add(pod.uid)
-        waits = not (node or nominated) and held is None
-        if waits and (gang is None or not pod.living or pod.node):
-            return None
+        if not (node or nominated) and held is None:
+            return self._waiting(counted) if is_member and not pod.node else None
         resolved = self._gangs.queues.of(gang) if gang is not None else None
-        if waits:
-            ref = resolved.ref if resolved is not None and resolved.problem is None else None
-            decided: Flavors = ()
-        else:
-            said = _of_binding(pod)
-            decided = said.flavors or self._decided.get(pod.uid, held or ())
-            ref = self._ref(pod, gang, resolved, said)
-            if node and ref is not None:
-                is_known = bool(said.queue) and ref == self._names.written(said.queue)
-                is_known |= pod.assumed or not (resolved is None or resolved.by_default)
-                ref, decided = self._as_bound(pod, _Bound(ref, decided), is_known=is_known)
+        said = _of_binding(pod)
+        decided = said.flavors or self._decided.get(pod.uid, held or ())
+        ref = self._ref(pod, gang, resolved, said)
+        if node and ref is not None:
+            is_known = bool(said.queue) and ref == self._names.written(said.queue)
+            is_known |= pod.assumed or not (resolved is None or resolved.by_default)
+            ref, decided = self._as_bound(pod, _Bound(ref, decided), is_known=is_known)
+        return self._made(counted, ref, decided, waits=False)
+
+    def _waiting(self, counted: Counted) -> Entry | None:
+        """Return what a member is counted as that waits: the same object for those of a gang."""
+        if counted.gang is None:
+            return None
+        mate, entry = self._alike.get(counted.gang, _NO_MATE)
+        if (
+            mate is None
+            or mate.pod.pod_class is not counted.pod.pod_class
+            or mate.number != counted.number
+        ):
+            resolved = self._gangs.queues.of(counted.gang)
+            may_use = resolved is not None and resolved.problem is None
+            ref = resolved.ref if resolved is not None and may_use else None
+            entry = self._made(counted, ref, (), waits=True)
+            self._alike[counted.gang] = counted, entry
+        return entry
+
+    def _made(
+        self, counted: Counted, ref: QueueRef | None, decided: Flavors, *, waits: bool
+    ) -> Entry | None:
+        """Return what a pod is counted as in a queue and flavors; None in no queue."""
         if ref is None or self._flavors is None:
             return None
-        flavors = self._flavors.of(ref, decided, node or nominated)
+        pod, gang, node, number = counted
+        flavors = self._flavors.of(ref, decided, "" if waits else node or pod.nominated)
         amounts = self._amounts(flavors, pod)
         if number > 1:
             amounts = tuple((key, number * amount) for key, amount in amounts)

@@ -20,6 +20,9 @@ class WorkloadQueues:
         """Of the object that says it: one that is gone may have had the same name."""
         self._gangs = gangs
 
+    def __bool__(self) -> bool:
+        return bool(self._requests)
+
     def upsert(self, uid: str, workload: str, request: QueueRequest | None) -> AbstractSet[GangKey]:
         """Note what an object says; return the gangs for which that is news."""
         before = self._requests.pop(workload, None)

@@ -3,6 +3,7 @@
 | module       | promise                                            |
 |--------------|----------------------------------------------------|
 | observed     | its members and specs, and what follows from them  |
+| summary      | what its living members say together               |
 | attempt      | how far it has come since its members were created |
 | quorum_age   | since when its quorum is complete, for its place   |
 | verdict      | what its last try found                            |

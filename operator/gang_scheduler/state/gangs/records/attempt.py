@@ -57,8 +57,7 @@ class Attempt:
         Linear in members.
         """
         before = self.past, self.quorum_since, self.was_whole
-        living = self._observed.living
-        bound = sum(1 for _ in self._observed.with_node())
+        living, bound = self._observed.living, self._observed.summary.bound
         if living and not bound:
             self._begin()
         if not self.holds_quorum(living):
@@ -97,9 +96,10 @@ class Attempt:
         spec = self._observed.spec or NO_SPEC
         if spec.roles:
             return sum(each.min_member for each in self.roles)
+        done = 0
         # The own status of a Job that is a gang has counted them already.
-        is_job = self._observed.key.source == gang_sources.JOB.name
-        done = 0 if is_job else sum(self.spared.values())
+        if self.spared and self._observed.key.source != gang_sources.JOB.name:
+            done = sum(self.spared.values())
         if spec.completions is None:
             return max(1, spec.min_member - done)
         left = spec.completions - self._succeeded(spec)
@@ -163,18 +163,22 @@ class Attempt:
 
         The first has members that were there before others were bound, and were not bound.
         """
+        if self.was_whole or not self._observed.summary.bound:
+            return False
         progress = plan_annotations.progress_of
         unfinished = plan_annotations.Progress.UNFINISHED
-        return not self.was_whole and progress(one_of_each(self._observed.living)) is unfinished
+        return progress(one_of_each(self._observed.living)) is unfinished
 
     def _begin(self) -> None:
         """Count no member of this attempt that ended before: none runs, and some wait."""
         # Unless the same run goes on, which never repeats what has succeeded.
-        runs = {pod.run for pod in one_of_each(self._observed.living) if pod.run}
-        members = self._observed.members.items()
-        past = frozenset(
-            uid for uid, pod in members if pod.terminal and not _has_done_its_part(pod, runs)
-        )
+        past = frozenset[str]()
+        if not self._observed.all_live:
+            runs = {pod.run for pod in one_of_each(self._observed.living) if pod.run}
+            members = self._observed.members.items()
+            past = frozenset(
+                uid for uid, pod in members if pod.terminal and not _has_done_its_part(pod, runs)
+            )
         if past != self.past:
             self.past = past
             self._version.changed()
@@ -197,7 +201,7 @@ class Attempt:
     def _confirmed(self, living: Sequence[Pod]) -> list[Pod]:
         """Return the members that run, or have succeeded with these."""
         running = [pod for pod in one_of_each(living) if pod.node and not pod.assumed]
-        return running + self._succeeded_with(living)
+        return running if self._observed.all_live else running + self._succeeded_with(living)
 
     def _succeeded(self, spec: GangSpec) -> int:
         # Pods of an earlier object of this name may still be there.

@@ -12,6 +12,7 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.virtual_pods import VirtualPods, one_of_each
+from gang_scheduler.state.gangs.records.summary import Summary, summary_of
 from gang_scheduler.state.gangs.records.version import Version
 
 NO_SPEC = GangSpec(GangKey("", "", ""), "")
@@ -28,7 +29,7 @@ class Observed:
     __slots__ = (
         *("key", "members", "specs", "_version", "_living", "_priorities", "_ranks_apart"),
         *("_spec", "_spec_is_known", "_elastic", "_elastic_is_known", "_workload", "virtual"),
-        "_assumed",
+        *("_assumed", "_summary", "_all_live"),
     )
 
     def __init__(self, key: GangKey, version: Version) -> None:
@@ -37,6 +38,8 @@ class Observed:
         self.specs: dict[str, GangSpec] = {}
         self._version = version
         self._living: Sequence[Pod] | None = None
+        self._all_live = True
+        self._summary: Summary | None = None
         self._assumed: set[str] = set()
         self._priorities: set[int] = set()
         self._ranks_apart: bool | None = None
@@ -80,7 +83,7 @@ class Observed:
         self.specs[gang_spec.uid] = gang_spec
         self._spec_is_known = False
         if before != gang_spec:
-            self._version.changed()
+            self._version.seen_otherwise()
         return before
 
     def delete_spec(self, uid: str) -> bool:
@@ -88,7 +91,7 @@ class Observed:
         described = self.specs.pop(uid, None) is not None
         if described:
             self._spec_is_known = False
-            self._version.changed()
+            self._version.seen_otherwise()
         return described
 
     def made_for(self, workload: GangSpec | None) -> bool:
@@ -97,7 +100,7 @@ class Observed:
             return False
         self._workload = workload
         self._spec_is_known = False
-        self._version.changed()
+        self._version.seen_otherwise()
         return True
 
     @property
@@ -143,6 +146,8 @@ class Observed:
     @property
     def asks(self) -> TopologyRequest | None:
         """What the gang, or else the first member that asks, wants of the network."""
+        if self.living and not self.summary.with_podset:
+            return self.topology_request
         podsets = (pod.podset for pod in one_of_each(self.telling) if pod.podset)
         own = (each.topology_request for each in podsets if each.topology_request.asks)
         return self.topology_request or next(own, None)
@@ -164,7 +169,9 @@ class Observed:
         A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
         """
         own = (self.spec or NO_SPEC).priority
-        lowest = min((pod.priority for pod in one_of_each(self.living)), default=own or 0)
+        if not self.living:
+            return own or 0
+        lowest = self.summary.lowest
         return lowest if own is None else min(own, lowest)
 
     @property
@@ -187,7 +194,10 @@ class Observed:
         """Some living member has another priority than the gang."""
         if not self._spec_is_known or self._ranks_apart is None:
             priority = self.priority
-            self._ranks_apart = any(pod.priority != priority for pod in one_of_each(self.living))
+            summary = self.summary
+            self._ranks_apart = bool(self.living) and not (
+                summary.lowest == priority == summary.highest
+            )
         return self._ranks_apart
 
     @property
@@ -198,13 +208,21 @@ class Observed:
     @property
     def living(self) -> Sequence[Pod]:
         """The members that count: not ended, not being deleted, not gated."""
+        return self._find_living() if self._living is None else self._living
+
+    @property
+    def all_live(self) -> bool:
+        """No member has ended, is being deleted or is gated."""
         if self._living is None:
-            present = tuple(pod for pod in self.members.values() if pod.living)
-            if self.virtual is None or present:
-                self._living = (*present, *(self.virtual or ()))
-            else:
-                self._living = self.virtual
-        return self._living
+            self._find_living()
+        return self._all_live
+
+    @property
+    def summary(self) -> Summary:
+        """What the living members say together; of equal virtual ones, each kind counts once."""
+        if self._summary is None:
+            self._summary = summary_of(one_of_each(self.living))
+        return self._summary
 
     @property
     def telling(self) -> Sequence[Pod]:
@@ -241,24 +259,33 @@ class Observed:
             return tuple(sorted(pods, key=rank_key))
         return tuple(sorted(pods, key=lambda pod: (place_of(pod, roles), rank_key(pod))))
 
+    def _find_living(self) -> Sequence[Pod]:
+        present = tuple([pod for pod in self.members.values() if pod.living])
+        self._all_live = len(present) == len(self.members)
+        if self.virtual is None:
+            self._living = present
+        else:
+            self._living = (*present, *self.virtual) if present else self.virtual
+        return self._living
+
     def _members_changed(self) -> None:
         """Let what follows from the members be worked out anew."""
-        self._version.changed()
-        self._living = self._ranks_apart = None
+        self._version.seen_otherwise()
+        self._living = self._summary = self._ranks_apart = None
         self._spec_is_known = False
 
     def _elastic_of_members(self) -> Elastic | None:
+        if self.living and not self.summary.annotated:
+            return None
         members = one_of_each(self.telling)
         telling = (pod for pod in members if annotations.ELASTIC in pod.annotations)
         oldest = min(telling, key=lambda pod: (pod.created_at, pod.uid), default=None)
         return None if oldest is None else elastic_annotation.of_member(oldest.annotations)
 
     def _find_spec(self) -> GangSpec | None:
-        described = min(
-            self.specs.values(),
-            key=lambda each: (each.gvr or ("",), -each.created_at, each.uid),
-            default=None,
-        )
+        described = next(iter(self.specs.values()), None)
+        if len(self.specs) > 1:
+            described = min(self.specs.values(), key=_first_of)
         if described is not None and self._workload is not None:
             described = made_for.with_roles_of(described, self._workload)
         by_members = table.BY_MEMBERS.get(self.key.source)
@@ -272,3 +299,7 @@ class Observed:
         if places == sorted(places) or not roles:
             return pods
         return pods.sorted_by(places)
+
+
+def _first_of(gang_spec: GangSpec) -> tuple[object, ...]:
+    return gang_spec.gvr or ("",), -gang_spec.created_at, gang_spec.uid

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gang_scheduler.decode.workloads import table
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.virtual_pods import VirtualPods, one_of_each
+from gang_scheduler.model.virtual_pods import VirtualPods
 from gang_scheduler.state.gangs.records.attempt import Attempt
 from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
 from gang_scheduler.state.gangs.records.version import Version
@@ -56,9 +56,9 @@ class QuorumAge:
         before = self._since
         self._begin_with_object()
         self._keep_or_forget(evicted=evicted)
-        living, needed = self._observed.living, self._attempt.needed
+        living = self._observed.living
         if self._since is None and self._attempt.holds_quorum(living):
-            self._since, self._needed = self._last_of_quorum(living), needed
+            self._since, self._needed = self._last_of_quorum(living), self._attempt.needed
             if self._evicted_at:
                 self._since = min(self._since, self._evicted_at)
         if self._since != before:
@@ -74,8 +74,8 @@ class QuorumAge:
             self._returns = self._evicted_at > 0
 
     def _keep_or_forget(self, *, evicted: bool) -> None:
-        members = one_of_each(self._observed.living)
-        has_node = any(pod.node for pod in members)
+        summary = self._observed.summary
+        has_node = summary.bound > 0
         if has_node:
             self._returns, self._evicted_at = False, 0
         elif self._observed.virtual is not None:
@@ -84,7 +84,7 @@ class QuorumAge:
         if since is None:
             return
         kept = evicted or has_node or self._returns
-        kept = kept or any(_created(pod) <= since for pod in members)
+        kept = kept or (summary.oldest is not None and summary.earliest <= since)
         # One that asks for more members is another demand.
         if not kept or self._attempt.needed > self._needed:
             self._since = None
