@@ -13,7 +13,6 @@ from secrets import token_hex
 from typing import Any
 
 import anyio
-import structlog
 import uvloop
 
 from gang_scheduler import __version__, gc_tuning, internal_errors
@@ -33,6 +32,7 @@ from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.gangs import set_aside
 from gang_scheduler.telemetry import logs, metrics
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch.supervisor import WatchDeadError
 from gang_scheduler.watchdog import CUT_SIGNAL, Watchdog
 
@@ -47,7 +47,7 @@ BEAT_SECONDS = 1.0
 STUCK_SECONDS = 120.0
 """After this it is not a long cycle any more: the process is better begun anew."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 def run(settings: Settings) -> None:

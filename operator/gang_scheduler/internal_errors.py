@@ -8,15 +8,14 @@ import time
 from types import TracebackType
 from typing import Final, Self
 
-import structlog
-
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 REMEMBERED_SECONDS: Final = 600.0
 """How long readiness shows an error."""
 MOST_REMEMBERED: Final = 1000
 
-log = structlog.get_logger()
+log = Logger()
 
 _seen: dict[tuple[str, str, str], float] = {}
 """When each error was met last, on the monotonic clock: by step, subject and error."""

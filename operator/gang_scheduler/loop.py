@@ -5,7 +5,6 @@ import time
 from collections.abc import Awaitable, Callable
 
 import anyio
-import structlog
 
 from gang_scheduler import internal_errors
 from gang_scheduler.apply.binding.binder import Binder
@@ -27,11 +26,12 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 RECOVERY_SECONDS = 1.0
 """How long to wait after a cycle that failed with an internal error."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 async def always_fresh() -> None:

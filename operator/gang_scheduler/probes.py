@@ -3,13 +3,14 @@
 from collections.abc import Awaitable, Callable
 from typing import Self
 
-import structlog
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.exposition import Exposition
+from gang_scheduler.telemetry.logger import Logger
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class CannotListenError(Exception):
@@ -30,6 +31,7 @@ class Probes:
         application = web.Application()
         application.router.add_get("/healthz", _answering(healthy))
         application.router.add_get("/readyz", _answering(ready))
+        metrics.expose()
         application.router.add_get("/metrics", _showing(Exposition()))
         self._runner = web.AppRunner(application, access_log=None)
 

@@ -9,8 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-import structlog
-
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError, Kind
@@ -27,6 +25,7 @@ from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import unplaced
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.queues import volcano
 
 LOOK_SECONDS: Final = 1.0
@@ -35,7 +34,7 @@ PAUSE_SECONDS: Final = 30.0
 PENDING: Final = frozenset({"", "Pending"})
 IN_QUEUE: Final = "Inqueue"
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class _Quota(NamedTuple):

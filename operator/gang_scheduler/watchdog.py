@@ -17,12 +17,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-import structlog
-
 from gang_scheduler.at_work import DecisionTimes, Gangs, Work, last
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS, Costly
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 HELD_SECONDS: Final = 2.0
 """A loop that does nothing else for so long is held up."""
@@ -47,7 +46,7 @@ WORKS: Final = {
 }
 """What the parts do that tasks of the event loop begin in."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Watchdog:

@@ -13,6 +13,7 @@ UNIT = TESTS / "unit"
 ELSEWHERE: dict[str, list[str]] = yaml_texts.read((UNIT / "covered_elsewhere.yaml").read_text())
 OF_NO_MODULE = {
     "audit/test_memory.py",
+    "cli/test_modules_imported.py",
     "decode/pods/test_conformance_tables.py",
     "scheduler/filters/test_node_states.py",
     "scheduler/placement/test_strategies.py",

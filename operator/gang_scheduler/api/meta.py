@@ -76,7 +76,12 @@ class ApiModel(BaseModel):
     """Frozen, camelCase outside and snake_case inside; unknown fields are ignored."""
 
     model_config = ConfigDict(
-        frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore"
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="ignore",
+        # Most processes meet objects of a few kinds, and each model takes a while to make.
+        defer_build=True,
     )
 
     def manifest(self) -> dict[str, Any]:

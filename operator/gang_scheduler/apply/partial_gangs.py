@@ -7,8 +7,6 @@ the bound members stay and wait (`Hold`): to delete running pods is the administ
 import asyncio
 from collections.abc import Callable, Iterable
 
-import structlog
-
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
@@ -16,8 +14,9 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class PartialGangs:

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-import structlog
-
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply.eviction import disruption_target
@@ -26,12 +24,13 @@ from gang_scheduler.model.refs import PodRef
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.family import Values
+from gang_scheduler.telemetry.logger import Logger
 
 LOOK_SECONDS: Final = 1.0
 AGAIN_SECONDS: Final = 10
 """After how long a pod is removed again that is still there."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class StuckMembers:

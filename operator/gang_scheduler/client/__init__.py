@@ -7,6 +7,7 @@ and `fake` in memory.
 |-----------------|---------------------------------------------------------------|
 | port            | the protocol of all writes and reads beside the watches       |
 | kubernetes      | that protocol on a real API server                            |
+| kubeconfigs     | the door to the library that loads a configuration            |
 | connection      | which server, which credentials, and requests over a client   |
 | address         | the URLs of the server, and of a proxy on the way to it       |
 | tls             | how both sides of a connection authenticate                   |

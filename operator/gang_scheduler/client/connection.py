@@ -15,24 +15,24 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-import aiohttp
-import structlog
 import yaml
-from kubernetes_asyncio import config
-from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler import __version__
-from gang_scheduler.client import aiohttp_client, errors, request_metrics, tls
+from gang_scheduler.client import errors, kubeconfigs, request_metrics, tls
 from gang_scheduler.client.address import Address, Proxy
-from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fence import Fence
 from gang_scheduler.client.http import CONNECT_SECONDS, Answer, HttpClient, NotSentError
 from gang_scheduler.client.http1.client import Client
+from gang_scheduler.client.kubeconfigs import ConfigException, Configuration
 from gang_scheduler.settings.choices import HttpClientName
-from gang_scheduler.telemetry import logs
+from gang_scheduler.telemetry import logger
+from gang_scheduler.telemetry.logger import Logger
+
+if TYPE_CHECKING:
+    import aiohttp
 
 REQUEST_SECONDS = 30
 PAGE_SECONDS = 60.0
@@ -47,7 +47,7 @@ HEADERS = {
     "Accept-Encoding": "identity",
 }
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class UnusableConfigurationError(Exception):
@@ -63,8 +63,8 @@ async def load(kubeconfig: str) -> Configuration:
         return await _of_file(kubeconfig)
     configuration = Configuration()
     try:
-        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # their annotations lack this one
-    except config.ConfigException as error:
+        kubeconfigs.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # their annotations lack this one
+    except ConfigException as error:
         usual = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
         if not _exists(usual):
             raise UnusableConfigurationError(
@@ -101,11 +101,11 @@ async def _of_context(kubeconfig: str, context: str = "") -> tuple[Configuration
         raise UnusableConfigurationError(f"{kubeconfig}: there is no such file")
     configuration = Configuration()
     try:
-        loader = await config.load_kube_config(
+        loader = await kubeconfigs.load_kube_config(
             kubeconfig, context or None, client_configuration=configuration
         )
         chosen = (loader.current_context or {}).get("context") or {}
-    except (config.ConfigException, yaml.YAMLError, OSError) as error:
+    except (ConfigException, yaml.YAMLError, OSError) as error:
         problem = " ".join(str(error).split())
         if isinstance(error, OSError) and error.filename is None:
             problem += ": a program that it names"
@@ -137,7 +137,7 @@ class Connection:
     http_client: HttpClientName = HttpClientName.BUILTIN
     fence: Fence = field(default_factory=Fence)
     _client: HttpClient | None = None
-    _session: aiohttp.ClientSession | None = None
+    _session: "aiohttp.ClientSession | None" = None
     _tls: ssl.SSLContext | None = None
     _token: str = ""
     _token_read_at: float = field(default=float("-inf"))
@@ -149,15 +149,17 @@ class Connection:
             address = Address.of(self.host, self._tls, proxy)
         except (OSError, ValueError) as error:
             raise UnusableConfigurationError(str(error)) from error
-        self._session = aiohttp_client.session_of(self._tls, HEADERS, self.proxy_url)
         if self.http_client == HttpClientName.AIOHTTP:
-            self._client = AiohttpClient(self._session, address, self.limit)
+            from gang_scheduler.client.aiohttp_client import AiohttpClient  # noqa: PLC0415 - as `session`.
+
+            self._client = AiohttpClient(self.session, address, self.limit)
         else:
             self._client = Client(address, HEADERS, self.limit)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.session.close()
+        if self._session is not None:
+            await self._session.close()
         await self.client.close()
 
     @property
@@ -168,10 +170,13 @@ class Connection:
         return self._client
 
     @property
-    def session(self) -> aiohttp.ClientSession:
-        """The open session of watches."""
+    def session(self) -> "aiohttp.ClientSession":
+        """The session of watches, opened when it is first used."""
         if self._session is None:
-            raise RuntimeError("the connection is not open")
+            # Here, since commands watch nothing, and aiohttp takes as long to import as they take.
+            from gang_scheduler.client import aiohttp_client  # noqa: PLC0415
+
+            self._session = aiohttp_client.session_of(self.tls, HEADERS, self.proxy_url)
         return self._session
 
     @property
@@ -210,7 +215,7 @@ class Connection:
                 answer = await self.client.ask(method, path, headers, body, timeout_seconds)
             else:
                 answer = await self._write(method, path, headers, body, timeout_seconds)
-        except (OSError, config.ConfigException) as error:
+        except (OSError, ConfigException) as error:
             _count_request(method, path, 0, began)
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
         _count_request(method, path, answer.status, began)
@@ -254,6 +259,8 @@ class Connection:
 
         Raises ApiError for every other outcome, inside of the block, too.
         """
+        import aiohttp  # noqa: PLC0415 - as `session`.
+
         began = time.monotonic()
         timeout = aiohttp.ClientTimeout(
             total=None, connect=CONNECT_SECONDS, sock_read=silence_seconds
@@ -267,7 +274,7 @@ class Connection:
                 if answer.status >= 400:
                     raise await _error(answer)
                 yield _until_silence(answer.content.iter_any())
-        except (aiohttp.ClientError, config.ConfigException, OSError) as error:
+        except (aiohttp.ClientError, ConfigException, OSError) as error:
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
 
     async def authorization(self) -> dict[str, str]:
@@ -296,17 +303,19 @@ def _count_request(
     """
     seconds = time.monotonic() - began
     request_metrics.count(method, path, status, seconds, watches=watches)
-    if logs.is_debugging():
+    if logger.is_debugging():
         log.debug("request", method=method, path=path, status=status, seconds=round(seconds, 4))
 
 
 async def _until_silence(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    import aiohttp  # noqa: PLC0415 - as `session`.
+
     with suppress(aiohttp.SocketTimeoutError):
         async for chunk in chunks:
             yield chunk
 
 
-async def _error(answer: aiohttp.ClientResponse) -> ApiError:
+async def _error(answer: "aiohttp.ClientResponse") -> ApiError:
     retry_after = answer.headers.get("Retry-After", "")
     content = await answer.read()
     return errors.of_answer(answer.status, answer.reason or "", content, retry_after)

@@ -4,7 +4,7 @@ import ssl
 from functools import partial
 from typing import Any
 
-from kubernetes_asyncio.client import Configuration
+from gang_scheduler.client.kubeconfigs import Configuration
 
 
 def context_of(configuration: Configuration) -> ssl.SSLContext:

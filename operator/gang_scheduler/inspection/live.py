@@ -23,7 +23,7 @@ from gang_scheduler.inspection.profiles import OperatorSettings
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.model.queues import Product
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.values import KUEUE_NAMESPACE, VOLCANO_NAMESPACE
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -209,12 +209,11 @@ async def _quota_notes(server: Server, cache: Cache, unlisted: Unlisted) -> list
             f"quota of {product.value} is decided by its own controller, {'/'.join(lease)}"
         )
 
-    fields = Settings.model_fields
     look = QuotaControllers(
         *(KubernetesApi(server.connection), cache),
         namespaces={
-            Product.KUEUE: fields["kueue_namespace"].default,
-            Product.VOLCANO: fields["volcano_namespace"].default,
+            Product.KUEUE: KUEUE_NAMESPACE,
+            Product.VOLCANO: VOLCANO_NAMESPACE,
         },
         tell=tell,
         not_served=lambda: unlisted.not_served,

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-import structlog
-
 from gang_scheduler.apply.binding.gang_binding import GangBinding
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
@@ -24,7 +22,8 @@ from gang_scheduler.report.texts import node_ranges
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.messages import describe
 from gang_scheduler.state.pruning import pruned
-from gang_scheduler.telemetry import logs
+from gang_scheduler.telemetry import logger
+from gang_scheduler.telemetry.logger import Logger
 
 NAMES_SHOWN: Final = 10
 LETTERS_SHOWN: Final = 500
@@ -35,7 +34,7 @@ BY_PRIORITY: Final = "Priority"
 DRAINED: Final = "Drained"
 """The right by which a gang is evicted whose queue is drained."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class DecisionLog:
@@ -163,7 +162,7 @@ class DecisionLog:
 
     def verdicts(self, plan: Plan) -> None:
         """Log each verdict of a cycle, at level debug and without a limit on lines."""
-        if not logs.is_debugging():
+        if not logger.is_debugging():
             return
         for placed in plan.placed:
             binds = placed.binds

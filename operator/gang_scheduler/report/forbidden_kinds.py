@@ -8,8 +8,6 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import Final
 
-import structlog
-
 from gang_scheduler.api.kinds import DEPLOYMENTS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
@@ -17,12 +15,13 @@ from gang_scheduler.client.port import Api
 from gang_scheduler.decode import fields
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.report.events import About, Events
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.metadata import Identified
 
 LOOK_SECONDS: Final = 30.0
 REASON: Final = "KindForbidden"
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class ForbiddenKinds:

@@ -4,17 +4,16 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from gang_scheduler.client.leader_election import Predecessor, Sign
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.report import events
 from gang_scheduler.report.events import About
+from gang_scheduler.telemetry.logger import Logger
 
 REASON: Final = "LeaderElection"
 """That of client-go, whose Events say the same of other controllers."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class LeaderEvents:

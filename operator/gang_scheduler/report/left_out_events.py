@@ -3,8 +3,6 @@
 from collections.abc import Collection
 from typing import Final
 
-import structlog
-
 from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.decode.queues.declared import DeclaredQueue
@@ -12,11 +10,12 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.events import About, Events
+from gang_scheduler.telemetry.logger import Logger
 
 SCHEDULED: Final = frozenset({"Pod", "PodGroup", "Job", "JobSet"})
 """Kinds that are scheduled, or whose pods are: of others it is only told what is wrong."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class LeftOutEvents:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
-import structlog
 
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import (
@@ -49,6 +48,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 STATUSES = {
     POD_GROUPS.group: status_of,
@@ -69,7 +69,7 @@ SLICE = 50
 DENIED_PAUSE_SECONDS = 2
 """Before a status is written again that was denied: it may be one of many."""
 
-log = structlog.get_logger()
+log = Logger()
 Write = Callable[[], Awaitable[None]]
 
 

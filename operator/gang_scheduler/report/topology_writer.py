@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import structlog
-
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
@@ -24,6 +22,7 @@ from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 WAIT_SECONDS = 1.0
 """Changes within this time are written at once: labels of a thousand nodes change one by one."""
@@ -31,7 +30,7 @@ FIRST_PAUSE, LAST_PAUSE = 2.0, 64.0
 """In seconds, after a failure: a status that the API server cannot take now may be large."""
 WORTH_AN_EVENT = frozenset({topology_status.EXCLUDED_NODES, topology_status.INVALID_SPEC})
 
-log = structlog.get_logger()
+log = Logger()
 Status = Mapping[str, Any]
 
 

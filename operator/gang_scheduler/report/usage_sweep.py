@@ -6,15 +6,14 @@ A difference is an error of ours. It is put right, logged and counted, so that i
 import asyncio
 from typing import Final
 
-import structlog
-
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 SWEEP_SECONDS: Final = 300.0
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class UsageSweep:

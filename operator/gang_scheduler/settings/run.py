@@ -8,7 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from gang_scheduler.settings.choices import HttpClientName, LogFormat, LogLevel, PodSource
 from gang_scheduler.settings.eviction import EvictionSettings
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import Name, Shape
+from gang_scheduler.settings.values import KUEUE_NAMESPACE, VOLCANO_NAMESPACE, Name, Shape
 
 
 class Settings(EvictionSettings, Policy, BaseSettings):
@@ -17,7 +17,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     model_config = SettingsConfigDict(env_prefix="PGS_", frozen=True, extra="forbid")
 
     kueue_namespace: Name = Field(
-        default="kueue-system",
+        default=KUEUE_NAMESPACE,
         description=(
             "The namespace of the Lease that shows whether Kueue's controller runs, "
             "c1f6bfd2.kueue.x-k8s.io."
@@ -32,7 +32,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
         ),
     )
     volcano_namespace: Name = Field(
-        default="volcano-system",
+        default=VOLCANO_NAMESPACE,
         description="The namespace of the Lease volcano, which shows if Volcano's scheduler runs.",
     )
     bind_concurrency: int = Field(

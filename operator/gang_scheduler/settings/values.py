@@ -1,13 +1,16 @@
 """The settings with a form of their own, and what is no such value."""
 
 import json
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.resources import parse_quantity
 from gang_scheduler.settings.choices import TransformationStrategy
+
+KUEUE_NAMESPACE: Final = "kueue-system"
+VOLCANO_NAMESPACE: Final = "volcano-system"
 
 Name = Annotated[str, Field(min_length=1)]
 

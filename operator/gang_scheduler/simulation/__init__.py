@@ -18,7 +18,9 @@
 | networks   | topologies of the input                                                    |
 | volumes    | claims and volumes as controllers would leave them                         |
 | remarks    | what is said of the input on stderr                                        |
-| run        | fills a cache, decides, applies, decides again                             |
+| filling    | fills a cache, as the watches would                                        |
+| described  | which gangs answers are about                                              |
+| run        | decides, applies, decides again                                            |
 | validation | what an API server refuses in a manifest, and the fields that it drops      |
 | output     | what is printed: the document, the tables, the trees, what waits           |
 """

@@ -10,7 +10,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.texts.plurals import counted
 from gang_scheduler.simulation.found import DEFAULT_SCHEDULER
 from gang_scheduler.simulation.objects import Objects
-from gang_scheduler.simulation.run import Outcome
+from gang_scheduler.state.cache import Cache
 
 
 def of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
@@ -35,11 +35,11 @@ def of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
         yield from _of_others(pods, schedulers)
 
 
-def of_topologies(found: Objects, outcome: Outcome) -> Iterator[str]:
+def of_topologies(found: Objects, cache: Cache) -> Iterator[str]:
     """Yield that layers are unknown as the input has no topology, if they are."""
     if any(isinstance(each.noun, DeclaredTopology) for each in found.loaded):
         return
-    verdicts = [info.verdict for info in outcome.cache.gang_queue.infos.values()]
+    verdicts = [info.verdict for info in cache.gang_queue.infos.values()]
     reasons = {problem.reason for each in verdicts for problem in each.warnings or ()}
     reasons.update(each.refusal.reason for each in verdicts if each.refusal is not None)
     if Reason.UNKNOWN_LAYER in reasons:

@@ -7,7 +7,6 @@ from typing import Final
 
 from gang_scheduler import policy, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
-from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
 from gang_scheduler.apply.eviction.disruption_target import Naming
 from gang_scheduler.apply.eviction.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
@@ -19,16 +18,12 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.settings.choices import ManagedKind
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.kinds import served as served_by
+from gang_scheduler.simulation.filling import filled
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import trees
 from gang_scheduler.simulation.output.waiting import Waiting
-from gang_scheduler.simulation.snapshot_files import LIVE
-from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
 from gang_scheduler.state.gangs.preemption_eligibility import ROUNDS_SECONDS
 
@@ -109,29 +104,6 @@ class AtOnce:
         for victim in preemption.victims:
             by = self._naming.preemptor(preemption, victim.gang.namespace)
             self._cache.gang_queue.decisions.preempted(victim.gang, by)
-
-
-def filled(objects: Objects, decides: Policy) -> Cache:
-    """Return a cache of the objects, as the watches would fill it."""
-    header = objects.header
-    if not decides.manage_jobs and (header is None or header.source != LIVE):
-        # Without an operator the question is what becomes of them with one that does so.
-        decides = decides.model_copy(update={"manage_jobs": tuple(ManagedKind)})
-    cache = policy.cache(decides, Changes())
-    cache.gang_queue.expect_nothing()
-    for each in objects.loaded:
-        cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
-    served_here = served_by({each.gvr for each in objects.loaded})
-    for product, named in kinds.QUEUES_NAMED.items():
-        served = product in served_here
-        if header is not None and header.source == LIVE:
-            served = named.name in header.counts
-        cache.serve_queues(product, served=served)
-    # Of a cluster without the kind nothing can be asked; a file need not have any request.
-    counts = header.counts if header is not None and header.source == LIVE else None
-    served = counts is None or PROVISIONING_REQUESTS[0].name in counts
-    cache.serve_provisioning(served=served)
-    return cache
 
 
 def simulate(objects: Objects, options: Options) -> Outcome:

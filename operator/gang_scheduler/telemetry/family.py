@@ -7,13 +7,15 @@ half a microsecond for each count that label sets are looked up here first.
 import abc
 import math
 import operator
-from collections.abc import Callable, Collection, Iterable
-from typing import ClassVar, Final, Generic, Literal, TypeVar
-
-import prometheus_client
-from prometheus_client import CollectorRegistry
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeVar, cast
 
 from gang_scheduler.telemetry.labels import Closed, Label
+
+if TYPE_CHECKING:
+    import prometheus_client
+    from prometheus_client import CollectorRegistry
 
 MOST_LABEL_SETS: Final = 2000
 """How many label sets a metric has at most."""
@@ -22,10 +24,38 @@ MOST_OF_HISTOGRAM: Final = 250
 
 Values = tuple[str, ...]
 Series = Iterable[tuple[Values, float]]
-P = TypeVar("P", prometheus_client.Counter, prometheus_client.Gauge, prometheus_client.Histogram)
+P = TypeVar(
+    "P", "prometheus_client.Counter", "prometheus_client.Gauge", "prometheus_client.Histogram"
+)
 
-# Each series would come twice, the second one with the time when it began.
-prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # it has no annotations
+
+class _Unkept:
+    """The series of a process that shows no metrics: counts nothing."""
+
+    def __getattr__(self, _: str) -> Callable[..., Any]:
+        return lambda *_: self
+
+
+_UNKEPT: Final = _Unkept()
+_keeps: list[bool] = [True]
+"""Whether values are counted: the last one says."""
+
+
+@contextmanager
+def keeping_nothing() -> Iterator[None]:
+    """Count nothing in the block: of commands whose process shows no metrics."""
+    _keeps.append(False)
+    try:
+        yield
+    finally:
+        _keeps.pop()
+
+
+def _without_times() -> None:
+    """Have no series come twice, the second time with the time when it began."""
+    import prometheus_client  # noqa: PLC0415 - as in `_make`.
+
+    prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # it has no annotations
 
 
 class Family(abc.ABC, Generic[P]):
@@ -55,7 +85,7 @@ class Family(abc.ABC, Generic[P]):
         self.of_leader: Final = of_leader
         self.buckets: Final = tuple(buckets)
         self._is_exposed = False
-        self._made: P = self._make()
+        self._kept: P | None = None
         self._children: dict[Values, P] = {}
         self._shown: set[Values] = set()
         # What is beyond the bounds still tells the values of closed lists apart, if there is room.
@@ -66,7 +96,17 @@ class Family(abc.ABC, Generic[P]):
     def _make(self) -> P:
         """Return what prometheus_client has for the metric."""
 
-    def expose(self, registry: CollectorRegistry) -> None:
+    @property
+    def _made(self) -> P:
+        """What prometheus_client has for the metric, made when it is first needed."""
+        if self._kept is None:
+            if not _keeps[-1]:
+                return cast("P", _UNKEPT)
+            _without_times()
+            self._kept = self._make()
+        return self._kept
+
+    def expose(self, registry: "CollectorRegistry") -> None:
         """Have a registry show the metric from now on."""
         if not self._is_exposed:
             registry.register(self._made)
@@ -99,7 +139,7 @@ class Family(abc.ABC, Generic[P]):
     def _new(self, values: Values) -> P:
         shown = self.bounded(values)
         child: P = self._made.labels(*shown) if shown else self._made
-        if shown == values:
+        if shown == values and child is not _UNKEPT:
             self._children[values] = child
         return child
 
@@ -116,12 +156,14 @@ class Family(abc.ABC, Generic[P]):
             self.remove(values)
 
 
-class Counter(Family[prometheus_client.Counter]):
+class Counter(Family["prometheus_client.Counter"]):
     """Counts."""
 
     type = "counter"
 
-    def _make(self) -> prometheus_client.Counter:
+    def _make(self) -> "prometheus_client.Counter":
+        import prometheus_client  # noqa: PLC0415 - when there is a value.
+
         return prometheus_client.Counter(self.name, self.about, self.label_names, registry=None)
 
     def inc(self, amount: float = 1) -> None:
@@ -129,7 +171,7 @@ class Counter(Family[prometheus_client.Counter]):
         self._made.inc(amount)
 
 
-class Gauge(Family[prometheus_client.Gauge]):
+class Gauge(Family["prometheus_client.Gauge"]):
     """Says how much there is."""
 
     type = "gauge"
@@ -140,7 +182,9 @@ class Gauge(Family[prometheus_client.Gauge]):
         super().__init__(name, about, *labels, of_leader=of_leader, note=note)
         self._parts: dict[str, tuple[tuple[Values, float], ...]] = {}
 
-    def _make(self) -> prometheus_client.Gauge:
+    def _make(self) -> "prometheus_client.Gauge":
+        import prometheus_client  # noqa: PLC0415 - when there is a value.
+
         return prometheus_client.Gauge(self.name, self.about, self.label_names, registry=None)
 
     def set(self, value: float) -> None:
@@ -172,13 +216,15 @@ class Gauge(Family[prometheus_client.Gauge]):
             self.labels(*values).set(value)
 
 
-class Histogram(Family[prometheus_client.Histogram]):
+class Histogram(Family["prometheus_client.Histogram"]):
     """Counts how often values were as large as each bucket, or smaller."""
 
     type = "histogram"
     most = MOST_OF_HISTOGRAM
 
-    def _make(self) -> prometheus_client.Histogram:
+    def _make(self) -> "prometheus_client.Histogram":
+        import prometheus_client  # noqa: PLC0415 - when there is a value.
+
         return prometheus_client.Histogram(
             self.name, self.about, self.label_names, buckets=self.buckets, registry=None
         )

@@ -16,19 +16,6 @@ WATCH_CLOSED = "an error occurred during closing of asynchronous generator"
 _own = logging.getLogger("gang_scheduler")
 
 
-def is_debugging() -> bool:
-    """Return whether lines of level debug are written: what costs much to say is said only then."""
-    return _own.isEnabledFor(logging.DEBUG)
-
-
-def be_quiet() -> None:
-    """Send only errors to stderr: of commands that print an answer, and keep no log."""
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
-    )
-
-
 def configure(settings: Settings) -> None:
     """Send our log lines, and the libraries' warnings, to stderr in the chosen format."""
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]

@@ -1,9 +1,7 @@
 """The table of all metrics, and which of them only the replica that schedules shows."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
-
-from prometheus_client import REGISTRY
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.checkpoints import Outcome as CheckpointOutcome
@@ -435,15 +433,22 @@ TABLE: Final[tuple[Metric, ...]] = (
 )
 """All metrics, in the order of the reference."""
 
-for _metric in TABLE:
-    if not _metric.of_leader:
-        _metric.expose(REGISTRY)
+
+def expose() -> None:
+    """Show the metrics of the process from now on."""
+    _expose(each for each in TABLE if not each.of_leader)
 
 
 def lead() -> None:
     """Show the metrics of the cluster from now on, because this replica schedules."""
     LEADER.set(1)
-    for metric in TABLE:
+    _expose(TABLE)
+
+
+def _expose(shown: Iterable[Metric]) -> None:
+    from prometheus_client import REGISTRY  # noqa: PLC0415 - for processes that show metrics.
+
+    for metric in shown:
         metric.expose(REGISTRY)
 
 

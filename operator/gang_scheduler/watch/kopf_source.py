@@ -18,7 +18,6 @@ from typing import Any, Final, cast
 
 import anyio
 import kopf
-import structlog
 from kopf._cogs.aiokits import aiotasks
 
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
@@ -26,6 +25,7 @@ from gang_scheduler.client.http import CONNECT_SECONDS
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import kopf_handlers, kopf_lists, kopf_requests
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.sweep import Sweep
@@ -42,7 +42,7 @@ CANCEL_AGAIN_SECONDS = 1.0
 KOPF: Final = f"{Path(kopf.__file__).parent}{os.sep}"
 """Where the code of Kopf is."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class KopfSource:

@@ -12,13 +12,13 @@ from typing import Final
 
 import anyio
 import msgspec
-import structlog
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import decisive_kinds, envelope, line_stream, watch_ages
 from gang_scheduler.watch.envelope import Page
 from gang_scheduler.watch.known_objects import KnownObjects
@@ -53,7 +53,7 @@ METADATA_ONLY: Final = (
 )
 """What is asked for, of lists and of watches."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class ListWatch:

@@ -7,8 +7,6 @@ of an older release would keep all gangs from being scheduled.
 import asyncio
 from typing import Final
 
-import structlog
-
 from gang_scheduler.api.kinds import (
     DEVICE_CLASSES,
     JOBS,
@@ -18,6 +16,7 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.decode.workloads import makers, queue_namers, table
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 OPTIONAL: Final = frozenset(
     each.objects.versions[0].name for each in table.KINDS if each.objects is not None
@@ -31,7 +30,7 @@ FORBIDDEN: Final = 403
 BRIEF_SECONDS: Final = 20.0
 """An API server that has just started forbids everything until it has read the roles."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class OptionalKinds:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
-import structlog
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
@@ -22,6 +21,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.queues import Product
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.kinds import QUEUES_NAMED
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.structs import Wire
 
@@ -31,7 +31,7 @@ RENEWED_SECONDS: Final = 60.0
 PATIENCE_SECONDS: Final = 60.0
 """How long after that we begin to enforce: the controller may only be restarted."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class LeaseName(NamedTuple):

@@ -5,18 +5,18 @@ list are deleted at once, so no sweep is needed.
 """
 
 import anyio
-import structlog
 
 from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.reader import HasMetadata, Object
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import decisive_kinds, list_watch
 from gang_scheduler.watch.known_objects import Handler, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Reflector:

@@ -17,16 +17,16 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
-import structlog
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import decisive_kinds, envelope, optional_kinds, watch_ages
 from gang_scheduler.watch.list_watch import METADATA_ONLY
 
-log = structlog.get_logger()
+log = Logger()
 
 
 @dataclass(frozen=True, slots=True)

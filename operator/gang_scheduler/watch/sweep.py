@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import anyio
-import structlog
 
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
@@ -22,6 +21,7 @@ from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch import decisive_kinds, watch_ages
 from gang_scheduler.watch.optional_kinds import OptionalKinds
 
@@ -35,7 +35,7 @@ STALLS = 6
 many after a restart of Kopf: a page of a slow API server may just take longer."""
 LOOK_FOR_KINDS_SECONDS = 10.0
 
-log = structlog.get_logger()
+log = Logger()
 Handler = KindHandler[Any]
 
 

@@ -59,7 +59,7 @@ def test_layers_are_said_to_be_unknown_for_want_of_a_topology(strategy: str, top
 
     outcome = simulate(found, Options(Policy(scheduler_names=("ours",))))
 
-    said = [*remarks.of_topologies(found, outcome)]
+    said = [*remarks.of_topologies(found, outcome.cache)]
 
     assert bool(topology) == (not said)
     assert all("the input has no ClusterNetworkTopology" in each for each in said)

@@ -5,6 +5,7 @@ import operator
 import pytest
 from prometheus_client import CollectorRegistry
 
+from gang_scheduler.telemetry import family
 from gang_scheduler.telemetry.family import FOLDED, Counter, Gauge, Histogram
 from gang_scheduler.telemetry.labels import Closed, Label, Limited
 from support.metric_values import counted
@@ -96,3 +97,19 @@ def test_no_sample_says_when_its_series_began(registry: CollectorRegistry) -> No
     counter.inc()
 
     assert {"": 1.0} == values(registry)
+
+
+def test_a_process_that_shows_no_metrics_counts_nothing_and_another_goes_on() -> None:
+    counter, gauge = Counter("a_total", "A.", Label("x", Limited(5))), Gauge("b", "B.")
+    histogram = Histogram("c", "C.", Label("x", Limited(5)), buckets=(1,))
+
+    with family.keeping_nothing():
+        counter.labels("1").inc()
+        gauge.set(2)
+        gauge.show([((), 3)])
+        histogram.labels("1").observe(0.5)
+    counter.labels("1").inc()
+
+    registry = CollectorRegistry()
+    counter.expose(registry)
+    assert 1 == registry.get_sample_value("a_total", {"x": "1"})

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
-import structlog
 
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.apply.checkpoints.asked import AskedGang
@@ -21,13 +20,14 @@ from gang_scheduler.decode.checkpoints.policies import LEAST_PORT
 from gang_scheduler.model.checkpoints import Outcome
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry.logger import Logger
 
 AT_ONCE: Final = 16
 """How many requests are under way at once, of all gangs."""
 PAUSE_SECONDS: Final = 1.0
 SAVED, UNDER_WAY = 200, 202
 
-log = structlog.get_logger()
+log = Logger()
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -10,8 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-import structlog
-
 from gang_scheduler.apply.eviction.evictor import Evictor
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang
@@ -20,10 +18,11 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import terminating
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.telemetry.logger import Logger
 
 LOOK_SECONDS: Final = 1.0
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class DegradedEvictions:

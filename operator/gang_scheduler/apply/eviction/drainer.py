@@ -10,18 +10,17 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from gang_scheduler.apply.eviction.evictor import Evictor
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues import draining
 from gang_scheduler.state.queues.draining import Drained
+from gang_scheduler.telemetry.logger import Logger
 
 LOOK_SECONDS: Final = 2.0
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Drainer:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 
 import anyio
-import structlog
 from anyio.abc import TaskGroup
 
 from gang_scheduler.apply.checkpoints.grace import GracePeriods
@@ -31,13 +30,14 @@ from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 Stage = Callable[[PreemptionRun], Iterator[Step]]
 
 ROUNDS_AT_ONCE = 16
 LOOK_SECONDS = 0.5
 
-log = structlog.get_logger()
+log = Logger()
 
 
 async def write_nothing(_: Collection[GangKey]) -> None:

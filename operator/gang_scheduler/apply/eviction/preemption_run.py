@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import anyio
-import structlog
 
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff, Denials
@@ -16,6 +15,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 GIVE_UP_SECONDS = 60.0
 """Less than the two minutes after which kube-controller-manager resets a mark."""
@@ -27,7 +27,7 @@ PATCHED = PASSING | {Kind.CONFLICT}
 ANOTHER_LIFE = 422
 """The status that answers a patch with the uid of an earlier pod: a uid cannot be changed."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Iterator
 
-import structlog
-
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.pods import Pod
@@ -13,10 +11,11 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 LOOK_SECONDS = 5.0
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class StuckVictims:

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Final
 
 import anyio
-import structlog
 
 from gang_scheduler.api.kinds import GVR, POD_TEMPLATES, PROVISIONING_REQUESTS
 from gang_scheduler.api.parsing import InvalidField
@@ -27,6 +26,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.provisioning.requests import Decided
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 LOOK_SECONDS: Final = 1.0
 MOST_AT_ONCE: Final = 8
@@ -34,7 +34,7 @@ LAST_PAUSE_SECONDS: Final = 30.0
 WHAT: Final = "provisioning_request"
 
 Tell = Callable[[ProvisioningRequest], None]
-log = structlog.get_logger()
+log = Logger()
 
 
 def _nothing(_: ProvisioningRequest) -> None:

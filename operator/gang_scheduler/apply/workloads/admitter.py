@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 
 import anyio
-import structlog
 
 from gang_scheduler.api.annotations import ADMITTED_AT
 from gang_scheduler.api.conditions import rfc3339
@@ -34,6 +33,7 @@ from gang_scheduler.model.causes.errors import InternalError
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 GIVE_UP_SECONDS = 60.0
 """After this time the room is better planned anew."""
@@ -42,7 +42,7 @@ PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
 INVALID = 422
 """The status that answers a change of what cannot be changed."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Admitter:

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Callable
 
 import anyio
-import structlog
 
 from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
 from gang_scheduler.apply.outcomes import Outcomes, WorkloadSuspended
@@ -21,6 +20,7 @@ from gang_scheduler.client.retry import Backoff, Denials
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.suspended import ManagedWorkload, Suspension
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 WORKERS = 4
 GIVE_UP_SECONDS = 60.0
@@ -28,7 +28,7 @@ GIVE_UP_SECONDS = 60.0
 PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
 """Answers after which the object is read and patched again."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Suspender:

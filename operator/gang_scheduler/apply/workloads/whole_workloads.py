@@ -7,19 +7,18 @@ surplus, keeps the others: of these each is deleted.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-import structlog
-
 from gang_scheduler.apply.eviction.preemption_run import PATCHED, Step
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Denials
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
+from gang_scheduler.telemetry.logger import Logger
 
 Suspend = Callable[[ManagedWorkload], Awaitable[bool]]
 """Suspends a workload; returns whether that ends its pods. Raises ApiError."""
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class ManagedPods(Protocol):

@@ -47,7 +47,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
     for note in remarks.of(found, policy.scheduler_names):
         click.echo(note, err=True)
     outcome = simulate(found, Options(policy, wanted.until_settled, wanted.recreate_victims))
-    for note in remarks.of_topologies(found, outcome):
+    for note in remarks.of_topologies(found, outcome.cache):
         click.echo(note, err=True)
     click.echo(_rendered(outcome, wanted.output), nl=False)
     if not outcome.settled:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from gang_scheduler import gc_tuning
 from gang_scheduler.cli import completion
 from gang_scheduler.cli.helping import OfCluster, OfOutput
 
@@ -49,6 +50,9 @@ def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Co
         def called(**given: Any) -> None:  # noqa: ANN401 - one for each option.
             known = [each.name for each in fields(Asked) if each.name in given]
             asked = Asked(**{name: given.pop(name) for name in known})
+            gc_tuning.collect_nothing()
+            # No matrix is multiplied: threads for that would be started in vain.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             command(asked=asked, **given)
 
         made: Command = called

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeVar
 
 import click
 
-from gang_scheduler import gc_tuning
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, meant, refuse
@@ -22,7 +21,7 @@ from gang_scheduler.decode import durations
 from gang_scheduler.inspection import files, origins
 from gang_scheduler.inspection.clusters import Cluster
 from gang_scheduler.simulation.objects import UnreadableInput
-from gang_scheduler.telemetry import logs
+from gang_scheduler.telemetry import family, logger
 
 if TYPE_CHECKING:
     from gang_scheduler.client.errors import ApiError
@@ -90,15 +89,13 @@ def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str 
     from gang_scheduler.inspection.namespaces import NoSuchNamespace  # noqa: PLC0415
 
     timeout = seconds(asked.request_timeout)
-    logs.be_quiet()
-    # All that is read is kept until the end: there is no garbage to be looked for.
-    gc_tuning.collect_rarely()
+    logger.be_quiet()
 
     async def asking() -> T:
         async with servers.connected(asked.kubeconfig, asked.context, timeout) as server:
             return await ask(server)
 
-    with interruptible(), _sign_of_life():
+    with interruptible(), _sign_of_life(), family.keeping_nothing():
         try:
             return asyncio.run(asking())
         except UnusableConfigurationError as error:

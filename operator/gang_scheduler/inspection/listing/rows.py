@@ -27,7 +27,7 @@ from gang_scheduler.model.virtual_pods import numbers_by, one_of_each
 from gang_scheduler.report.queues.queue_status import share_of
 from gang_scheduler.report.texts import elastic_texts
 from gang_scheduler.scheduler.turns import lines
-from gang_scheduler.simulation.output.report import described
+from gang_scheduler.simulation.described import described
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.waiting import POD_GROUP, in_line, is_ours

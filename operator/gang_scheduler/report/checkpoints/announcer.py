@@ -5,14 +5,13 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import structlog
-
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.checkpoints import News, Outcome, Save
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.telemetry.metrics import NO_QUEUE
 
 LOOK_SECONDS: Final = 0.2
@@ -24,7 +23,7 @@ EVENTS: Final = {
     Outcome.FAILED: "CheckpointFailed",
 }
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class CheckpointAnnouncer:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
-import structlog
 
 from gang_scheduler.api.annotations import CHECKPOINT_LATEST
 from gang_scheduler.api.conditions import rfc3339
@@ -23,13 +22,14 @@ from gang_scheduler.model.gang_sources import JOB
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 LOOK_SECONDS: Final = 0.5
 PASSING: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
 """Answers after which the same is written again."""
 WHAT: Final = "checkpoint"
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class LatestCheckpoints:

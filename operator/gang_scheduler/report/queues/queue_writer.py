@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import structlog
-
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
@@ -19,12 +17,13 @@ from gang_scheduler.model.queues import QueueFigures, QueueKind, QueueRef, Recen
 from gang_scheduler.report.queues import queue_status
 from gang_scheduler.report.queues.queue_status import Status, View
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 LEAST_SECONDS: Final = 10
 """The least time between two writes of one queue: figures change with every pod."""
 WAIT_SECONDS: Final = 1.0
 
-log = structlog.get_logger()
+log = Logger()
 
 
 class Declared(Protocol):

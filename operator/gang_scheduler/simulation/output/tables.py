@@ -23,8 +23,8 @@ from gang_scheduler.report.texts import messages, near_names
 from gang_scheduler.report.texts.cause_texts import text_of
 from gang_scheduler.report.texts.near_names import NearNames
 from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.simulation.described import described
 from gang_scheduler.simulation.output import cells, queues, trees
-from gang_scheduler.simulation.output.report import described
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
 

@@ -1,0 +1,34 @@
+"""Which gangs answers are about."""
+
+from collections.abc import Iterator
+
+from gang_scheduler.decode.workloads import table
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.metadata import Metadata
+
+
+def described(cache: Cache) -> Iterator[GangInfo]:
+    """Yield what is known of all gangs, but for workloads whose pods name other gangs."""
+    infos = cache.gang_queue.infos
+    # Pods are looked at for gangs without members alone, of which there are few.
+    bare = {key for key, info in infos.items() if not info.observed.members}
+    pods = cache.pods() if bare else ()
+    elsewhere = {key for pod in pods for key in _of_workloads(pod) if key != pod.gang}
+    for key, info in infos.items():
+        if key not in bare or key not in elsewhere:
+            yield info
+
+
+def _of_workloads(pod: Pod) -> Iterator[GangKey]:
+    """Yield the gangs that a pod would be in by its Job and by its other workloads."""
+    yield GangKey(gang_sources.JOB.name, pod.namespace, pod.job)
+    labels, present = dict(pod.labels), dict(pod.annotations)
+    source = pod_wire.Pod(Metadata(namespace=pod.namespace, labels=labels, annotations=present))
+    for each in table.KINDS:
+        if name := each.pods.name_of(source):
+            yield GangKey(each.name, pod.namespace, name)

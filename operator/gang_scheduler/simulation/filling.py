@@ -1,0 +1,35 @@
+"""Fills a cache from manifests, as the watches fill that of `run`."""
+
+from gang_scheduler import policy
+from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
+from gang_scheduler.settings.choices import ManagedKind
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation.kinds import served as served_by
+from gang_scheduler.simulation.objects import Objects
+from gang_scheduler.simulation.snapshot_files import LIVE
+from gang_scheduler.state import kinds
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+
+
+def filled(objects: Objects, decides: Policy) -> Cache:
+    """Return a cache of the objects, as the watches would fill it."""
+    header = objects.header
+    if not decides.manage_jobs and (header is None or header.source != LIVE):
+        # Without an operator the question is what becomes of them with one that does so.
+        decides = decides.model_copy(update={"manage_jobs": tuple(ManagedKind)})
+    cache = policy.cache(decides, Changes())
+    cache.gang_queue.expect_nothing()
+    for each in objects.loaded:
+        cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
+    served_here = served_by({each.gvr for each in objects.loaded})
+    for product, named in kinds.QUEUES_NAMED.items():
+        served = product in served_here
+        if header is not None and header.source == LIVE:
+            served = named.name in header.counts
+        cache.serve_queues(product, served=served)
+    # Of a cluster without the kind nothing can be asked; a file need not have any request.
+    counts = header.counts if header is not None and header.source == LIVE else None
+    served = counts is None or PROVISIONING_REQUESTS[0].name in counts
+    cache.serve_provisioning(served=served)
+    return cache
