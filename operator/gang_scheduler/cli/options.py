@@ -9,13 +9,11 @@ from typing import Any, TypeVar
 import click
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_settings import SettingsError
 
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.helping import OfSettings
-from gang_scheduler.model import likeness
-from gang_scheduler.settings.run import Settings
-from gang_scheduler.state.queues.names import EVERYWHERE
+from gang_scheduler.model.refs import EVERYWHERE
+from gang_scheduler.settings.values import ENV_PREFIX
 
 Command = Callable[..., None]
 Describe = Callable[[str, FieldInfo], str]
@@ -70,9 +68,6 @@ def settings_of(model: type[M], flags: Mapping[str, Any]) -> M:
             _invalid(each["loc"], each["input"], each["msg"], given)
             for each in reversed(first.values())
         )
-    except SettingsError as error:
-        named = [name for name in Settings.model_fields if f'"{name}"' in str(error)]
-        refuse(f'{_env(name)} must be a JSON list such as ["a", "b"]' for name in named)
 
 
 def flag(name: str) -> str:
@@ -82,7 +77,7 @@ def flag(name: str) -> str:
 
 def with_variable(name: str, field: FieldInfo) -> str:
     """Return the help of a setting that the environment may give, too."""
-    return f"{field.description} [{_env(name)}; default: {_default(field)}]"
+    return f"{field.description} [{variable(name)}; default: {_default(field)}]"
 
 
 def without_variable(_: str, field: FieldInfo) -> str:
@@ -91,22 +86,15 @@ def without_variable(_: str, field: FieldInfo) -> str:
     return f"{text} [default: {_default(field)}]"
 
 
-def unknown(variable: str) -> str:
-    """Return what is said of a variable that is no setting."""
-    name = variable[len(Settings.model_config["env_prefix"]) :].lower()
-    near = likeness.close_to(name, Settings.model_fields)
-    hint = f"; did you mean {_env(near[0])}?" if near else ""
-    return f"{variable}: there is no such setting{hint}"
-
-
 def _invalid(location: tuple[int | str, ...], value: object, problem: str, given: Any) -> str:  # noqa: ANN401
     name = str(location[0])
-    where = flag(name) if name in given else _env(name)
+    where = flag(name) if name in given else variable(name)
     return f"{where}: {problem[:1].lower()}{problem[1:]}, not {json.dumps(value, default=str)}"
 
 
-def _env(name: str) -> str:
-    return f"{Settings.model_config['env_prefix']}{name.upper()}"
+def variable(name: str) -> str:
+    """Return the variable of the environment that gives a setting."""
+    return f"{ENV_PREFIX}{name.upper()}"
 
 
 def _default(field: FieldInfo) -> str:

@@ -1,14 +1,18 @@
 """`run`: the operator."""
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
+from pydantic_settings import SettingsError
 
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.cli.options import flag, settings_of, settings_options, unknown, with_variable
+from gang_scheduler.cli.options import flag, settings_of, settings_options, variable, with_variable
+from gang_scheduler.model import likeness
 from gang_scheduler.settings.run import Settings, unknown_variables
+from gang_scheduler.settings.values import ENV_PREFIX
 
 
 @click.command(
@@ -21,8 +25,8 @@ from gang_scheduler.settings.run import Settings, unknown_variables
 def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     """Run the operator. A flag wins over the environment, and that over the default."""
     if variables := unknown_variables():
-        refuse(map(unknown, variables))
-    settings = settings_of(Settings, flags)
+        refuse(map(_unknown, variables))
+    settings = _settings(flags)
     # Here, since no other command needs a Kubernetes client.
     from gang_scheduler import app  # noqa: PLC0415
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
@@ -41,3 +45,19 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     except LeadershipLost:
         # The log has it. Whatever starts it again lets it begin as a standby.
         sys.exit(Exit.NOT_TRUE)
+
+
+def _settings(flags: Mapping[str, Any]) -> Settings:
+    """Return the settings of flags and the environment; ends the process with what is wrong."""
+    try:
+        return settings_of(Settings, flags)
+    except SettingsError as error:
+        named = [name for name in Settings.model_fields if f'"{name}"' in str(error)]
+        refuse(f'{variable(name)} must be a JSON list such as ["a", "b"]' for name in named)
+
+
+def _unknown(found: str) -> str:
+    """Return what is said of a variable that is no setting."""
+    near = likeness.close_to(found[len(ENV_PREFIX) :].lower(), Settings.model_fields)
+    hint = f"; did you mean {variable(near[0])}?" if near else ""
+    return f"{found}: there is no such setting{hint}"

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from gang_scheduler import gc_tuning
 from gang_scheduler.cli.exits import MEANINGS, Exit
 from gang_scheduler.cli.helping import HelpfulCommand
 from gang_scheduler.cli.options import settings_of, settings_options, without_variable
@@ -107,6 +108,7 @@ def simulate_command(
     The settings are those of `run` that decisions depend on; the environment is not read. Those
     that are not given are as in the snapshot, if one is read.
     """
+    gc_tuning.collect_nothing()
     from gang_scheduler.cli.answers import simulate  # noqa: PLC0415 - not for help.
 
     wanted = simulate.Wanted(

@@ -1,7 +1,10 @@
 """References to objects and gangs: by name and, where a new object must not be taken, by uid."""
 
 import enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+EVERYWHERE: Final = "*"
+"""What a setting with a list of namespaces says for all of them."""
 
 
 class PodRef(NamedTuple):

@@ -8,13 +8,19 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from gang_scheduler.settings.choices import HttpClientName, LogFormat, LogLevel, PodSource
 from gang_scheduler.settings.eviction import EvictionSettings
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import KUEUE_NAMESPACE, VOLCANO_NAMESPACE, Name, Shape
+from gang_scheduler.settings.values import (
+    ENV_PREFIX,
+    KUEUE_NAMESPACE,
+    VOLCANO_NAMESPACE,
+    Name,
+    Shape,
+)
 
 
 class Settings(EvictionSettings, Policy, BaseSettings):
     """Every setting of `run`: field `like_this` is flag `--like-this` and `PGS_LIKE_THIS`."""
 
-    model_config = SettingsConfigDict(env_prefix="PGS_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid")
 
     kueue_namespace: Name = Field(
         default=KUEUE_NAMESPACE,
@@ -207,8 +213,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
 
 def unknown_variables() -> list[str]:
     """Return the variables of the environment that are named like a setting, and are none."""
-    prefix = Settings.model_config["env_prefix"]
-    known = {f"{prefix}{name}".upper() for name in Settings.model_fields}
+    known = {f"{ENV_PREFIX}{name}".upper() for name in Settings.model_fields}
     # As pydantic reads them: in upper or lower case.
-    ours = (name for name in os.environ if name.upper().startswith(prefix))
+    ours = (name for name in os.environ if name.upper().startswith(ENV_PREFIX))
     return sorted(name for name in ours if name.upper() not in known)

@@ -9,6 +9,8 @@ from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.resources import parse_quantity
 from gang_scheduler.settings.choices import TransformationStrategy
 
+ENV_PREFIX: Final = "PGS_"
+"""Before the names of all variables of the environment that are settings."""
 KUEUE_NAMESPACE: Final = "kueue-system"
 VOLCANO_NAMESPACE: Final = "volcano-system"
 

@@ -65,6 +65,13 @@ def test_answers_on_a_cluster_import_a_client_and_no_operator() -> None:
             assert len(found) < MOST_OF_A_CLUSTER
 
 
+def test_help_on_settings_imports_these_and_no_numpy() -> None:
+    found = modules_of("simulate", "--help")
+
+    assert not found & (SHOWN_ONLY_IN_LOGS | OF_THE_OPERATOR | CLIENT | {"numpy", "asyncio"})
+    assert "pydantic" in found
+
+
 @pytest.mark.parametrize("command", ["list", "queues", "cluster", "explain"])
 def test_help_imports_no_numpy_and_next_to_nothing_of_ours(command: str) -> None:
     found = modules_of(command, "--help")

@@ -28,12 +28,11 @@ from gang_scheduler.model.queues import (
     QueueSet,
     StopPolicy,
 )
-from gang_scheduler.model.refs import QueueName, QueueNameKind
+from gang_scheduler.model.refs import EVERYWHERE, QueueName, QueueNameKind
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues
 from gang_scheduler.state.queues.kueue_objects import KueueObjects
 
-EVERYWHERE: Final = "*"
 DEFAULT_LOCAL_QUEUE: Final = "default"
 VOLCANO_DEFAULT: Final = QueueRef(QueueKind.VOLCANO_QUEUE, "default")
 """Where Volcano puts a PodGroup that names no queue; its CRD writes the name into new ones."""
