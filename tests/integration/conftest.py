@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import blockbuster
+import prometheus_client
 import pytest
 from kubernetes_asyncio.client import Configuration
 
@@ -18,6 +19,9 @@ from gang_scheduler.settings.choices import HttpClientName
 from integration.support import contract_servers
 from support import yaml_texts
 from tools import controlplane
+
+# The first count of a process imports the module, which would block the loop of a test.
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # it has no annotations
 
 CRDS = Path(__file__).parents[2] / "crds"
 POD_GROUP = (CRDS / "podgroups.scheduling.sigs.k8s.io.yaml").read_text()
