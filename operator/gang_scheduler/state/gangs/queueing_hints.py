@@ -122,6 +122,8 @@ class QueueingHints:
         if not self._room_made:
             return set()
         self._room_made = False
+        if not any(self.waiting[reason] for reason in MAKING_ROOM):
+            return set()
         return {key for key in self._short_of_nodes if self._waits_for_victims(key)}
 
     def _waits_for_victims(self, key: GangKey) -> bool:
