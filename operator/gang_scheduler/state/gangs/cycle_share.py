@@ -8,7 +8,7 @@ from gang_scheduler.model.virtual_pods import one_of_each
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 MOST_MADE: Final = 2_000
-"""Gangs and members of which groups are made for one cycle: about a sixth of a second."""
+"""Gangs and members of which groups are made for one cycle: less than a tenth of a second."""
 
 
 def left_out(
