@@ -75,7 +75,7 @@ class Judge:
             return {}
         key = frozenset(victims)
         if key not in self._lacking:
-            self._lacking[key] = self.rights.lacking(self._parts(victims))
+            self._lacking[key] = self.rights.lacking(self._charged(victims))
         return self._lacking[key]
 
     def freed(self, unit: EvictionUnit) -> Mapping[FlavorResource, int]:
@@ -108,7 +108,7 @@ class Judge:
 
     def borrows(self, victims: Victims) -> bool:
         """Return whether the queue of the claim borrows in the final state."""
-        return self.rights.borrows(self._parts(victims))
+        return self.rights.borrows(self._charged(victims))
 
     def yielding(self, victims: Victims, classes: Classes) -> Classes:
         """Return the gangs that go as a whole, with their classes."""
@@ -126,6 +126,14 @@ class Judge:
             if self._memory.closes_a_circle(rights.claim.gangs, gang, by)
         )
         return circling | returning(self._quota, rights.claim, parts, rights.limits)
+
+    def _charged(self, victims: Victims) -> list[Part]:
+        """Return victims with what they are charged: how they go does not matter for the sum."""
+        uids: dict[GangKey, list[str]] = {}
+        for uid, each in victims.items():
+            uids.setdefault(each.gang, []).append(uid)
+        gangs = ((self.held[gang], some) for gang, some in uids.items())
+        return [Part(held, held.charge_of(some)) for held, some in gangs]
 
     def _parts(self, victims: Victims) -> list[Part]:
         """Return victims as they go: broken gangs as a whole, surplus pod by pod."""
