@@ -59,6 +59,7 @@ def run(settings: Settings) -> None:
     metrics.most_queues(settings.metrics_queues)
     metrics.BUILD_INFO.labels(__version__, settings.source.value).set(1)
     gc_tuning.collect_rarely()
+    connection.import_for_watches()
     try:
         uvloop.run(main(settings), loop_factory=Loop)
     except ExceptionGroup as errors:

@@ -10,8 +10,10 @@ from typing import cast
 import blockbuster
 import prometheus_client
 import pytest
+import structlog
 from kubernetes_asyncio.client import Configuration
 
+from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.embedded import server as server_in_python
@@ -20,8 +22,10 @@ from integration.support import contract_servers
 from support import yaml_texts
 from tools import controlplane
 
-# The first count of a process imports the module, which would block the loop of a test.
+# What the first watch, count and line of a process import: in a test that would block its loop.
+connection.import_for_watches()
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call] # it has no annotations
+assert structlog.get_logger()
 
 CRDS = Path(__file__).parents[2] / "crds"
 POD_GROUP = (CRDS / "podgroups.scheduling.sigs.k8s.io.yaml").read_text()

@@ -8,6 +8,7 @@ as much, or at choice over the session that watches have, which ask once in minu
 """
 
 import base64
+import importlib
 import os
 import ssl
 import time
@@ -48,6 +49,11 @@ HEADERS = {
 }
 
 log = Logger()
+
+
+def import_for_watches() -> None:
+    """Import what the first watch needs. In an event loop that would read files, and block it."""
+    importlib.import_module("gang_scheduler.client.aiohttp_client")
 
 
 class UnusableConfigurationError(Exception):
