@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
+from gang_scheduler.api.kinds import RAY_CLUSTERS, VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.decode import fields, keys
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.workloads import role_templates
+from gang_scheduler.decode.workloads import ray_clusters, role_templates
 from gang_scheduler.decode.workloads.kind import Body, ObjectsOfKind, WorkloadKind
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes.specs import FieldsUnsupported
@@ -61,7 +61,7 @@ def read(body: Body) -> GangObject:
         preemptable=_is_preemptable(source),
         min_resources=_min_resources(spec),
         queue_request=_queue_request(source),
-        made_for=_job_of(metadata),
+        made_for=_job_of(metadata) or _ray_cluster_of(metadata),
         status={"phase": source.status.phase},
     )
     found = role_templates.with_annotations(declared, metadata, ())
@@ -106,6 +106,18 @@ def _job_of(metadata: Metadata) -> GangKey | None:
     jobs = (each for each in owners if (each.kind, _group(each)) == ("Job", VOLCANO_JOBS.group))
     found = next(jobs, None)
     return None if found is None else GangKey(JOB, metadata.namespace, found.name)
+
+
+def _ray_cluster_of(metadata: Metadata) -> GangKey | None:
+    """Return the RayCluster that a PodGroup was made for; None for any other PodGroup.
+
+    KubeRay writes minMember once. Where Ray or a user scales the RayCluster later, minMember stays,
+    and only the RayCluster says how many pods there will be.
+    """
+    owner = metadata.controller
+    if (owner.kind, _group(owner)) != (ray_clusters.SOURCE.name, RAY_CLUSTERS[0].group):
+        return None
+    return GangKey(ray_clusters.SOURCE.name, metadata.namespace, owner.name)
 
 
 def _group(owner: OwnerReference) -> str:

@@ -132,12 +132,16 @@ def test_what_volcano_writes_for_resource_quotas_is_no_other_resource() -> None:
         ("batch.volcano.sh/v1alpha1", "Job", GangKey("VolcanoJob", "ns", "j")),
         ("batch/v1", "Job", None),
         ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", None),
+        ("ray.io/v1", "RayCluster", GangKey("RayCluster", "ns", "j")),
+        ("ray.io/v1alpha1", "RayCluster", GangKey("RayCluster", "ns", "j")),
+        ("ray.io/v1", "RayJob", None),
+        ("example.com/v1", "RayCluster", None),
     ],
 )
-def test_the_job_that_a_group_was_made_for(
+def test_the_workload_that_a_group_was_made_for(
     version: str, kind: str, expected: GangKey | None
 ) -> None:
-    owner = {"apiVersion": version, "kind": kind, "name": "j", "uid": "o"}
+    owner = {"apiVersion": version, "kind": kind, "name": "j", "uid": "o", "controller": True}
     metadata = {"name": "g", "namespace": "ns", "uid": "u", "ownerReferences": [owner]}
     body = {"metadata": metadata, "spec": {}, "status": {"phase": "Inqueue"}}
     (found,) = volcano_pod_groups.read(body).gang_specs
