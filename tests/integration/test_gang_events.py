@@ -234,6 +234,24 @@ async def test_a_preemptor_without_victims_waits_for_pods_that_leave() -> None:
     assert [("Normal", "WaitingForRoom", "a", note)] == found
 
 
+@pytest.mark.parametrize("domain", [None, Domain("SpineLayer", ("s1",))])
+async def test_the_pods_that_leave_are_named_wherever_the_gang_gathers(
+    domain: Domain | None,
+) -> None:
+    desk = Desk()
+    for name in ("late", "later"):
+        desk.cache.upsert_pod(builders.pod(name, node="n1", deleting=True))
+    desk.cache.upsert_pod(builders.pod("stays", node="n1"))
+
+    note = "Waiting for pods that are terminating to make room"
+    where = " in SpineLayer/s1" if domain is not None else ""
+    found = await desk.told(Plan(preemptions=(preemption(domain=domain),)))
+
+    assert [
+        ("Normal", "WaitingForRoom", "a", f"{note}{where}: default/late, default/later")
+    ] == found
+
+
 async def test_a_gang_that_only_gives_room_back_preempts_no_pod() -> None:
     given_back = Preemption((builders.gang("a"),), (), displaced=(builders.pod("b-0"),))
 

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from gang_scheduler.apply.binding.gang_binding import GangBinding
@@ -237,6 +237,7 @@ class GangEvents:
     def _preempting(self, preemption: Preemption) -> None:
         self.decision_log.preempting(preemption)
         where = f" in {preemption.domain}" if preemption.domain else ""
+        terminating = self._terminating({bind.node for bind in preemption.nominations})
         for gang in preemption.gangs:
             pods = [each.pod for each in preemption.victims]
             names = (self._naming.pod(pod, gang.key.namespace) for pod in pods)
@@ -246,8 +247,16 @@ class GangEvents:
             note = f"Evicting {_pods(len(pods))} to make room{where}{whole}: {shown}"
             if not pods:
                 reason = WAITING_FOR_ROOM
-                note = f"Waiting for pods that are terminating to make room{where}"
+                names = (self._naming.pod(pod, gang.key.namespace) for pod in terminating)
+                shown = f": {_few(names, len(terminating))}" if terminating else ""
+                note = f"Waiting for pods that are terminating to make room{where}{shown}"
             self._events.record(self._about(gang), reason, note)
+
+    def _terminating(self, nodes: Collection[str]) -> Sequence[Pod]:
+        """Return the pods that leave nodes, in the order of their names."""
+        uids = (uid for node in nodes for uid in self._cache.node_usage.uids_on(node))
+        found = (pod for uid in uids if (pod := self._cache.pod(uid)) is not None and pod.deleting)
+        return sorted(found, key=lambda pod: pod.key)
 
     def _whole(self, preemption: Preemption, namespace: str) -> str:
         """Return which gangs lose all their bound pods, as a namespace may know them."""

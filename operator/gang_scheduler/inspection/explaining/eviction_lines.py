@@ -45,7 +45,8 @@ def _forbidden(found: Json, priority: int) -> str:
     if found["verdict"] == "Terminating":
         leaving = found["leaving"]
         leaves = "leaves" if leaving == 1 else "leave"
-        return f"none more: {counted(leaving, 'pod')} {leaves} already"
+        named = f", {listed(found['awaited'])}" if found["awaited"] else ""
+        return f"none more: {counted(leaving, 'pod')} {leaves} already{named}"
     known, rights = found["protection"], found["rights"]
     if found["message"]:
         said = str(found["message"]).removesuffix(".")

@@ -229,6 +229,7 @@ def _evictions(found: Evictions, names: Names) -> Json:
         "message": sentences.of_preemption(found) or None,
         "victims": victims_of(found.victims, names),
         "leaving": found.leaving,
+        "awaited": names.pods(found.awaited),
         "queueForbids": found.queue_forbids,
         "switchedOff": found.switched_off,
         "protection": None if protection is None else _protection(protection, names),

@@ -168,9 +168,10 @@ def _leaving(found: Evictions, names: Names) -> str:
     if pods:
         number = sum(len(each.pods) for each in found.victims)
         return f"{counted(number, 'pod')} must go, {listed(pods)}"
-    one = found.leaving == 1
-    leaving = f"{counted(found.leaving, 'pod')} that {'leaves has' if one else 'leave have'} gone"
-    return f"room is free once {leaving}"
+    awaited = names.pods(found.awaited)
+    number = len(found.awaited) or found.leaving
+    leaving = f"{counted(number, 'pod')} that {'leaves has' if number == 1 else 'leave have'} gone"
+    return f"room is free once {leaving}{f', {listed(awaited)}' if awaited else ''}"
 
 
 def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:

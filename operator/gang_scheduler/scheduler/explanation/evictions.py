@@ -31,7 +31,8 @@ def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroun
     evicting = surroundings.evicting
     return Evictions(
         victims=victims_of(made, running) if made is not None else (),
-        leaving=_leaving(turn, plan, running),
+        leaving=sum(1 for _ in _leaving(turn, plan, running)),
+        awaited=_awaited(turn, plan, running),
         outcome=refused.preemption,
         protection=_protection(turn, surroundings) if evicting else None,
         queue_forbids=queue is not None and not queue.evictions.may_evict,
@@ -40,11 +41,22 @@ def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroun
     )
 
 
-def _leaving(turn: Turn, plan: Plan, running: BoundPods) -> int:
-    """Return how many pods leave whatever becomes of the group: victims of others among them."""
+def _leaving(turn: Turn, plan: Plan, running: BoundPods) -> Iterator[BoundPod]:
+    """Yield the pods that leave whatever becomes of the group: victims of others among them."""
     own = preemption_for(turn.group, plan)
-    others = (each for each in plan.preemptions if each is not own)
-    return len(running.leaving) + sum(len(each.victims) for each in others)
+    yield from running.leaving
+    for each in plan.preemptions:
+        if each is not own:
+            yield from each.victims
+
+
+def _awaited(turn: Turn, plan: Plan, running: BoundPods) -> tuple[str, ...]:
+    """Return the pods that leave the nodes where the group is to be."""
+    made = preemption_for(turn.group, plan)
+    nodes = {bind.node for bind in made.nominations} if made is not None else set()
+    nodes |= {pod.nominated for gang in turn.group.waiting for pod in gang.pending if pod.nominated}
+    leaving = (each.pod for each in _leaving(turn, plan, running))
+    return tuple(sorted(pod.key for pod in leaving if pod.node in nodes))
 
 
 def preemption_for(group: GangGroup, plan: Plan) -> Preemption | None:

@@ -300,6 +300,8 @@ class QueueRights:
 class Evictions:
     """The room that is made, else what forbids it.
 
+    `leaving` is how many pods leave whatever becomes of the gang, and `awaited` those of them that
+    leave the nodes where it is to be.
     `outcome` is that of the try, None if none was made: then `protection` says why, and where there
     are queues `rights`. `queue_forbids`: the policy of its queue lets it evict no pod.
     `switched_off`: no gang evicts any, by the setting.
@@ -307,6 +309,7 @@ class Evictions:
 
     victims: tuple[Victims, ...] = ()
     leaving: int = 0
+    awaited: tuple[str, ...] = ()
     outcome: PreemptionOutcome | None = None
     protection: Protection | None = None
     queue_forbids: bool = False

@@ -1,5 +1,6 @@
 """PREEMPTION: which pods go for a gang, or what forbids it, in one truth with the variants."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from gang_scheduler.api.annotations import (
     DISABLE_PREEMPTIBLE,
     MIN_RUNTIME,
+    NETWORK_TOPOLOGY_SPEC,
     QUOTA_PREEMPTIBLE,
 )
 from gang_scheduler.inspection.explaining import eviction_lines
@@ -123,12 +125,41 @@ def test_pods_of_a_budget_that_is_spent_are_said_to_go_last(tmp_path: Path) -> N
     )
 
 
-def test_pods_that_leave_already_are_counted(tmp_path: Path) -> None:
+RACK = "example.com/rack"
+RACKS: Body = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "Topology",
+    "metadata": {"name": "default"},
+    "spec": {"levels": [{"nodeLabel": RACK}]},
+}
+WITHIN: list[list[Body]] = [
+    [],
+    [{"layer": RACK, "strategy": "MustGather"}],
+    [{"layer": RACK, "strategy": "PreferGather"}],
+    [
+        {"layer": "NodeTopologyLayer", "strategy": "PreferGather"},
+        {"layer": RACK, "strategy": "MustGather"},
+    ],
+]
+
+
+@pytest.mark.parametrize("within", WITHIN, ids=str)
+def test_pods_that_leave_already_are_counted_and_those_waited_for_named(
+    within: list[Body], tmp_path: Path
+) -> None:
+    labels = ("a", "a", "b", "b", "c", "c")
+    nodes = [node(f"n-{number}", labels={RACK: rack}) for number, rack in enumerate(labels)]
     runs = gang("r", 6, nodes=on(0, 6))
-    for each in runs[1:3]:
+    for each in runs[3:5]:
         each["metadata"]["deletionTimestamp"] = "2026-01-01T12:10:00Z"
 
-    assert "none more: 2 pods leave already" == explained(tmp_path, [*runs, *gang("asks", 2)])[0]
+    asked = {NETWORK_TOPOLOGY_SPEC: json.dumps({"gatherStrategy": within})} if within else {}
+    bodies = [RACKS, *nodes, *runs, *gang("asks", 2, annotations=asked)]
+    found = document("explain", tmp_path, bodies, "team/asks")
+
+    (line,) = eviction_lines.preemption(found, View())
+    assert "none more: 2 pods leave already, team/r-2, team/r-3" == line.text
+    assert "2 pods that leave have gone, team/r-2, team/r-3." in found["summary"]
 
 
 ENDS = {"activeDeadlineSeconds": 3600}
