@@ -157,7 +157,7 @@ def test_gangs_are_bound_in_flavors_of_kueue_whose_crds_come_later(
     research.create(*of_gpus("first", 2, "ml-research-queue", tolerations=[TOLERATION]))
     eventually("QueueNotFound", lambda: reason(research, "first"))
 
-    queues.install(plane, *foreign_crds.queues_of_kueue())
+    queues.install(plane, *foreign_crds.queues_of_kueue(current="v1beta1"))
     objects.create(*yaml.safe_load_all(KUEUE_QUEUES))
 
     eventually({A100}, lambda: products(research, "first"))

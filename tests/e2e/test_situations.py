@@ -32,7 +32,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane without nodes and kubelets, with Kueue's CRDs beside ours."""
     with controlplane.start(Options(kwok=False)) as started:
         started.kubectl("apply", f"--filename={crds}")
-        queues.install(started, *foreign_crds.queues_of_kueue())
+        queues.install(started, *foreign_crds.queues_of_kueue(current="v1beta1"))
         yield started
 
 

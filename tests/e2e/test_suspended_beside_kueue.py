@@ -25,7 +25,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane with Kueue's CRDs."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={crds}")
-        queues.install(started, *foreign_crds.queues_of_kueue("workloads"))
+        queues.install(started, *foreign_crds.queues_of_kueue("workloads", current="v1beta1"))
         yield started
 
 

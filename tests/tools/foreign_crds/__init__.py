@@ -30,6 +30,9 @@ OF_QUEUES = (
     "cohorts",
     "workloadpriorityclasses",
 )
+VERSIONS_OF_KUEUE = ("v1beta1", "v1beta2")
+CONVERTED = ("clusterqueues", "workloads", "admissionchecks")
+"""The kinds with fields that have other names in another version."""
 VOLCANO_QUEUE = Path(__file__).parent / "volcano-queue.yaml"
 VOLCANO_JOBS = Path(__file__).parent / "volcano-jobs.yaml"
 WORKLOAD_MAKERS = Path(__file__).parent / "workload-makers.yaml"
@@ -80,14 +83,20 @@ def of_workload_makers() -> list[dict[str, Any]]:
     return [*yaml.safe_load_all(WORKLOAD_MAKERS.read_text())]
 
 
-def queues_of_kueue(*more: str) -> Iterator[dict[str, Any]]:
-    """Yield the CRDs of Kueue's queues in one version: nothing converts between two of them.
+def queues_of_kueue(*more: str, current: str = "v1beta2") -> Iterator[dict[str, Any]]:
+    """Yield the CRDs of Kueue's queues, and those of more kinds, by their plurals.
 
-    And those of more kinds, by their plurals.
+    A kind whose versions have the same fields is served in each of them: only the name of the
+    version is to be converted, as the API server does without a webhook. Others are served in the
+    `current` version alone, since nothing converts between two of them.
     """
     bases = kueue()
     for kind in (*OF_QUEUES, *more):
         crd = yaml.safe_load((bases / f"kueue.x-k8s.io_{kind}.yaml").read_text())
-        versions = [each for each in crd["spec"]["versions"] if each["name"] == "v1beta1"]
-        crd["spec"]["versions"] = [{**each, "storage": True} for each in versions]
+        served = [each for each in crd["spec"]["versions"] if each["name"] in VERSIONS_OF_KUEUE]
+        if kind in CONVERTED:
+            served = [each for each in served if each["name"] == current]
+        crd["spec"]["versions"] = [
+            {**each, "storage": each["name"] == current, "served": True} for each in served
+        ]
         yield crd
