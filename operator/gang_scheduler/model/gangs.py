@@ -53,6 +53,18 @@ class MatchPolicy(enum.StrEnum):
     ONCE_SATISFIED = "once-satisfied"
 
 
+class OwnDomains(NamedTuple):
+    """The domains that Jobs will have to themselves: so `many`, by the values of a node `label`.
+
+    In each of them there must be room for so many `pods` with these requests.
+    """
+
+    label: str
+    many: int
+    pods: int
+    requests: tuple[tuple[str, int], ...]
+
+
 class Role(NamedTuple):
     """A role of a gang, such as master or worker: every quorum has `min_member` members of it.
 
@@ -145,6 +157,7 @@ class Gang:
     `pace` is that of a gang that declares how it grows and shrinks; None for others.
     `object_uid` is that of the object that describes it, "" if its members do. Where it finds no
     room, nodes are bought by requests of its `provisioning_class`; "": by those of its queue.
+    `own_domains` are those that must have room for pods that come later; None for most.
     `suspended` is the workload whose pods the members will be; None for a gang that has pods.
     """
 
@@ -161,6 +174,7 @@ class Gang:
     strict: bool = True
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
+    own_domains: OwnDomains | None = None
     bound_members: tuple[Pod, ...] = ()
     preemption_block: PreemptionBlock | None = None
     problem: Problem | None = None

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gang_scheduler.model.causes.members import MembersMissing, ResourcesMissing, RoleFull
+from gang_scheduler.model.causes.members import (
+    DomainsTooSmall,
+    MembersMissing,
+    ResourcesMissing,
+    RoleFull,
+)
 from gang_scheduler.model.causes.specs import FieldsUnsupported, MateCannotStart
-from gang_scheduler.model.gangs import Gang, GangGroup, Role
+from gang_scheduler.model.gangs import Gang, GangGroup, OwnDomains, Role
+from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
@@ -134,4 +140,24 @@ def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
     short = np.flatnonzero(nodes.vector(gang.min_resources) > room)
     unknown = [name for name, amount in gang.min_resources if amount and name not in nodes.axis]
     lacking = (*unknown, *(nodes.resources[column] for column in short))
-    return Problem(Reason.UNSCHEDULABLE, ResourcesMissing(lacking)) if lacking else None
+    if lacking:
+        return Problem(Reason.UNSCHEDULABLE, ResourcesMissing(lacking))
+    may_preempt = any(priority < gang.priority for priority in snapshot.held)
+    if gang.own_domains is None or may_preempt:
+        return None
+    found = _domains_with_room(gang.own_domains, snapshot.nodes, trial)
+    if found >= gang.own_domains.many:
+        return None
+    return Problem(Reason.UNSCHEDULABLE, DomainsTooSmall(gang.own_domains, found))
+
+
+def _domains_with_room(asked: OwnDomains, nodes: NodeTable, trial: Trial) -> int:
+    """Return how many domains have room for a whole Job, node by node."""
+    request, column = nodes.vector(asked.requests), nodes.label(asked.label)
+    if not column.values:
+        return 0
+    wanted = request > 0
+    slots = (trial.free.clip(min=0)[:, wanted] // request[wanted]).min(axis=1, initial=asked.pods)
+    usable = nodes.ready & ~nodes.unschedulable & (column.codes >= 0)
+    room = np.bincount(column.codes[usable], weights=slots[usable], minlength=len(column.values))
+    return int(np.count_nonzero(room >= asked.pods))

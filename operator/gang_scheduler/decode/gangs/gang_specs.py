@@ -19,7 +19,7 @@ from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.checkpoints import CheckpointPolicy, Checkpoints, Save
 from gang_scheduler.model.evictions import Evictions, RunTime
-from gang_scheduler.model.gangs import Elastic, Role
+from gang_scheduler.model.gangs import Elastic, OwnDomains, Role
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.records import record
@@ -38,7 +38,7 @@ class GangSpec:
     gang of one. `roles` are those of which every quorum has a minimum, in rank order; their minima
     are together `min_member`. Fewer of the `elastic_role` than there are may start, "" for none.
     `elastic` is how it grows and shrinks, if the object says so. `held_back` is how many pods of
-    each of its Jobs are created only once the first one has a node.
+    each of its Jobs are created only once the first one has a node, in one of its `own_domains`.
     `priority` is None if the members' priorities decide; `priority_class` is what a member must be
     of, "" if the object names none. Not `preemptable`: none of its pods makes room for others. Of
     all `completions`, the succeeded ones are not needed any more; `finished`: none is.
@@ -72,6 +72,7 @@ class GangSpec:
     preemptable: bool = True
     min_resources: tuple[tuple[str, int], ...] = ()
     held_back: int = 0
+    own_domains: OwnDomains | None = None
     completions: int | None = None
     finished: bool = False
     options: GangOptions = DEFAULTS

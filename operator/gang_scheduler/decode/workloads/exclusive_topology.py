@@ -62,13 +62,14 @@ def without_held_back(described: GangSpec, members: Iterable[Pod]) -> GangSpec:
             jobs[pod.job].append(pod)
     alone = sum(1 for pods in jobs.values() if len(pods) == 1 and _waits_as_first(pods[0]))
     if not alone:
-        return replace(described, min_resources=())
+        return replace(described, min_resources=(), own_domains=None)
     held = (pod.pod_class.requests for pods in jobs.values() for pod in pods if pod.node)
     needed = described.min_member - alone * described.held_back
     return replace(
         described,
         min_member=max(needed, min(described.min_member, alone)),
         min_resources=_less(described.min_resources, held),
+        own_domains=described.own_domains and described.own_domains._replace(many=alone),
     )
 
 

@@ -32,6 +32,7 @@ from gang_scheduler.decode.reader import Unreadable
 from gang_scheduler.decode.workloads import exclusive_topology, misplaced_requests, train_jobs
 from gang_scheduler.decode.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
 from gang_scheduler.model import gang_sources, pods
+from gang_scheduler.model.gangs import OwnDomains
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import Pod, PodTemplate
@@ -139,10 +140,11 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
     spec = with_foreign_marks(spec, source.metadata)
     spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
     place = exclusive_topology.said_by(source.metadata, each.template.metadata)
-    return _holding_back(spec, each) if exclusive_topology.layer_of(place) else spec
+    layer = exclusive_topology.layer_of(place)
+    return _holding_back(spec, each, layer) if layer else spec
 
 
-def _holding_back(spec: GangSpec, each: ReplicatedJob) -> GangSpec:
+def _holding_back(spec: GangSpec, each: ReplicatedJob, layer: str) -> GangSpec:
     """Return the gang of Jobs of which all pods but the first come once that has a node."""
     job = each.template.spec
     needed = pod_requests(Pod(job.template.metadata, job.template.spec))
@@ -150,6 +152,7 @@ def _holding_back(spec: GangSpec, each: ReplicatedJob) -> GangSpec:
     return replace(
         spec,
         held_back=job.at_once - 1,
+        own_domains=OwnDomains(layer, each.replicas, job.at_once, tuple(sorted(needed.items()))),
         min_resources=tuple(sorted((name, amount * number) for name, amount in needed.items())),
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gang_scheduler.model.gangs import RoleCount
+from gang_scheduler.model.gangs import OwnDomains, RoleCount
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import GangKey
 
@@ -29,6 +29,14 @@ class ResourcesMissing(Cause):
     """The cluster has less of some resources free than minResources says."""
 
     resources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DomainsTooSmall(Cause):
+    """Fewer domains have room for a whole Job than there are Jobs that each get one."""
+
+    asked: OwnDomains
+    found: int
 
 
 @dataclass(frozen=True, slots=True)

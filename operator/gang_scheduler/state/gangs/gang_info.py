@@ -129,6 +129,7 @@ class GangInfo:
             strict=spec.options.strict,
             match_policy=spec.options.match_policy,
             min_resources=spec.min_resources,
+            own_domains=spec.own_domains,
             bound_members=observed.bound() if has_bound_members else (),
             problem=_both(self._problem(), self._problem_of(pending)),
             roles=attempt.roles,

@@ -50,6 +50,7 @@ from gang_scheduler.model.causes.errors import DecisionTooLong, InternalError
 from gang_scheduler.model.causes.members import (
     BeyondMaxWorkers,
     CoolingDown,
+    DomainsTooSmall,
     MembersMissing,
     NotTriedYet,
     OthersAwaitVolumes,
@@ -118,7 +119,7 @@ from gang_scheduler.model.causes.topology import (
     SliceFault,
     UnknownLayers,
 )
-from gang_scheduler.model.gangs import RoleCount
+from gang_scheduler.model.gangs import OwnDomains, RoleCount
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.provisioning import Came
@@ -210,6 +211,13 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         ResourcesMissing(("cpu", "memory")),
         "the cluster has not enough cpu, memory free (spec.minResources)",
+    ),
+    (
+        DomainsTooSmall(OwnDomains("pool", 1, 1, (("cpu", 1),)), 0),
+        (
+            "a Job of 1 pod must have a domain of pool alone; 0 domains have room for a whole Job "
+            "(alpha.jobset.sigs.k8s.io/exclusive-topology)"
+        ),
     ),
     (NotTriedYet(A), "gang default/a was not tried yet: others come before it"),
     (

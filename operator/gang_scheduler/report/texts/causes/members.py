@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from gang_scheduler.api.annotations import EXCLUSIVE_TOPOLOGY
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.model.causes.members import (
     BeyondMaxWorkers,
     CoolingDown,
+    DomainsTooSmall,
     MembersMissing,
     NotTriedYet,
     OthersAwaitVolumes,
@@ -18,6 +20,7 @@ from gang_scheduler.model.causes.members import (
 from gang_scheduler.model.gangs import RoleCount
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.report.texts.causes.entries import Text, entry
+from gang_scheduler.report.texts.plurals import counted
 
 
 def _members_missing(cause: MembersMissing) -> str:
@@ -29,6 +32,17 @@ def _members_missing(cause: MembersMissing) -> str:
 def role_counts(roles: Iterable[RoleCount]) -> str:
     """Return how many of each role there are, as in "0 of 1 master, 1 of 2 worker"."""
     return ", ".join(f"{each.present} of {each.needed} {each.role}" for each in roles)
+
+
+def _domains_too_small(cause: DomainsTooSmall) -> str:
+    asked = cause.asked
+    pods = counted(asked.pods, "pod")
+    jobs = f"a Job of {pods}" if asked.many == 1 else f"{asked.many} Jobs of {pods} each"
+    domains = "1 domain has" if cause.found == 1 else f"{cause.found} domains have"
+    return (
+        f"{jobs} must have a domain of {asked.label} alone; "
+        f"{domains} room for a whole Job ({EXCLUSIVE_TOPOLOGY})"
+    )
 
 
 def _surplus_not_tried(cause: SurplusNotTried) -> str:
@@ -52,6 +66,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
                 f"the cluster has not enough {', '.join(it.resources)} free (spec.minResources)"
             ),
         ),
+        entry(DomainsTooSmall, _domains_too_small),
         entry(
             NotTriedYet,
             lambda it: f"gang {it.gang} was not tried yet: others come before it",
