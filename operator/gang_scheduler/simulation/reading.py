@@ -100,8 +100,9 @@ class Reading:
             return
         try:
             kind = kinds.kind_of(document.body)
-            if document.made_by is None and (asked := in_vain.note(document)):
-                self.notes.append(asked)
+            if document.made_by is None:
+                notes = (in_vain.note(document), in_vain.apart(document))
+                self.notes.extend(filter(None, notes))
             self._validate(document)
             if kind is None:
                 self.skipped.add(document)

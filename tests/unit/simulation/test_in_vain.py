@@ -68,3 +68,60 @@ def test_it_is_a_note_of_the_input() -> None:
     found = objects.load(documents.parse("f", text), "ours")
 
     assert MISPLACED in found.notes[-1]
+
+
+QUEUED = "labels: {kueue.x-k8s.io/queue-name: train}"
+TEMPLATE = "template: {metadata: {%s}}"
+
+
+def apart(
+    metadata: str = QUEUED, spec: str = "parallelism: 4", template: str = "", kind: str = "Job"
+) -> str:
+    text = (
+        f"{{kind: {kind}, apiVersion: batch/v1, metadata: {{name: train, {metadata}}}, "
+        f"spec: {{{spec}, {TEMPLATE % template}}}}}"
+    )
+    (document,) = documents.parse("f", text)
+    assert isinstance(document, Document)
+    return in_vain.apart(document)
+
+
+@pytest.mark.parametrize(
+    ("spec", "pods"),
+    [
+        ("parallelism: 4", 4),
+        ("parallelism: 4, completions: 9", 4),
+        ("completions: 2, parallelism: 3", 2),
+    ],
+)
+def test_a_job_that_kueue_would_admit_whole_is_told_how_to_say_so_here(
+    spec: str, pods: int
+) -> None:
+    assert (
+        f"f: document 1: Job train: each of its {pods} pods starts by itself, where Kueue would "
+        "admit the Job whole. spec.template.metadata.labels[py-gang-scheduler.io/gang] says "
+        'whether they start together: "true" or "false"'
+    ) == apart(spec=spec)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"metadata": "labels: {}"},
+        {"metadata": "labels: {py-gang-scheduler.io/queue: train}"},
+        {"spec": "parallelism: 1"},
+        {"spec": "completions: 3"},
+        {"spec": "parallelism: 4, suspend: true"},
+        {"spec": "parallelism: many"},
+        {"template": 'labels: {py-gang-scheduler.io/gang: "true"}'},
+        {"template": 'labels: {py-gang-scheduler.io/gang: "false"}'},
+        {"template": "labels: {kueue.x-k8s.io/pod-group-name: train}"},
+        {"template": "labels: {pod-group.scheduling.sigs.k8s.io: train}"},
+        {"template": "annotations: {kueue.x-k8s.io/podset-required-topology: rack}"},
+        {"kind": "CronJob"},
+    ],
+)
+def test_one_that_says_it_or_is_one_pod_or_waits_whole_is_told_nothing(
+    given: dict[str, str],
+) -> None:
+    assert "" == apart(**given)
