@@ -1,19 +1,25 @@
-"""What queues are charged is always the sum over pods, whatever has happened in whatever order."""
+"""What queues are charged is always the sum over pods, whatever has happened in whatever order.
+
+What is kept of gangs is what would be found anew: their queues, and what counts of running ones.
+"""
 # ruff: noqa: D102 - the name of each rule says what happens.
 
+from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import QueueState
-from gang_scheduler.model.refs import GangName
+from gang_scheduler.model.refs import GangKey, GangName, QueueRequest
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
 from gang_scheduler.state.queues.charged_flavors import Flavors
 from gang_scheduler.state.queues.gang_queues import GangQueues
+from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from support.builders import SCHEDULER, gang_spec, node
 from support.queue_clusters import FLAVORS, OURS, QueueCluster, flavored
@@ -96,11 +102,21 @@ class Events(RuleBasedStateMachine):
         else:
             self.cluster.declare(flavored(name, *flavors))
 
-    @rule(name=st.sampled_from("gh"), other=st.sampled_from(["g", "h", "i", ""]))
-    def a_gang_names_another(self, name: str, other: str) -> None:
+    @rule(
+        name=st.sampled_from("gh"),
+        other=st.sampled_from(["g", "h", "i", ""]),
+        of_class=RARELY,
+        created_at=st.integers(4, 6),
+    )
+    def a_gang_says_else(self, name: str, other: str, of_class: bool, created_at: int) -> None:  # noqa: FBT001
+        self.running_gangs_are_as_found_anew()
         groups = (GangName("default", other),) if other else ()
-        spec = gang_spec(name, 1, uid=f"uid-{name}", groups=groups)
+        spec = replace(
+            gang_spec(name, 1, uid=f"uid-{name}", created_at=created_at, groups=groups),
+            queue_request=QueueRequest(priority_class="x") if of_class else None,
+        )
         self.cluster.gangs.upsert_gang_specs("x", f"uid-{name}", [spec])
+        self.running_gangs_are_as_found_anew()
 
     @rule()
     def a_cycle_is_made(self) -> None:
@@ -124,8 +140,25 @@ class Events(RuleBasedStateMachine):
         assert shown(made) == shown(kept)
         assert 0 == self.cache.usage_differences()
 
+    @rule()
+    def running_gangs_are_as_found_anew(self) -> None:
+        self.cache.queue_state(0)
+        gangs, rules = self.cache.gang_queue, self.cache.evictable_pods.rules
+        anew = RunningGangs(gangs.infos, gangs.queues, rules.max_min_runtime_seconds)
+        kept = self.cache.running(0)
+        made = anew.put_in(kept, kept.charged, 0, enforcing=False)
+
+        assert told(made) == told(kept)
+
     def teardown(self) -> None:
+        self.running_gangs_are_as_found_anew()
         self.usage_is_the_sum()
+
+
+def told(bound_pods: BoundPods) -> dict[GangKey, tuple[object, ...]]:
+    """Return what is known of the gangs on nodes."""
+    gangs = bound_pods.gangs.items()
+    return {key: (each.pods, each.charged, each.known) for key, each in gangs}
 
 
 def shown(state: QueueState | None) -> object:
