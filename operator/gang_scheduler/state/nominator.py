@@ -69,6 +69,10 @@ class Nominator:
         """Yield the gangs that room is reserved for on a node."""
         return (each.gang for each in self._pods.values() if each.pod.nominated == node)
 
+    def uids_on(self, node: str) -> Iterator[str]:
+        """Yield the uids of the pods that room is reserved for on a node."""
+        return (uid for uid, each in self._pods.items() if each.pod.nominated == node)
+
     def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:
         """Return all nominated pods with the priorities of their gangs, in order of their gangs."""
         gangs = {each.gang for each in self._pods.values()}

@@ -4,6 +4,7 @@ Each method that changes something returns what that means for gangs.
 """
 
 from collections.abc import Collection
+from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
 from gang_scheduler.api.kinds import GVR
@@ -83,7 +84,7 @@ class NodeStore:
         if self._failed_nodes.is_suspect(node.name):
             self._degraded.failing(node.name, self._pod_store.gangs_on(node.name))
         self._topologies.nodes_changed()
-        self._queue_usage.touch_all(self._node_usage.uids_on(node.name))
+        self._touch_charged_on(node.name)
         self._gang_queue.changed |= self._pod_store.gangs_on(node.name)
         return Change.ROOM_FREED
 
@@ -109,7 +110,7 @@ class NodeStore:
             self._degraded.failing(name, self._pod_store.gangs_on(name))
         else:
             self._failed_nodes.forget(name)
-        self._queue_usage.touch_all(self._node_usage.uids_on(name))
+        self._touch_charged_on(name)
         self._topologies.nodes_changed()
         lost = tuple(self._nominator.gangs_on(name))
         self._gang_queue.nominations_lost(lost)
@@ -121,6 +122,11 @@ class NodeStore:
     def uids(self) -> Collection[str]:
         """Return the uids of all nodes."""
         return self._node_usage.uids.keys()
+
+    def _touch_charged_on(self, node: str) -> None:
+        """Let what follows from the labels of a node be found anew: also where room is reserved."""
+        there, reserved = self._node_usage.uids_on(node), self._nominator.uids_on(node)
+        self._queue_usage.touch_all(chain(there, reserved))
 
 
 class GangStore:

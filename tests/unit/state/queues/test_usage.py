@@ -297,6 +297,18 @@ def test_when_a_node_changes_its_pods_may_be_of_another_flavor() -> None:
     assert [{SPOT: ONE}, {FIRM: ONE}] == [before, found.charged()]
 
 
+def test_when_a_node_changes_what_is_reserved_there_may_be_of_another_flavor() -> None:
+    found = cluster()
+    found.put("p", "a")
+    pod = found.cache.pod("uid-p")
+    assert pod is not None
+    found.cache.nominate([Bind(pod, "n-spot")])
+    before = found.charged()
+    found.cache.upsert(found.cache.node_store, node("n-spot", labels={"kind": "firm"}))
+
+    assert [{SPOT: ONE}, {FIRM: ONE}] == [before, found.charged()]
+
+
 def test_usage_is_the_same_object_while_it_is_equal() -> None:
     found = cluster()
     found.put("p", "a", node="n-spot")
