@@ -15,19 +15,17 @@ from typing import Any
 import anyio
 import uvloop
 
-from gang_scheduler import __version__, gc_tuning, internal_errors
+from gang_scheduler import __version__, gc_tuning, internal_errors, wiring
 from gang_scheduler.api.annotations import SET_ASIDE
-from gang_scheduler.beside import Beside
 from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector, LeadershipLost, annotations_of
-from gang_scheduler.event_loop import Loop
 from gang_scheduler.never_ending import never_ending
-from gang_scheduler.parts import building
 from gang_scheduler.probes import Probes
-from gang_scheduler.report.leader_events import LeaderEvents
+from gang_scheduler.report.other_events import LeaderEvents
+from gang_scheduler.second_loop import Beside, Loop
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.gangs import set_aside
@@ -132,7 +130,7 @@ class App:
         self._dead_watch: WatchDeadError | None = None
         self._elector = elector
         self._leader_events = leader_events
-        self._parts = building.build(
+        self._parts = wiring.build(
             settings,
             open_connection,
             may_write=self._fence.allows,

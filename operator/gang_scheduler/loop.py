@@ -7,19 +7,18 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from gang_scheduler import internal_errors
-from gang_scheduler.apply.binding.binder import Binder
-from gang_scheduler.apply.eviction.evictor import Evictor
-from gang_scheduler.apply.eviction.lost_nominations import LostNominations
-from gang_scheduler.apply.partial_gangs import PartialGangs
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.forced_deletions import PartialGangs
+from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
-from gang_scheduler.apply.workloads.admitter import Admitter
-from gang_scheduler.apply.workloads.suspender import Suspender
+from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.at_work import DecisionTimes
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.measures.measures import Measures
+from gang_scheduler.report.metrics import Measures
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable
 
-from gang_scheduler.apply.binding.gang_binding import GangBinding
-from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.forced_deletions import PartialGangs
+from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.outcomes import (
     AdmissionFailed,
     AdmissionWritten,
     EvictionBegun,
+    GangBinding,
     Outcomes,
     PreemptionFailed,
     VictimStuck,
@@ -18,15 +19,14 @@ from gang_scheduler.apply.outcomes import (
     WriteOutcome,
     count_binding,
 )
-from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes.preemption import PreemptionGivenUp
+from gang_scheduler.model.causes.gangs import PreemptionGivenUp
 from gang_scheduler.model.plan import Preemption, Refused
-from gang_scheduler.model.problems import Cause, Reason
+from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.measures.measures import Measures
-from gang_scheduler.report.workload_events import WorkloadEvents
+from gang_scheduler.report.metrics import Measures
+from gang_scheduler.report.other_events import WorkloadEvents
 from gang_scheduler.state.cache import Cache
 
 

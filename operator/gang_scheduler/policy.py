@@ -3,14 +3,11 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.pods.membership import Membership
-from gang_scheduler.decode.workloads import table
-from gang_scheduler.model.charged_requests import RequestRules, Transformation
-from gang_scheduler.model.failed_nodes import FailureRules
-from gang_scheduler.model.provisioning_rules import Retry
-from gang_scheduler.model.queues import Aging, Fairness, Product
-from gang_scheduler.model.resources import amount_of, parse_quantity
+from gang_scheduler.model.failures import FailureRules
+from gang_scheduler.model.queues import Aging, Fairness, Product, Retry
+from gang_scheduler.model.resources import RequestRules, Transformation, amount_of, parse_quantity
 from gang_scheduler.scheduler.policies import (
     FairStrategy,
     PreemptionRules,
@@ -19,26 +16,26 @@ from gang_scheduler.scheduler.policies import (
     SpareNodes,
 )
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.settings.choices import (
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.settings.values import (
     CountOtherSchedulers,
     GangKind,
     QueueNamespaces,
     QuotaOf,
     TransformationStrategy,
 )
-from gang_scheduler.settings.policy import Policy
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS
-from gang_scheduler.state.provisioning.provisioning import ProvisioningSettings
-from gang_scheduler.state.queues import declared_queues
+from gang_scheduler.state.provisioning import ProvisioningSettings
+from gang_scheduler.state.queues import declared
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.reservations import ReservationSettings
 from gang_scheduler.state.queues.usage import ChargeRules
 from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.state.terminating import Ends
+from gang_scheduler.workloads import table
 
 
 def cache(policy: Policy, changes: Changes, *, most_checkpoints: int = MOST_CHECKPOINTS) -> Cache:
@@ -110,10 +107,10 @@ def naming(policy: Policy) -> Naming:
     return Naming(policy.hide_foreign_names)
 
 
-def _queue_rules(policy: Policy) -> declared_queues.QueueRules:
+def _queue_rules(policy: Policy) -> declared.QueueRules:
     """Return what is not in the objects of queues."""
     others = {Product.KUEUE: policy.kueue, Product.VOLCANO: policy.volcano}
-    return declared_queues.QueueRules(
+    return declared.QueueRules(
         kueue_fairness=Fairness(policy.kueue_fairness),
         open=policy.queue_namespaces is QueueNamespaces.ALL,
         gpu_resources=policy.gpu_resources,

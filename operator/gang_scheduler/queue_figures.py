@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Final
 
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.problems import NOT_IN_LINE, Reason
 from gang_scheduler.model.queues import QueueFigures, QueueRef
+from gang_scheduler.model.reasons import NOT_IN_LINE, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.waiting import in_line, waits
+from gang_scheduler.state.gangs.phases import in_line, waits
 
 CHARGED: Final = frozenset(
     {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_CHECKPOINT, Reason.WAITING_FOR_VOLUMES}

@@ -10,9 +10,9 @@ import anyio
 from gang_scheduler import queue_figures
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.queues.evictions import QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
-from gang_scheduler.report.queues.queue_places import QueuePlaces
-from gang_scheduler.report.queues.queue_writer import QueueWriter
+from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

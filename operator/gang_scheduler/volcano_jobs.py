@@ -14,19 +14,19 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.workloads.volcano_pod_groups import JOB
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import QueueRef, QueueSet
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.turns import unplaced
+from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.wire.queues import volcano
+from gang_scheduler.wire import queues
+from gang_scheduler.workloads.volcano import VOLCANO_JOB
 
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 30.0
@@ -96,7 +96,7 @@ class VolcanoJobs:
         for uid, keys in queue.objects(VOLCANO_POD_GROUPS.name).items():
             for key in keys:
                 spec = queue.infos[key].observed.specs.get(uid)
-                if spec is not None and spec.made_for and spec.made_for.source == JOB:
+                if spec is not None and spec.made_for and spec.made_for.source == VOLCANO_JOB:
                     yield spec
 
     def _forget_others(self, found: dict[str, GangSpec]) -> None:
@@ -115,7 +115,7 @@ class VolcanoJobs:
             return bool(known)
         _, namespace, name = spec.made_for
         try:
-            job = fields.read(await self._api.get(VOLCANO_JOBS, namespace, name), volcano.Job)
+            job = fields.read(await self._api.get(VOLCANO_JOBS, namespace, name), queues.Job)
         except (ApiError, InvalidField) as error:
             self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS
             log.warning("volcano_job_unread", job=f"{namespace}/{name}", error=str(error))
@@ -183,7 +183,7 @@ class VolcanoJobs:
 
 def _charge(quota: _Quota, ref: QueueRef, spec: GangSpec) -> Problem | None:
     """Charge a queue for all that a gang needs, unless it would not admit that."""
-    found = unplaced.charge_of(quota.forest, quota.declared, ref, spec.min_resources)
+    found = shortages.charge_of(quota.forest, quota.declared, ref, spec.min_resources)
     if isinstance(found, Problem):
         return found
     quota.forest.charge(ref, found)

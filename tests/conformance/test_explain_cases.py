@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from cases.test_cases import Case, expanded
 from gang_scheduler.cli import main
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.scheduler.quorums import Quorums
 from support import listed_clusters, yaml_texts
 

@@ -7,7 +7,7 @@ import pytest
 from conformance import job_manifests, simulated, trees
 from conformance.job_manifests import Case
 from gang_scheduler.api import annotations
-from gang_scheduler.decode.network import gang_requests
+from gang_scheduler.decode import topology
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs import phases
@@ -18,9 +18,7 @@ from support.gang_queue_builders import gang_info
 
 ELSEWHERE = {
     "topologyStatus": "tests/unit/state/test_topologies.py and tests/e2e/test_topology_status.py",
-    "topologyInvalid": (
-        "tests/unit/state/test_topologies.py and tests/unit/model/network/test_layers.py"
-    ),
+    "topologyInvalid": ("tests/unit/state/test_topologies.py and tests/unit/model/test_layers.py"),
 }
 """Kinds of cases that other tests judge, from the same file."""
 INTERNAL = {
@@ -97,7 +95,7 @@ def beginning(message: str) -> str:
 def test_multiples(row: Case) -> None:
     spec = json.dumps({"gatherStrategy": row["gatherStrategy"]})
 
-    asked = gang_requests.network_topology_spec({annotations.NETWORK_TOPOLOGY_SPEC: spec})
+    asked = topology.network_topology_spec({annotations.NETWORK_TOPOLOGY_SPEC: spec})
 
     slices = asked.slices if asked else ()
     assert (row["result"] or {}) == {each.layer.name: each.size for each in slices}

@@ -11,11 +11,11 @@ import pytest
 
 from conformance import queue_manifests
 from conformance.queue_manifests import Case
-from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.network.topologies import DeclaredTopology
-from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.inspection import files
-from gang_scheduler.inspection.snapshots import pseudonyms, taking, verifying
+from gang_scheduler.inspection.snapshots import pseudonyms, taking
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
@@ -59,7 +59,7 @@ def test_with_pseudonyms_queues_are_decided_the_same(case: Case) -> None:
 
     content = b"".join(pseudonyms.anonymized(snapshot, found).content())
 
-    assert [] == [*verifying.differences("f", content, snapshot.cluster, found.text)]
+    assert [] == [*taking.differences("f", content, snapshot.cluster, found.text)]
 
 
 def bare(noun: Any) -> object:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gang_scheduler.model.network.layers import Layer
+from gang_scheduler.model.layers import Layer
 from gang_scheduler.model.nodes import Node, NodeTable
 from support import yaml_texts
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from conformance import topology_manifests as data
 from conformance.simulated import Outcome
 from conformance.topology_manifests import Case, Path
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 
 REASONS = {
     "no-fit": Reason.UNSCHEDULABLE,

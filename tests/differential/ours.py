@@ -10,7 +10,7 @@ import numpy as np
 
 from differential.worlds import Manifest
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
+from gang_scheduler.decode.events import LeftOut, LeftOutObjects
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot

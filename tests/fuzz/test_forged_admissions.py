@@ -6,13 +6,12 @@ object is all that is left of what an earlier one decided.
 
 from fuzz import attacks
 from fuzz.attacks import GOOD, SIZE
-from gang_scheduler.decode.workloads.virtual_members import MOST_MEMBERS
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.suspended.workloads import ManageRules
+from gang_scheduler.workloads.virtual_members import MOST_MEMBERS
 from support import cache_feeding
 from support.call_counts import at_most, calls_of
 

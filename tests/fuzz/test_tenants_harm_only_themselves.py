@@ -11,9 +11,9 @@ from fuzz import attacks
 from fuzz.attacks import ATTACKS, GOOD, SIZE, Body
 from gang_scheduler import internal_errors
 from gang_scheduler.api import parsing
-from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache

@@ -13,16 +13,15 @@ from hypothesis import given, settings
 from fuzz import damage
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import durations, fields, json_fields, keys, resource_versions
-from gang_scheduler.decode.checkpoints import policies, reports
-from gang_scheduler.decode.gangs import elastic, gang_annotations, roles
-from gang_scheduler.decode.network import gang_requests
-from gang_scheduler.decode.pods import podsets, rank
+from gang_scheduler.decode import checkpoints, events, fields, keys, topology
+from gang_scheduler.decode.gangs import annotations as gang_annotations
+from gang_scheduler.decode.gangs import elastic
+from gang_scheduler.decode.pods import membership
 from gang_scheduler.model import resources
-from gang_scheduler.model.network.topology_request import LayerRef
+from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.simulation import syntax
-from gang_scheduler.wire.containers import ContainerStatus
-from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.pods import ContainerStatus
 from support.thoroughness import cases
 
 Errors = tuple[type[Exception], ...]
@@ -46,7 +45,7 @@ def annotated(read: Callable[[dict[str, str]], Any], *found: str) -> Parser:
 
 def pod(text: str) -> Any:
     status: Sequence[ContainerStatus] = ()
-    return reports.of_pod(dict.fromkeys(KEYS, text), status)
+    return checkpoints.of_pod(dict.fromkeys(KEYS, text), status)
 
 
 KEYS = sorted(keys.ANNOTATIONS)
@@ -61,12 +60,12 @@ PARSERS = {
         may_be=lambda found: all(0 <= each <= resources.ENORMOUS for each in found.values()),
     ),
     "duration": Parser(
-        lambda text: durations.seconds(text, "x", or_zero=True),
+        lambda text: fields.seconds(text, "x", or_zero=True),
         may_be=lambda found: 0 <= found < GREATEST_TIME,
     ),
     "time": Parser(fields.timestamp, may_be=lambda found: abs(found) < GREATEST_TIME),
     "declared run time": Parser(
-        lambda text: durations.run_time(
+        lambda text: fields.run_time(
             None, {annotations.KUEUE_MAX_EXEC_TIME: text}, {annotations.EXPECTED_DURATION: text}
         ),
         (),
@@ -79,35 +78,33 @@ PARSERS = {
         lambda text: fields.label_layer("x", text),
         may_be=lambda found: isinstance(found, LayerRef),
     ),
-    "JSON": Parser(lambda text: json_fields.read("x", text)),
-    "JSON list": Parser(lambda text: json_fields.read("x", text).items(9)),
-    "JSON object": Parser(lambda text: json_fields.read("x", text).fields("a", faults=Faults())),
+    "JSON": Parser(lambda text: fields.read_json("x", text)),
+    "JSON list": Parser(lambda text: fields.read_json("x", text).items(9)),
+    "JSON object": Parser(lambda text: fields.read_json("x", text).fields("a", faults=Faults())),
     "options of a gang": annotated(gang_annotations.read, *KEYS),
     **{f"option {key}": annotated(gang_annotations.read, key) for key in KEYS},
     "minimum run time": annotated(gang_annotations.min_runtime, annotations.MIN_RUNTIME),
     "force delete": annotated(gang_annotations.force_delete, *KEYS),
-    "roles": annotated(roles.read, annotations.ROLES),
+    "roles": annotated(elastic.read_roles, annotations.ROLES),
     "elastic": annotated(elastic.elastic_of, annotations.ELASTIC),
-    "checkpoint policy": annotated(policies.policy_of, *KEYS),
-    "request of a pod": annotated(gang_requests.of_pod, *KEYS),
-    "network-topology-spec": annotated(gang_requests.network_topology_spec, *KEYS),
-    "index": annotated(rank.index_of, *KEYS),
+    "checkpoint policy": annotated(checkpoints.policy_of, *KEYS),
+    "request of a pod": annotated(topology.of_pod, *KEYS),
+    "network-topology-spec": annotated(topology.network_topology_spec, *KEYS),
+    "index": annotated(membership.index_of, *KEYS),
     **{
         f"podset {key}": Parser(
-            lambda text, key=key: podsets.podset_of(Metadata(name="p", annotations={key: text}))  # type: ignore[misc]
+            lambda text, key=key: membership.podset_of(Metadata(name="p", annotations={key: text}))  # type: ignore[misc]
         )
         for key in sorted(annotations.PODSET_KEYS)
     },
     "checkpoint of a pod": Parser(pod, ()),
     "answer of a pod": Parser(
-        lambda text: reports.of_answer(text.encode("utf-8", "surrogatepass"), 1, "r"), ()
+        lambda text: checkpoints.of_answer(text.encode("utf-8", "surrogatepass"), 1, "r"), ()
     ),
     "status of a PodGroup": Parser(
-        lambda text: reports.of_status({"checkpoint": {"doneAt": text, "step": text}}), ()
+        lambda text: checkpoints.of_status({"checkpoint": {"doneAt": text, "step": text}}), ()
     ),
-    "resource version": Parser(
-        resource_versions.number_of, (), lambda found: isinstance(found, int)
-    ),
+    "resource version": Parser(events.number_of, (), lambda found: isinstance(found, int)),
     "likeness of a key": Parser(keys.meant_by, (), lambda found: isinstance(found, str)),
     "YAML": Parser(lambda text: list(syntax.values(text)), (syntax.UnreadableText,)),
 }

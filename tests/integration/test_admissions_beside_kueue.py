@@ -5,9 +5,9 @@ import pytest
 from gang_scheduler.api.kinds import KUEUE_WORKLOADS
 from gang_scheduler.apply.outcomes import AdmissionWritten
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.model.causes.admissions import KueueManages
-from gang_scheduler.model.causes.binding import ApiAnswer
+from gang_scheduler.client.fake.client import Fault
+from gang_scheduler.model.causes.gangs import ApiAnswer
+from gang_scheduler.model.causes.queues import KueueManages
 from gang_scheduler.model.suspended import Admission
 from integration.support.admissions import admissions
 

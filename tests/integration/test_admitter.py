@@ -5,16 +5,16 @@ import pytest
 from gang_scheduler.api.annotations import ADMITTED_AT, FLAVORS, QUEUE
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.apply.outcomes import AdmissionWritten
-from gang_scheduler.apply.workloads.admitter import GIVE_UP_SECONDS
+from gang_scheduler.apply.workloads.starts import GIVE_UP_SECONDS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault
-from gang_scheduler.model.causes.admissions import (
+from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.model.causes.gangs import ApiAnswer, NotLeading
+from gang_scheduler.model.causes.queues import (
     PatchForbidden,
     TemplateGone,
     WorkloadChanged,
     WorkloadGone,
 )
-from gang_scheduler.model.causes.binding import ApiAnswer, NotLeading
 from gang_scheduler.model.suspended import Admission, TemplateEdit
 from integration.support.admissions import AT, SPOT, admissions
 

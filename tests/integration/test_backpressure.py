@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.report.backpressure import LONGEST_SECONDS, LOOK_SECONDS, Backpressure
+from gang_scheduler.report.events import LONGEST_SECONDS, LOOK_SECONDS, Backpressure
 from integration.test_request_counts import operator
 from support.scheduler_process import FakeWorkloads
 

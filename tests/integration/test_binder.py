@@ -6,10 +6,10 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.binding.binder import GIVE_UP_SECONDS
-from gang_scheduler.apply.binding.gang_binding import Outcome
+from gang_scheduler.apply.binder import GIVE_UP_SECONDS
+from gang_scheduler.apply.outcomes import Outcome
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.fake.client import Call, Fault
 from integration.support.binding_faults import (
     LOST_ANSWER,
     MEMBERS,

@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault, Script
+from gang_scheduler.client.fake.client import Call, Fault, Script
 from gang_scheduler.model.refs import PodRef
 from integration.support.binding_faults import (
     DENIED,

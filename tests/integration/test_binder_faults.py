@@ -5,12 +5,11 @@ import asyncio
 import pytest
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.binding.binder import GIVE_UP_SECONDS, LATE_SECONDS
-from gang_scheduler.apply.binding.gang_binding import Outcome
-from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault
-from gang_scheduler.client.retry import DENIED_SECONDS
-from gang_scheduler.report.texts.cause_texts import text_if_any
+from gang_scheduler.apply.binder import GIVE_UP_SECONDS, LATE_SECONDS
+from gang_scheduler.apply.outcomes import Outcome
+from gang_scheduler.client.errors import DENIED_SECONDS, ApiError
+from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.report.words.causes import text_if_any
 from integration.support.binding_faults import (
     DENIED,
     LOST_ANSWER,

@@ -7,10 +7,10 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
-from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.client.pod_port import PodAnswer, PodRequest
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.client.port import PodAnswer, PodRequest
 from gang_scheduler.model.checkpoints import Outcome
-from gang_scheduler.report.queues.eviction_writer import EvictionWriter
+from gang_scheduler.report.checkpoints import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from integration.support.saving_gangs import (
     LOW,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.apply.binding.volume_binder import HOLD_SECONDS
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 from integration.support.waiting_for_claims import held
 from support import api_objects

@@ -6,8 +6,8 @@ import pytest
 
 from gang_scheduler.api.annotations import SELECTED_NODE
 from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from gang_scheduler.client.claim_patches import BOUND_BY_CONTROLLER, version_of
 from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.patches import BOUND_BY_CONTROLLER, version_of
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from integration.support.contract_servers import Server
 

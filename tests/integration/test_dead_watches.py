@@ -10,10 +10,10 @@ import pytest
 
 from gang_scheduler.api.kinds import CRDS, GVR, NATIVE_POD_GROUPS, NODES, PODS, PYTORCH_JOBS
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.settings.choices import PodSource
+from gang_scheduler.settings.values import PodSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import kopf_source, list_watch, watch_ages
+from gang_scheduler.watch import kopf, list_watch, synced
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.supervisor import (
     Limits,
@@ -45,16 +45,16 @@ def blocking_is_an_error() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let a silent watch be begun anew soon, and forget the watches of other tests."""
-    for module in (kopf_source, list_watch):
+    for module in (kopf, list_watch):
         monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
         monkeypatch.setattr(module, "LAST_PAUSE", 0.01)
         monkeypatch.setattr(module, "SILENT_SECONDS", SILENT_SECONDS)
     monkeypatch.setattr(list_watch, "BRIEF_SECONDS", 0.0)
-    for kind in watch_ages.ages():
-        watch_ages.not_served(kind)
+    for kind in synced.ages():
+        synced.not_served(kind)
     yield
-    for kind in watch_ages.ages():
-        watch_ages.not_served(kind)
+    for kind in synced.ages():
+        synced.not_served(kind)
 
 
 class Watching:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.eviction.drainer import Drainer
+from gang_scheduler.apply.gang_evictions import Drainer
 from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import Fault
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import Queue, StopPolicy
 from integration.support.saving_gangs import ANNOTATES, BY_ANNOTATION, TIMEOUT, requests
 from support.queue_clusters import KIND, OURS, flavored

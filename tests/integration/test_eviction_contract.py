@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, PODS
-from gang_scheduler.apply.eviction import disruption_target
+from gang_scheduler.apply import disruption_target
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.model.refs import PodRef

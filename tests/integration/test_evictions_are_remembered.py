@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.client.fake.client import Fault
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.plan import Preemption
-from gang_scheduler.report.queues.eviction_writer import EvictionWriter
+from gang_scheduler.report.checkpoints import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from integration.support.victims_and_preemptor import (
     NAMESPACE,

@@ -6,8 +6,8 @@ import pytest
 
 from gang_scheduler.api.kinds import NODES, PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.model.reasons import Reason
 from integration.support.victims_and_preemptor import (
     MEMBERS,
     NAMESPACE,

@@ -8,9 +8,8 @@ import pytest
 from gang_scheduler.api.annotations import ADMITTED_AT
 from gang_scheduler.api.kinds import GVR, JOBS, PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.cluster import Change
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.client.fake.cluster import Change, Document
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.suspended import ManagedWorkload
 from integration.support.victims_and_preemptor import (

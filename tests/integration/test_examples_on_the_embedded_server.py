@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import GVR, NAMESPACES, NODES
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import DemoFailed, Embedded
 from gang_scheduler.embedded import kinds

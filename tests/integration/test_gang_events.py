@@ -8,30 +8,26 @@ import pytest
 
 from gang_scheduler.api.kinds import JOB_SETS, JOBS, PODS, QUEUES
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
-from gang_scheduler.decode.queues import unreadable
-from gang_scheduler.model import gang_sources
+from gang_scheduler.decode.events import EventHandlers, LeftOut, LeftOutObjects
+from gang_scheduler.decode.queues import shared
+from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.causes.binding import ApiAnswer
-from gang_scheduler.model.causes.specs import InvalidInput
-from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.causes.gangs import ApiAnswer, InvalidInput
 from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Preemption, Refused, Warned
-from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures
+from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.left_out_events import LeftOutEvents
-from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.other_events import LeftOutEvents
+from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from support import builders, cache_feeding, parts
@@ -76,11 +72,9 @@ async def test_a_warning_is_an_event_and_not_repeated() -> None:
     assert expected == await Desk().told(plan, plan, plan)
 
 
-@pytest.mark.parametrize(
-    ("source", "told"), [(gang_sources.POD_GROUP, 0), (gang_sources.SINGLE, 1)]
-)
+@pytest.mark.parametrize(("source", "told"), [(refs.POD_GROUP, 0), (refs.SINGLE, 1)])
 async def test_what_each_pod_of_a_gang_is_told_is_not_told_to_one_of_them_before(
-    source: gang_sources.GangSource, told: int
+    source: refs.GangSource, told: int
 ) -> None:
     desk = Desk()
     pod_events = parts.pod_events(desk.api, desk.cache)
@@ -375,7 +369,7 @@ async def test_what_is_never_scheduled_is_told_to_be_invalid() -> None:
     desk, left_out = Desk(), LeftOutObjects()
     why = InvalidField("spec.weight", "2", "must be a number")
     obj = {"metadata": {"name": "q", "uid": "u"}}
-    holds = unreadable.queue(QueueKind.QUEUE, QUEUES)(obj, why, None)
+    holds = shared.unreadable_queue(QueueKind.QUEUE, QUEUES)(obj, why, None)
 
     left_out_events(desk, left_out).tell(LeftOut("Queue", obj, why, holds))
     node = {"metadata": {"name": "n", "uid": "v"}}
@@ -467,7 +461,7 @@ async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
     desk = Desk()
     for name in "xy":
         desk.cache.evictable_pods.upsert_job(f"uid-{name}", JobFailures(8, 6))
-    key = GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, "set/workers")
+    key = GangKey(refs.JOB_SET.name, builders.NAMESPACE, "set/workers")
     spec = replace(builders.gang_spec("a"), key=key, gvr=JOB_SETS)
     cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.name, spec.uid, [spec])
 
@@ -479,7 +473,7 @@ async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
 async def test_each_gang_of_a_job_set_has_events_of_its_own() -> None:
     desk = Desk()
     names = ("set/driver", "set/workers")
-    keys = [GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, name) for name in names]
+    keys = [GangKey(refs.JOB_SET.name, builders.NAMESPACE, name) for name in names]
     specs = [replace(builders.gang_spec("a"), key=key, gvr=JOB_SETS) for key in keys]
     cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.name, specs[0].uid, specs)
     gangs = [replace(builders.gang("a"), key=key) for key in keys]
@@ -504,7 +498,7 @@ async def test_where_no_job_is_evicted_none_is_told(rules: Rules) -> None:
 async def test_pods_of_a_job_that_are_no_gang_are_not_told() -> None:
     desk = Desk()
     desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
-    alone = GangKey(gang_sources.SINGLE.name, builders.NAMESPACE, "x-0")
+    alone = GangKey(refs.SINGLE.name, builders.NAMESPACE, "x-0")
 
     assert [] == await desk.told(of_job("x", key=alone))
 

@@ -12,7 +12,7 @@ from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS, PYTORCH_JOBS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import decisive_kinds, list_watch, optional_kinds
+from gang_scheduler.watch import kinds, list_watch
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
@@ -162,7 +162,7 @@ async def test_an_overloaded_server_is_left_alone_for_as_long_as_it_says() -> No
 @pytest.fixture
 def absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pods be of a CRD."""
-    monkeypatch.setattr(decisive_kinds, "DECISIVE", frozenset())
+    monkeypatch.setattr(kinds, "DECISIVE", frozenset())
 
 
 async def test_pods_are_always_served_whatever_is_answered() -> None:
@@ -245,7 +245,7 @@ async def test_workloads_that_may_not_be_read_for_a_moment_are_remembered() -> N
 async def test_workloads_that_may_be_read_again_come_back_as_they_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(optional_kinds, "BRIEF_SECONDS", 0)
+    monkeypatch.setattr(kinds, "BRIEF_SECONDS", 0)
     lists: list[dict[str, Any] | int] = [page(JOB), 403, page(JOB, version=9)]
     async with watching(lists, [[HANG], [HANG]], gvr=PYTORCH_JOBS) as found:
         await until(lambda: found.list_watch.served)

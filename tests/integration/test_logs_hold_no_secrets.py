@@ -15,7 +15,7 @@ from structlog.typing import EventDict
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.client.fake.client import Fault
 from integration.support.scripted_server import ScriptedServer
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 

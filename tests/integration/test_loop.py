@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import pytest
 
-from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.scheduler import effort
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 

@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault, Script
+from gang_scheduler.client.fake.client import Call, Fault, Script
 from integration.support.overlapping_gangs import NEEDED, OverlappingGangs
 from support.scheduler_process import WRITES, SchedulerProcess
 

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.stuck_members import StuckMembers
+from gang_scheduler.apply.forced_deletions import StuckMembers
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.largest_gangs import LargestGangs
@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.telemetry.family import Metric
+from gang_scheduler.telemetry.family import MetricOf
 from gang_scheduler.telemetry.metrics import TABLE
 from integration.support.scripted_server import ScriptedServer
 from support import builders
@@ -29,7 +29,7 @@ from support.scheduler_process import FakeWorkloads, SchedulerProcess
 ELSEWHERE = {
     "pgs_handover_seconds": "e2e/test_replicas.py",
     "pgs_loop_held_total": "unit/test_watchdog.py",
-    "pgs_watch_age_seconds": "unit/watch/test_watch_ages.py",
+    "pgs_watch_age_seconds": "unit/watch/test_synced.py",
     "pgs_watches_begun_anew_total": "unit/watch/test_supervisor.py",
     "pgs_relists_total": "integration/test_list_watch.py",
     "pgs_kind_forbidden": "integration/test_list_watch.py",
@@ -38,12 +38,12 @@ ELSEWHERE = {
     "pgs_objects_broken_total": "unit/decode",
     "pgs_internal_errors_total": "integration/test_internal_errors.py",
     "pgs_build_info": "e2e/test_what_users_see.py",
-    "pgs_gang_domains": "unit/report/measures/test_decisions.py",
-    "pgs_evictions_repeated_total": "unit/report/measures/test_decisions.py",
-    "pgs_elastic_changes_total": "unit/report/measures/test_decisions.py",
-    "pgs_elastic_members": "unit/report/measures/test_seen.py",
+    "pgs_gang_domains": "unit/report/metrics/test_decisions.py",
+    "pgs_evictions_repeated_total": "unit/report/metrics/test_decisions.py",
+    "pgs_elastic_changes_total": "unit/report/metrics/test_decisions.py",
+    "pgs_elastic_members": "unit/report/metrics/test_seen.py",
     "pgs_spare_nodes": "unit/test_largest_gangs.py",
-    "pgs_provisioning_requests_total": "unit/report/test_provisioning_events.py",
+    "pgs_provisioning_requests_total": "unit/report/other_events/test_provisioning_events.py",
     "training_checkpoint_saves_total": "unit/report/checkpoints/test_announcer.py",
     "pgs_reservation_start_seconds": "unit/report/queues/test_queue_metrics.py",
 }
@@ -52,7 +52,7 @@ QUEUES = 10_000
 MOST_SERIES = 20_000
 
 
-def samples_of(metric: Metric) -> set[str]:
+def samples_of(metric: MetricOf) -> set[str]:
     """Return the names of the samples of a metric."""
     if metric.type != "histogram":
         return {metric.name}

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from gang_scheduler.api.kinds import GVR, PODS
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document
 from support import api_objects
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 

@@ -13,15 +13,13 @@ import pytest
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.decode.sink import Sink
-from gang_scheduler.event_loop import Loop
-from gang_scheduler.settings.choices import PodSource
+from gang_scheduler.decode.events import EventHandlers, LeftOutObjects, Sink
+from gang_scheduler.second_loop import Loop
+from gang_scheduler.settings.values import PodSource
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import kopf_source, list_watch
+from gang_scheduler.watch import kopf, list_watch
 from integration.support.running_sources import PATIENCE_SECONDS, running, source_of
 from support import watched_server
 from support.api_objects import pod_body
@@ -142,7 +140,7 @@ async def pause_in_bursts(kind: PodSource) -> None:
 def test_a_loop_that_stands_still_in_a_burst_of_events_ends_no_watch(
     kind: PodSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (kopf_source, list_watch):
+    for module in (kopf, list_watch):
         monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
         monkeypatch.setattr(module, "LAST_PAUSE", 0.01)
         monkeypatch.setattr(module, "SILENT_SECONDS", SILENT_SECONDS)

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.kinds import GVR, NODES, POD_DISRUPTION_BUDGETS, PODS
-from gang_scheduler.apply.eviction import preemption_run
+from gang_scheduler.apply import preemption_run
 from gang_scheduler.client.errors import BUDGET, ApiError
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.client.fake.faults import Call, Fault
-from gang_scheduler.model.causes.preemption import NodeFault, NominationLost
+from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.client.fake.cluster import Document
+from gang_scheduler.model.causes.gangs import NodeFault, NominationLost
 from gang_scheduler.model.plan import Preemption
-from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import PodRef
-from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.words.causes import text_of
 from integration.support.victims_and_preemptor import (
     MEMBERS,
     NAMESPACE,

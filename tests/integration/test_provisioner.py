@@ -7,10 +7,10 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import JOBS, POD_TEMPLATES, PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.client.fake.client import Fault
 from gang_scheduler.model.provisioning import Came
-from gang_scheduler.model.provisioning_rules import Retry
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.model.queues import Retry
+from gang_scheduler.report.words.messages import describe
 from support import suspended_jobs
 from support.bought_nodes import CLASS, NAMESPACE, REQUESTS, BoughtNodes, Killed
 

@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
-from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.report.backpressure import Backpressure
-from gang_scheduler.report.degraded_events import DegradedEvents
+from gang_scheduler.report.events import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.other_events import DegradedEvents
 from gang_scheduler.report.pod_events import BURST, PER_SECOND
-from gang_scheduler.report.queues.evictions import EvictionTexts
-from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings.run import Settings
 from support import api_objects

@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.fake.client import Call, Fault
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime

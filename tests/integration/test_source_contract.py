@@ -22,11 +22,11 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.demo import cluster
 from gang_scheduler.demo.cluster import DemoFailed, Embedded
-from gang_scheduler.settings.choices import PodSource
+from gang_scheduler.settings.values import PodSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch import kopf_source, list_watch
-from gang_scheduler.watch.source import Source
+from gang_scheduler.watch import kopf, list_watch
+from gang_scheduler.watch.synced import Source
 from integration.support import contract_servers
 from integration.support.breakable_link import BreakableLink
 from integration.support.running_sources import PATIENCE_SECONDS, running, source_of
@@ -267,7 +267,7 @@ async def test_a_watch_that_stalls_is_begun_again(
 ) -> None:
     found, source = watched
     monkeypatch.setattr(list_watch, "SILENT_SECONDS", 1.0)
-    monkeypatch.setattr(kopf_source, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(kopf, "SILENT_SECONDS", 1.0)
     async with running(source):
         stalled = found.link.stall()
         await found.pod("new")

@@ -15,13 +15,12 @@ from gang_scheduler.api.kinds import (
     QUEUES,
 )
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import NONE, Queue, QueueFigures
 from gang_scheduler.report import status_writer as status
-from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.queues.evictions import QueuePlaces
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state import pruning

@@ -9,13 +9,12 @@ import pytest
 
 from gang_scheduler.api.kinds import JOB_SETS, POD_GROUPS, PODS, PYTORCH_JOBS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.client.port import Body
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch.optional_kinds import BRIEF_SECONDS
+from gang_scheduler.watch.kinds import BRIEF_SECONDS
 from gang_scheduler.watch.sweep import (
     AFTER_LIST_SECONDS,
     LIST_AGAIN_SECONDS,

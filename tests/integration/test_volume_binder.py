@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import NODES, PERSISTENT_VOLUME_CLAIMS, PODS
-from gang_scheduler.apply.binding.gang_binding import Outcome
-from gang_scheduler.apply.binding.volume_binder import HOLD_SECONDS
+from gang_scheduler.apply.outcomes import Outcome
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.client.fake.client import Fault
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.report.words.messages import describe
 from integration.support.waiting_for_claims import SIZE, held
 from support.volume_harness import NEVER, VolumeHarness
 

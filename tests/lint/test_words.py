@@ -14,16 +14,16 @@ DECIDING = (*WORDLESS, "apply", "decode")
 """Folders that must not look into any."""
 QUOTES = {
     "scheduler/filters": "kube-scheduler's reasons, word by word: each is a constant of its filter",
-    "scheduler/placement/network/domain_offers.py": "a reason in the style of a filter's",
-    "state/volumes/pod_storage.py": "kube-scheduler's reasons of its volume plugins",
-    "model/network/layers.py": "what is wrong with the layers that a user wrote: input's own words",
+    "scheduler/placement/tree/gather.py": "a reason in the style of a filter's",
+    "state/volumes/snapshot.py": "kube-scheduler's reasons of its volume plugins",
+    "model/layers.py": "what is wrong with the layers that a user wrote: input's own words",
     "model/resources.py": "what is wrong with a quantity that a user wrote",
 }
 KEYS = {
     "scheduler/label_domains.py": {"one node each"},
     "scheduler/placement/positions.py": {"domains by level"},
     "model/nodes.py": {"taint sets"},
-    "model/network/topology_scope.py": {"label "},
+    "model/topology_scope.py": {"label "},
 }
 """Strings that are not shown: keys of what is derived from nodes, and names of implied trees."""
 LOOKS = {

@@ -10,10 +10,10 @@ from typing import Final
 
 from gang_scheduler.api.kinds import GVR, PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.client.fake.cluster import Document
 from gang_scheduler.model.provisioning import Came
-from gang_scheduler.model.provisioning_rules import Retry
+from gang_scheduler.model.queues import Retry
 from support.bought_nodes import NAMESPACE, REQUESTS, BoughtNodes, Killed
 
 GANGS: Final = 7

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from unittest.mock import patch
 
-from gang_scheduler.settings.choices import KueueFairness
 from gang_scheduler.settings.policy import Policy
+from gang_scheduler.settings.values import KueueFairness
 from gang_scheduler.simulation import objects, run
 from gang_scheduler.simulation.documents import Document
 from property.closed_systems import NONE, Gang, System, Tree

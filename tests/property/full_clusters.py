@@ -11,13 +11,13 @@ from random import Random
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, Role
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_request import PodSet, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property.brute_force import Instance, Path, common

@@ -6,9 +6,9 @@ Nothing here is shared with the scheduler but the model.
 from collections.abc import Sequence
 from functools import cache
 
-from gang_scheduler.model.affinity.pod_affinity import Affinity, AffinityTerm, PodSelector, Spread
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.selectors import Affinity, AffinityTerm, PodSelector, Spread
 
 There = tuple[tuple[Pod, Node], ...]
 """Pods, and the nodes that they are on."""

@@ -10,10 +10,10 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from gang_scheduler.model.network.layers import NODE_LAYER
-from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
+from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.topology_request import LayerRef, Slices, TopologyRequest
 from property.networks import Case, Network
 from support.builders import node, pod, pod_class
 

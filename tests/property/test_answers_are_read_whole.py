@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.client.http import Answer
-from gang_scheduler.client.http1.answers import AnswerReader
+from gang_scheduler.client.http1 import AnswerReader
 
 HEADERS = st.dictionaries(
     st.from_regex(r"x-[a-z]{1,9}", fullmatch=True),

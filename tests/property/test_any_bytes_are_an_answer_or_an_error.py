@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gang_scheduler.client.http import Answer, BrokenError
-from gang_scheduler.client.http1.answers import AnswerReader
+from gang_scheduler.client.http1 import AnswerReader
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

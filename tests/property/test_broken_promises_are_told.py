@@ -1,6 +1,6 @@
 """The checker of lives itself: it tells nominations that are kept from those that are not."""
 
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document
 from search.lives.promises import Promises
 
 

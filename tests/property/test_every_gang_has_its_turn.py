@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.gangs.untried import PATIENCE_SECONDS
+from gang_scheduler.state.gangs.set_aside import PATIENCE_SECONDS
 from property.random_cases import SEEDS, dice_of
 from support import cache_feeding
 from support.api_objects import container, node_body, pod_body

@@ -12,17 +12,12 @@ import pytest
 from gang_scheduler import policy
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation.explain import explain
-from gang_scheduler.scheduler.explanation.findings import (
-    Change,
-    Explanation,
-    Surroundings,
-    Verdict,
-)
+from gang_scheduler.scheduler.explanation.findings import Change, Explanation, Surroundings, Verdict
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.policy import Policy

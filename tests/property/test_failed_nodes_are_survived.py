@@ -9,12 +9,12 @@ from random import Random
 from hypothesis import given
 
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property.random_cases import SEEDS, dice_of

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from gang_scheduler.model.queues import DEFAULT_FLAVOR, FlavorResource
-from gang_scheduler.scheduler.quota.fair_shares import Exact
+from gang_scheduler.scheduler.quota.charges import Exact
 from property.naive_queues import NaiveTree, ref_of
 from property.random_cases import SEEDS, dice_of
 from property.random_queues import a_tree, fill, forest_of

@@ -11,19 +11,18 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.pods import Pod, PodPhase
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.pods import Pod, PodPhase, one_of_each
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, GangName, JobPods
-from gang_scheduler.model.virtual_pods import one_of_each
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.gangs.group_memo import GroupMemo
-from gang_scheduler.state.gangs.records.observed import Observed
+from gang_scheduler.state.gangs.grouping import GroupMemo
+from gang_scheduler.state.gangs.observed import Observed
 from support.builders import SCHEDULER, gang_spec, pod
 from support.thoroughness import cases
 

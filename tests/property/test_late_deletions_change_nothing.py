@@ -15,8 +15,7 @@ from cases import test_cases
 from conformance import queue_manifests
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy

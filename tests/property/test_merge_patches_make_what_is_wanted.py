@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gang_scheduler.client import merge_patches
-from gang_scheduler.client.fake.documents import merge
+from gang_scheduler.client import patches
+from gang_scheduler.client.fake.cluster import merge
 
 KEYS = st.sampled_from(["a", "b", "c"])
 VALUES = st.none() | st.booleans() | st.integers(0, 3) | st.text("xy", max_size=1)
@@ -22,14 +22,14 @@ DOCUMENTS = st.dictionaries(KEYS, WHOLE, max_size=3)
 
 @given(DOCUMENTS, DOCUMENTS)
 def test_the_patch_makes_one_of_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
-    assert after == merge(before, merge_patches.between(before, after))
+    assert after == merge(before, patches.merge_patch(before, after))
 
 
 @given(DOCUMENTS)
 def test_nothing_is_said_of_what_stays(document: dict[str, Any]) -> None:
-    assert {} == merge_patches.between(document, document)
+    assert {} == patches.merge_patch(document, document)
 
 
 @given(DOCUMENTS, KEYS, VALUES.filter(lambda it: it is not None))
 def test_only_what_changes_is_said(document: dict[str, Any], key: str, value: Any) -> None:
-    assert set(merge_patches.between(document, {**document, key: value})) <= {key}
+    assert set(patches.merge_patch(document, {**document, key: value})) <= {key}

@@ -35,7 +35,7 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.quota.fair_shares import Exact
+from gang_scheduler.scheduler.quota.charges import Exact
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_queues import NaiveTree, as_queues, ref_of
 from property.random_cases import SEEDS, dice_of

@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 from hypothesis import given, settings
 
-from gang_scheduler.scheduler.provisioning import asking
+from gang_scheduler.scheduler import provisioning
 from property.bought_lives import MOMENTS, MOST, Life, gang_of, stands
 from property.random_cases import SEEDS, dice_of
 from support.thoroughness import cases
@@ -16,7 +16,7 @@ WAITS = {"WaitingForProvisioning", "Unschedulable"}
 def lived(dice: Random) -> Life:
     """Return a life in which nothing was asked that may not be, with time to rest in the end."""
     life = Life(dice)
-    with patch.object(asking, "MOST_OUTSTANDING", MOST):
+    with patch.object(provisioning, "MOST_OUTSTANDING", MOST):
         for _ in range(MOMENTS):
             life.happen()
             assert [] == life.judge.faults

@@ -8,7 +8,7 @@ the first reason that keeps it.
 from hypothesis import given
 
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.scheduler.quota.fair_shares import Exact
+from gang_scheduler.scheduler.quota.charges import Exact
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_turns import Fair, Judged, NaiveCycle
 from property.queue_worlds import World, a_world

@@ -8,9 +8,9 @@ from random import Random
 
 from hypothesis import given
 
-from gang_scheduler.model.affinity.pod_affinity import PodAffinity
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.selectors import PodAffinity
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property.pod_affinity_oracle import There, can_be_placed, has_an_order

@@ -5,8 +5,8 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gang_scheduler.inspection.snapshots import pseudonyms, taking, verifying
-from gang_scheduler.inspection.snapshots.files import Snapshot
+from gang_scheduler.inspection.snapshots import pseudonyms, taking
+from gang_scheduler.inspection.snapshots.taking import Snapshot
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from search import generator
@@ -28,7 +28,7 @@ def test_pseudonyms_change_nothing_but_names(seed: int) -> None:
 
     content = b"".join(pseudonyms.anonymized(snapshot, found).content())
 
-    assert [] == [*verifying.differences("f", content, snapshot.cluster, found.text)]
+    assert [] == [*taking.differences("f", content, snapshot.cluster, found.text)]
 
 
 @given(st.integers(0, 10**6))
@@ -37,4 +37,4 @@ def test_a_snapshot_changes_nothing(seed: int) -> None:
 
     content = b"".join(snapshot.content())
 
-    assert [] == [*verifying.differences("f", content, snapshot.cluster)]
+    assert [] == [*taking.differences("f", content, snapshot.cluster)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from gang_scheduler.model.network.topology_request import PodSet
+from gang_scheduler.model.topology_request import PodSet
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property.networks import Case

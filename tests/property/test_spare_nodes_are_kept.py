@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gang_scheduler.model.network.layers import CLUSTER_LAYER
+from gang_scheduler.model.layers import CLUSTER_LAYER
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.snapshot import Snapshot

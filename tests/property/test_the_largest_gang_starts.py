@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from gang_scheduler.inspection import files
-from gang_scheduler.inspection.listing import domains, shapes
+from gang_scheduler.inspection.listing import domains
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.run import Options, simulate
@@ -61,7 +61,7 @@ def test_the_largest_gang_starts_and_a_larger_one_does_not(tmp_path: Path, seed:
     dice = Random(seed)  # noqa: S311 - no secret.
     bodies, gpus = a_cluster(dice), dice.choice((1, 2, 5, 8))
     cluster = files.read([written(tmp_path, bodies)], Policy())
-    shape = shapes.parsed(f"nvidia.com/gpu={gpus}")
+    shape = domains.parsed_shape(f"nvidia.com/gpu={gpus}")
     (view,) = domains.trees(cluster, cluster.snapshot(), [shape])
 
     by_layer: dict[str, int] = {}

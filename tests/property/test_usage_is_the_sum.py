@@ -2,7 +2,6 @@
 
 What is kept of gangs is what would be found anew: their queues, and what counts of running ones.
 """
-# ruff: noqa: D102 - the name of each rule says what happens.
 
 from dataclasses import replace
 from typing import Any, Final
@@ -16,14 +15,17 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import QueueState
 from gang_scheduler.model.refs import GangKey, GangName, QueueRequest
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
-from gang_scheduler.state.queues.charged_flavors import Flavors
+from gang_scheduler.state.gangs.workloads import GangsByWorkload
+from gang_scheduler.state.queues.charges import Flavors
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from support.builders import SCHEDULER, gang_spec, node
 from support.queue_clusters import FLAVORS, OURS, QueueCluster, flavored
 from support.thoroughness import cases
+
+# ruff: noqa: D102 - the name of each rule says what happens.
+
 
 PODS: Final = st.integers(0, 3)
 NODES: Final = st.sampled_from(["n-spot", "n-firm"])

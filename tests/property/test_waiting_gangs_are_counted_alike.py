@@ -11,9 +11,9 @@ import pytest
 
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.explaining.answers import answer_for
-from gang_scheduler.inspection.explaining.gangs import Question
-from gang_scheduler.inspection.listing import decisions, queue_lines, rows
-from gang_scheduler.inspection.listing.rows import Row
+from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.listing import decisions, gangs, queues
+from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.vocabulary import WAITING
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import Body, gang, node, queue, written
@@ -52,8 +52,8 @@ def wrong(bodies: list[Body]) -> Iterator[str]:
         path = written(Path(directory), bodies)
         cluster = files.read([path], Policy())
         decided = decisions.decide(cluster)
-        listed = [row for row in rows.rows(cluster, decided) if row.state == WAITING]
-        yield from _of_queues(listed, queue_lines.lines(cluster, decided))
+        listed = [row for row in gangs.gang_rows(cluster, decided) if row.state == WAITING]
+        yield from _of_queues(listed, queues.lines_of_queues(cluster, decided))
         for row in listed:
             question = Question(files.read([path], Policy()))
             found = answer_for(f"podgroup/{row.key.name}", row.key.namespace, question).document
@@ -61,7 +61,7 @@ def wrong(bodies: list[Body]) -> Iterator[str]:
             yield from _of_position(row, listed, found.get("position"))
 
 
-def _of_queues(listed: list[Row], lines: list[queue_lines.QueueLine]) -> Iterator[str]:
+def _of_queues(listed: list[Row], lines: list[queues.QueueLine]) -> Iterator[str]:
     parents = {line.name: line.parent for line in lines}
     expected = Counter[str]()
     for row in listed:

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit import events
 from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.findings import Finding
+from gang_scheduler.audit.events import Event, Finding
 from gang_scheduler.audit.rules import table
-from gang_scheduler.audit.stream import events
-from gang_scheduler.audit.stream.events import Event
 
 Manifest = dict[str, Any]
 UIDS = itertools.count()

@@ -9,22 +9,21 @@ from typing import Any, Self
 import anyio
 
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
-from gang_scheduler.apply.binding.binder import Binder
-from gang_scheduler.apply.binding.gang_binding import GangBinding
-from gang_scheduler.apply.binding.volume_binder import HOLD_SECONDS, VolumeBinder
+from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.outcomes import (
+    GangBinding,
     Outcomes,
     VolumesAwaited,
     WriteOutcome,
     count_binding,
 )
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS, VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import Change, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Change, Document, FakeCluster
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache

@@ -12,22 +12,19 @@ from typing import Any
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, POD_GROUPS, POD_TEMPLATES, PODS, PROVISIONING_REQUESTS
-from gang_scheduler.apply.provisioning.provisioner import Provisioner
-from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.apply.provisioning import Provisioner
+from gang_scheduler.client.fake.client import Call, FakeApi, Fault
+from gang_scheduler.client.fake.cluster import SERVED, Document, FakeCluster
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
-from gang_scheduler.model.provisioning_rules import DEFAULT_RETRY, Retry
+from gang_scheduler.model.queues import DEFAULT_RETRY, Retry
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.provisioning.provisioning import ProvisioningSettings
+from gang_scheduler.state.provisioning import ProvisioningSettings
 from gang_scheduler.state.suspended.workloads import ManageRules
 from support import applying, builders
 from support.api_objects import container, node_body, pod_body, pod_group_body

@@ -11,27 +11,26 @@ from typing import Any
 import numpy as np
 
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
-from gang_scheduler.decode.checkpoints import reports
-from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.network import gang_requests
+from gang_scheduler.decode import checkpoints, topology
+from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.workloads import table
-from gang_scheduler.model.affinity.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock
-from gang_scheduler.model.network.layers import TreeSpec
-from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
+from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import amount_of
+from gang_scheduler.model.selectors import NodeTerm, Operator, Requirement
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.metadata import Metadata, OwnerReference
+from gang_scheduler.wire.core import Metadata, OwnerReference
+from gang_scheduler.workloads import table
 
 SCHEDULER = "py-gang-scheduler"
 NAMESPACE = "default"
@@ -174,10 +173,10 @@ def pod(
         job=job,
         job_uid=f"uid-{job}" if job else "",
         podset=podset,
-        gang_request=gang_requests.of_pod(metadata.annotations),
+        gang_request=topology.of_pod(metadata.annotations),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
         charged_to=naming.charged_to(metadata.annotations),
-        checkpoint=reports.of_pod(metadata.annotations, ()),
+        checkpoint=checkpoints.of_pod(metadata.annotations, ()),
         annotations=metadata.annotations,
         labels=metadata.labels,
         nominated=nominated,

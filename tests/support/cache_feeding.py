@@ -4,13 +4,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.object_stores import GangStore
+from gang_scheduler.state.stores import GangStore
 
 
 def event_handlers(cache: Cache, left_out: LeftOutObjects | None = None) -> EventHandlers:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.workloads import table
 
 
 def pod(body: Mapping[str, Any]) -> Pod:

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, POD_GROUPS
-from gang_scheduler.decode.network import topologies
-from gang_scheduler.model.degraded import Degraded
+from gang_scheduler.decode import topology as decode_topology
+from gang_scheduler.model.failures import Degraded
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
@@ -44,7 +44,7 @@ class DegradedGang:
             "metadata": {"name": "default", "uid": "uid-default"},
             "spec": {"networkTopologySpec": SPEC},
         }
-        cache_feeding.upsert(self.cache, CLUSTER_NETWORK_TOPOLOGIES, topologies.read(topology))
+        cache_feeding.upsert(self.cache, CLUSTER_NETWORK_TOPOLOGIES, decode_topology.read(topology))
         for number in range(SIZE + free):
             self.heals(number)
         for number in range(SIZE):

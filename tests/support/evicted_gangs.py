@@ -7,8 +7,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import EvictionClass, Forgotten
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from support.api_objects import node_body, pod_body, pod_group_body

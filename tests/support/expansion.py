@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gang_scheduler.decode.workloads.members import table
-from gang_scheduler.decode.workloads.members.present import Present
-from gang_scheduler.decode.workloads.members.source import Source
 from gang_scheduler.simulation import defaults, documents
 from gang_scheduler.simulation.documents import Document
+from gang_scheduler.workloads import table
+from gang_scheduler.workloads.controllers import Present, Source
 from support import yaml_texts
 
 Body = Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey

@@ -4,15 +4,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.decode.workloads.members import job_sets, jobs
+from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.model.plan import Placed, Plan, Refused
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.workloads import job_sets, jobs
 from support import api_objects, applying, builders, cache_feeding
 
 Body = Mapping[str, Any]

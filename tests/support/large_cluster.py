@@ -19,14 +19,14 @@ from typing import Final
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.decode.network.topologies import DeclaredTopology
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.decode.topology import DeclaredTopology
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache

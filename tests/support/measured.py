@@ -4,15 +4,14 @@ from dataclasses import replace
 from typing import Any
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
-from gang_scheduler.apply.binding.gang_binding import GangBinding, Outcome
-from gang_scheduler.decode.network.topologies import DeclaredTopology
+from gang_scheduler.apply.outcomes import GangBinding, Outcome
+from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.measures.measures import Measures
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.report.metrics import Measures
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from support import builders, cache_feeding
 from support.topology_builders import BLOCK_KEY, SPINE_KEY, TREE_SPEC

@@ -4,35 +4,27 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple
 
-from gang_scheduler.apply.binding.binder import Binder
-from gang_scheduler.apply.binding.volume_binder import VolumeBinder
-from gang_scheduler.apply.checkpoints.annotating import Annotating
-from gang_scheduler.apply.checkpoints.grace import GracePeriods
-from gang_scheduler.apply.checkpoints.posting import Posting
-from gang_scheduler.apply.checkpoints.saving import Saving, Ways
-from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.apply.eviction.evictor import Evictor
-from gang_scheduler.apply.eviction.lost_nominations import LostNominations
-from gang_scheduler.apply.eviction.preemption_run import StepWriter
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, Posting, Saving, Ways
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
-from gang_scheduler.apply.workloads.admitter import Admitter
-from gang_scheduler.apply.workloads.suspender import Suspender
+from gang_scheduler.apply.preemption_run import StepWriter
+from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.pod_port import PodHttp
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.port import Api, PodHttp
 from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
-from gang_scheduler.report.backpressure import Backpressure
-from gang_scheduler.report.degraded_events import DegradedEvents
-from gang_scheduler.report.events import Events
+from gang_scheduler.report.events import Backpressure, Events
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.measures.measures import Measures
+from gang_scheduler.report.metrics import Measures
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.other_events import DegradedEvents, WorkloadEvents
 from gang_scheduler.report.pod_events import PodEvents
-from gang_scheduler.report.queues.evictions import EvictionTexts
-from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
-from gang_scheduler.report.workload_events import WorkloadEvents
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -1,7 +1,7 @@
 """What a plan says, by the names of pods, nodes and gangs."""
 
 from gang_scheduler.model.plan import Plan, Refused
-from gang_scheduler.report.texts import messages
+from gang_scheduler.report.words import messages
 
 
 def nodes_of(plan: Plan) -> dict[str, str]:

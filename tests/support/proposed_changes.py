@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.inspection.explaining.parts import CHANGES, variant_of
-from gang_scheduler.inspection.explaining.wording import Names
+from gang_scheduler.inspection.explaining.sentences import Names
 from gang_scheduler.scheduler.explanation.findings import Change, Variant
 
 Body = dict[str, Any]

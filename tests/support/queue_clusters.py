@@ -3,7 +3,7 @@
 from typing import Any
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
     Charge,
@@ -16,8 +16,7 @@ from gang_scheduler.model.queues import (
     Quota,
     ResourceGroup,
 )
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Change, Changes
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, node, pod

@@ -9,12 +9,11 @@ from typing import Any, Self
 import anyio
 
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.loop import always_fresh
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.events import Backpressure
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, builders

@@ -8,7 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import (
+from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.nodes import IntArray, Node
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.selectors import (
     Affinity,
     AffinityCounts,
     AffinityTerm,
@@ -17,11 +22,6 @@ from gang_scheduler.model.affinity.pod_affinity import (
     PodSelector,
     Spread,
 )
-from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.nodes import IntArray, Node
-from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from support.builders import NAMESPACE, bound_pods, requirement, snapshot
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.topology_request import LayerRef, Slices, TopologyRequest
 from support import builders
 
 SPINE, BLOCK = "SpineLayer", "BlockLayer"

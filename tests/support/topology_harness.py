@@ -6,11 +6,11 @@ from typing import Any
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.decode import nodes
-from gang_scheduler.model.network.topology import Topology
+from gang_scheduler.decode import cluster
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.topology_writer import TopologyWriter
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.report.topology_status import TopologyWriter
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import api_objects, builders, parts, watches
@@ -48,7 +48,7 @@ class TopologyHarness:
         """Add a node, or change its labels."""
         self.cache.upsert(
             self.cache.node_store,
-            nodes.node(api_objects.node_body(name, metadata={"labels": labels})),
+            cluster.read_node(api_objects.node_body(name, metadata={"labels": labels})),
         )
 
     def heartbeat(self, name: str, **labels: str) -> None:
@@ -56,7 +56,7 @@ class TopologyHarness:
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2024-05-01T12:00:00Z"}
         status = {"conditions": [ready, {"type": "MemoryPressure", "status": "True"}]}
         body = api_objects.node_body(name, metadata={"labels": labels}, status=status)
-        self.cache.upsert(self.cache.node_store, nodes.node(body))
+        self.cache.upsert(self.cache.node_store, cluster.read_node(body))
 
     def topology(
         self, spec: Any = SPEC, *, name: str = "default", uid: str = "", generation: int = 1

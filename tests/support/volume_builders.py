@@ -7,10 +7,10 @@ in bytes in the model.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.model.affinity.requirements import NodeTerm
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.selectors import NodeTerm
 from gang_scheduler.model.volumes import Need, Provisioning, Storage, Use, Volume, Volumes
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

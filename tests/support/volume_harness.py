@@ -14,9 +14,8 @@ from gang_scheduler.api.kinds import (
     PODS,
     STORAGE_CLASSES,
 )
-from gang_scheduler.apply.binding.volume_binder import HOLD_SECONDS
-from gang_scheduler.client.fake.cluster import Change
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS
+from gang_scheduler.client.fake.cluster import Change, Document
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.refs import GangKey
 from support import api_objects, builders

@@ -14,8 +14,7 @@ from typing import Any, Final, TypeVar
 from aiohttp import web
 
 from gang_scheduler.api.kinds import GVR, NAMESPACES, NODES, PODS
-from gang_scheduler.client.fake.cluster import Change, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Change, Document, FakeCluster
 from support.local_server import LocalServer
 
 CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")

@@ -5,9 +5,8 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from gang_scheduler.api.kinds import GVR, PODS
-from gang_scheduler.client.fake.cluster import SERVED, Change, FakeCluster
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.client.fake.cluster import SERVED, Change, Document, FakeCluster
+from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.kinds import KINDS
 from support import cache_feeding

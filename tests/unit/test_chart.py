@@ -9,9 +9,9 @@ import gang_scheduler
 from gang_scheduler.api import crds
 from gang_scheduler.audit.kinds_watched import WATCHED
 from gang_scheduler.audit.rules.leader import LEASE_NAME
-from gang_scheduler.decode.workloads import makers
-from gang_scheduler.inspection import profiles
+from gang_scheduler.inspection import live
 from gang_scheduler.state.kinds import KINDS
+from gang_scheduler.workloads import table
 from support import yaml_texts
 from tools.chart import CHART, schema
 from tools.chart import __main__ as chart
@@ -134,7 +134,7 @@ def test_the_scheduler_may_see_all_that_it_looks_at_and_nothing_more() -> None:
     seen = seen_by("clusterrole.yaml")
     kopf = {("", "namespaces"), ("apiextensions.k8s.io", "customresourcedefinitions")}
 
-    readers = (each.reader for each in KINDS if each.reader.kind not in makers.KINDS)
+    readers = (each.reader for each in KINDS if each.reader.kind not in table.MAKER_KINDS)
     watched = {(gvr.group, gvr.plural) for each in readers for gvr in each.versions}
     assert watched | kopf == seen
 
@@ -147,7 +147,7 @@ def test_readers_see_what_the_scheduler_sees_and_its_settings() -> None:
     verbs = {verb for verb, _ in granted("readerrole.yaml")}
     assert {"get", "list", "watch"} == verbs
     (of_settings,) = (e for e in rules("readerrole.yaml") if "configmaps" in e["resources"])
-    assert [profiles.NAME] == of_settings["resourceNames"]
+    assert [live.NAME] == of_settings["resourceNames"]
 
 
 def test_the_auditor_sees_what_it_judges_by_and_of_leases_that_of_the_scheduler() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.inspection import profiles
+from gang_scheduler.inspection import live
 from support import yaml_texts
 from tools.chart import CHART
 from tools.controlplane import binaries
@@ -34,7 +34,7 @@ def rendered(kind: str, *values: str) -> list[Manifest]:
     done = helm(*values)
     assert 0 == done.returncode, done.stderr
     made = [each for each in yaml_texts.read_all(done.stdout) if each and each["kind"] == kind]
-    return [each for each in made if each["metadata"]["name"] != profiles.NAME]
+    return [each for each in made if each["metadata"]["name"] != live.NAME]
 
 
 def rules(*values: str) -> dict[str, Manifest]:

@@ -15,11 +15,11 @@ import pytest
 
 import gang_scheduler
 from gang_scheduler.api import annotations
-from gang_scheduler.api.suspend_fields import SUSPEND_FIELDS
-from gang_scheduler.inspection import origins, profiles
-from gang_scheduler.settings.choices import Strategy
+from gang_scheduler.api.annotations import SUSPEND_FIELDS
+from gang_scheduler.inspection import cluster, live
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.values import Strategy
 from support import yaml_texts
 from tools.chart import CHART, schema
 from tools.controlplane import binaries
@@ -374,9 +374,9 @@ def test_tenants_get_what_their_default_role_is_for() -> None:
 def test_the_settings_that_decide_are_in_a_config_map() -> None:
     values = ("settings.strategy=spread", "settings.maxVictims=3", "settings.httpHost=h")
     made = only("ConfigMap", *values, "extraArgs[0]=--no-preemption")
-    assert profiles.NAME == made["metadata"]["name"]
+    assert live.NAME == made["metadata"]["name"]
 
-    settings = profiles.of_config_map(made)
+    settings = live.of_config_map(made)
     assert Policy(strategy=Strategy.SPREAD, max_victims=3) == settings.policy
     assert "default/gangs-py-gang-scheduler" == settings.settings_of
     assert "--preemption" in settings.notes[0]
@@ -414,7 +414,7 @@ def test_administrators_of_queues_have_a_role_that_nothing_binds() -> None:
 def test_the_roles_that_commands_name_are_there() -> None:
     roles = {each["metadata"]["name"]: each for each in rendered() if each["kind"] == "ClusterRole"}
     bound = {each["roleRef"]["name"] for each in rendered() if "roleRef" in each}
-    for sentence in (origins.ASK_FOR_ALL, origins.ASK_FOR_QUEUES):
+    for sentence in (cluster.ASK_FOR_ALL, cluster.ASK_FOR_QUEUES):
         ending = sentence.rpartition(" ")[2]
         (name,) = (each for each in roles if each.endswith(ending))
         assert name not in bound

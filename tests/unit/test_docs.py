@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from gang_scheduler.cli import main
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.settings.run import Settings
 from tools import pages
 from tools.chart.schema import camel

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from gang_scheduler.beside import Beside
 from gang_scheduler.never_ending import EndedError, never_ending
+from gang_scheduler.second_loop import Beside
 
 
 async def wait() -> None:

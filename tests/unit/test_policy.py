@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from gang_scheduler import policy
 from gang_scheduler.cli import main
-from gang_scheduler.settings.choices import Strategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import ResourceTransformation, SpareNodes
+from gang_scheduler.settings.values import ResourceTransformation, SpareNodes, Strategy
 from gang_scheduler.state.changes import Changes
 
 DECIDE_NOTHING = {

@@ -9,8 +9,8 @@ import pytest
 
 from gang_scheduler import queue_figures
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import Aging
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.simulation import documents, objects

@@ -12,13 +12,13 @@ from gang_scheduler.decode.queues import ours
 from gang_scheduler.model.queues import NONE, QueueFigures, QueueKind
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.queue_reports import QueueReports
+from gang_scheduler.report.queues.evictions import Place, QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
-from gang_scheduler.report.queues.queue_places import Place, QueuePlaces
-from gang_scheduler.report.queues.queue_writer import QueueWriter
+from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.queues.stores import QueueStore
+from gang_scheduler.state.stores import QueueStore
 from support import builders, cache_feeding
 from support.queue_builders import queue_ref
 from support.queue_figures import TREE, X

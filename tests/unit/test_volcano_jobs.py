@@ -8,9 +8,8 @@ import pytest
 
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.queues import Product
 from gang_scheduler.report.events import About
 from gang_scheduler.state.cache import Cache

@@ -1,24 +1,179 @@
-"""Writes `crds/` from the models: `python -m gang_scheduler.api.crds [--check] DIR...`.
+"""CRDs, made from the models by `python -m gang_scheduler.api.crds [--check] DIR...`.
 
-The models are the only place where a field is described. `make crds` runs this for `crds/` and for
-the chart's copy; with `--check` nothing is written and the exit status says whether all is fresh.
+The models are the only place where a field is described. `make crds` runs this for `crds/` and
+for the chart's copy. With `--check` nothing is written, and the exit status says whether the
+files are up to date.
 """
 
 import argparse
+import enum
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import yaml
+from pydantic import BaseModel, Field
 
-from gang_scheduler.api import schema
-from gang_scheduler.api.meta import CustomResource
-from gang_scheduler.api.network_topology import ClusterNetworkTopology
-from gang_scheduler.api.pod_group import PodGroup
-from gang_scheduler.api.queues.queue import NAME_RULES, Queue
-from gang_scheduler.api.resource_flavor import ResourceFlavor
+from gang_scheduler.api.pod_group import ATOMIC_LIST, ApiModel, CustomResource, PodGroup, Text
+from gang_scheduler.api.queue import NAME_RULES, Queue
+from gang_scheduler.api.topology import ClusterNetworkTopology
+
+# The structural schema that a CRD may contain, made from a pydantic model: no references, a type
+# on every value, and nullable fields simply not required. A keyword that is not known here is
+# refused at once, before the API server would refuse it.
+#
+# Rules: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-
+# definitions
+
+Schema = dict[str, Any]
+
+# Titles repeat the names. Defaults would be written into users' objects by the API server.
+DROPPED: Final = frozenset({"title", "default"})
+KEPT: Final = frozenset(
+    {
+        "description",
+        "enum",
+        "format",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "minItems",
+        "minLength",
+        "minimum",
+        "pattern",
+        "required",
+        "type",
+        "x-kubernetes-int-or-string",
+        "x-kubernetes-list-map-keys",
+        "x-kubernetes-list-type",
+        "x-kubernetes-validations",
+    }
+)
+
+
+class UnknownKeyword(ValueError):  # noqa: N818 - says what was found, like InvalidField
+    """A model makes a JSON schema keyword that we do not know to be allowed in a CRD."""
+
+
+def structural(model: type[BaseModel]) -> Schema:
+    """Return the model's schema as a CRD wants it."""
+    schema = model.model_json_schema(by_alias=True)
+    return _structural(schema, schema.pop("$defs", {}))
+
+
+def _structural(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Return one value's schema, with all schemas inside it, and references resolved."""
+    schema = _without_null(_resolved(schema, definitions), definitions)
+    result: Schema = {}
+    for keyword, value in sorted(schema.items()):
+        if keyword in DROPPED:
+            continue
+        if keyword == "properties":
+            result[keyword] = {name: _structural(s, definitions) for name, s in value.items()}
+        elif keyword in {"items", "additionalProperties"} and isinstance(value, dict):
+            result[keyword] = _structural(value, definitions)
+        elif keyword in KEPT:
+            result[keyword] = value
+        elif keyword != "additionalProperties" or value is not True:
+            raise UnknownKeyword(keyword)
+    return result
+
+
+def _resolved(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Return the schema with its reference replaced; what stands beside the reference wins."""
+    if "$ref" not in schema:
+        return schema
+    beside = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
+    target = definitions[schema["$ref"].removeprefix("#/$defs/")]
+    return {**_resolved(target, definitions), **beside}
+
+
+def _without_null(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Return the schema of an optional value without the choice of null."""
+    if "anyOf" not in schema:
+        return schema
+    choices = [choice for choice in schema["anyOf"] if choice != {"type": "null"}]
+    if len(choices) != 1:
+        raise UnknownKeyword("anyOf")
+    beside = {keyword: value for keyword, value in schema.items() if keyword != "anyOf"}
+    return {**_resolved(choices[0], definitions), **beside}
+
+
+# ResourceFlavor: a set of nodes on which queues have quotas. It has the shape of Kueue's
+# ResourceFlavor.
+
+MOST_LABELS = 32
+
+
+class TaintEffect(enum.StrEnum):
+    """What a taint keeps away."""
+
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
+class FlavorTaint(ApiModel):
+    """A taint that the nodes have."""
+
+    key: Text = Field(min_length=1, max_length=317, description="The key of the taint.")
+    value: Text = Field(default="", max_length=63, description="The value of the taint.")
+    effect: TaintEffect = Field(description="NoSchedule, PreferNoSchedule or NoExecute.")
+
+
+class FlavorToleration(ApiModel):
+    """A toleration that gangs of the flavor are given where their pods may be changed."""
+
+    key: Text = Field(default="", max_length=317, description="The key; empty: any.")
+    operator: Text = Field(default="", description="Equal, or Exists.")
+    value: Text = Field(default="", max_length=63, description="The value of the taint.")
+    effect: Text = Field(default="", description="The effect of the taint; empty: any.")
+
+
+class ResourceFlavorSpec(ApiModel):
+    """Which nodes the flavor has."""
+
+    node_labels: dict[Text, Text] | None = Field(
+        default=None,
+        max_length=MOST_LABELS,
+        description="Labels of the nodes. Absent or empty: all nodes.",
+    )
+    node_taints: tuple[FlavorTaint, ...] = Field(
+        default=(),
+        max_length=MOST_LABELS,
+        description="Taints of the nodes: gangs that do not tolerate them do not get the flavor.",
+        json_schema_extra=ATOMIC_LIST,
+    )
+    tolerations: tuple[FlavorToleration, ...] = Field(
+        default=(),
+        max_length=MOST_LABELS,
+        description="Tolerations for gangs of the flavor, where their pods may be changed.",
+        json_schema_extra=ATOMIC_LIST,
+    )
+    topology_name: Text | None = Field(
+        default=None, description="The topology in which gangs of the flavor are placed."
+    )
+
+
+class ResourceFlavor(CustomResource):
+    """A set of nodes that queues have quotas on."""
+
+    GROUP: ClassVar[str] = "py-gang-scheduler.io"
+    PLURAL: ClassVar[str] = "resourceflavors"
+
+    api_version: Text = Field(
+        default="py-gang-scheduler.io/v1alpha1",
+        description="The group and version that the object is written in.",
+    )
+    kind: Text = Field(
+        default="ResourceFlavor", description="The kind of the object: ResourceFlavor."
+    )
+    spec: ResourceFlavorSpec = Field(
+        default=ResourceFlavorSpec(), description="Which nodes the flavor has."
+    )
+
 
 HEADER: Final = "# Generated from operator/gang_scheduler/api; do not edit, run: make crds\n"
 # The API server refuses a CRD in a group of the Kubernetes community without this annotation.
@@ -145,7 +300,7 @@ def custom_resource_definition(definition: Definition) -> dict[str, Any]:
 
 def _version(definition: Definition) -> dict[str, Any]:
     """Return the one version that is served and stored."""
-    validation = schema.structural(definition.model)
+    validation = structural(definition.model)
     # The API server checks metadata itself and allows no more than this here.
     validation["properties"]["metadata"] = {"type": "object"}
     if definition.rules:

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from gang_scheduler.api.meta import ApiModel, CustomResource
+from gang_scheduler.api.pod_group import ApiModel, CustomResource
 
 Kind = TypeVar("Kind", bound=CustomResource)
 T = TypeVar("T")

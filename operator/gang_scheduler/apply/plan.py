@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import Protocol
 
-from gang_scheduler.apply.binding.binder import Binder
-from gang_scheduler.apply.binding.gang_binding import GangBinding
-from gang_scheduler.apply.eviction.evictor import Evictor
-from gang_scheduler.apply.eviction.lost_nominations import LostNominations
-from gang_scheduler.apply.workloads.admitter import Admitter
-from gang_scheduler.apply.workloads.suspender import Suspender
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.outcomes import GangBinding
+from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.causes.errors import InternalError
+from gang_scheduler.model.causes.gangs import InternalError
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.state.cache import Cache

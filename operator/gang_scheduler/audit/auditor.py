@@ -1,13 +1,15 @@
-"""Judges a stream of events. Pure: it knows no clock, time comes in with events."""
+"""The auditor: takes the events of a cluster in, and returns findings of all rules.
 
-from collections.abc import Iterator, Sequence
+The auditor itself is pure: it knows no clock, and events bring the time.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.objects.kinds import Kind, name_of
-from gang_scheduler.audit.objects.pods import Pod, mapping
-from gang_scheduler.audit.stream.events import (
+from prometheus_client import CollectorRegistry, Counter, start_http_server
+
+from gang_scheduler.audit.events import (
     BROKEN,
     DELETED,
     LISTED,
@@ -15,8 +17,10 @@ from gang_scheduler.audit.stream.events import (
     PASSED,
     RESUMED,
     Event,
+    Finding,
     Object,
 )
+from gang_scheduler.audit.objects import Kind, Pod, mapping, name_of
 from gang_scheduler.audit.world import Change, World
 
 ON_THE_WAY: Final = 2
@@ -165,3 +169,29 @@ def _named(kind: Kind, name: str, uid: str) -> Object:
     version = f"{kind.group}/v1" if kind.group else "v1"
     metadata = {"name": own, "uid": uid, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": version, "kind": kind.name, "metadata": metadata}
+
+
+# The metric of findings has a registry of its own, because an auditor is no replica of the
+# scheduler.
+
+REGISTRY: Final = CollectorRegistry()
+FINDINGS: Final = Counter(
+    "pgs_audit_findings",
+    "Findings of the auditor: what must not be, and was.",
+    ["rule"],
+    registry=REGISTRY,
+)
+
+
+class CannotListenError(Exception):
+    """The port cannot be listened on."""
+
+
+def serve_metrics(port: int, rules: Iterable[str]) -> None:
+    """Serve /metrics on a port, with a 0 for each rule. Raises CannotListenError."""
+    for rule in rules:
+        FINDINGS.labels(rule)
+    try:
+        start_http_server(port, registry=REGISTRY)
+    except OSError as error:
+        raise CannotListenError(f"cannot listen on port {port}: {error.strerror}") from error

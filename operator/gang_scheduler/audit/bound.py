@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gang_scheduler.audit.objects.pods import Pod
+from gang_scheduler.audit.objects import Pod
 
 if TYPE_CHECKING:
     from gang_scheduler.audit.auditor import Limits

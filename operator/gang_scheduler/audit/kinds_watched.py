@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.audit.objects.kinds import Kind
+from gang_scheduler.audit.objects import Kind
 from gang_scheduler.audit.rules.leader import LEASE_NAME
 
 LEASES: Final = GVR("coordination.k8s.io", "v1", "leases")

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit.events import Object
 from gang_scheduler.audit.gangs import ANNOTATED, JOB, JOB_SET, OURS, SCHED_PLUGINS, GangName
-from gang_scheduler.audit.objects.kinds import Kind
-from gang_scheduler.audit.objects.nodes import Node
-from gang_scheduler.audit.objects.pods import Pod, mapping, rows
-from gang_scheduler.audit.stream.events import Object
+from gang_scheduler.audit.objects import Kind, Node, Pod, mapping, rows
 
 if TYPE_CHECKING:
     from gang_scheduler.audit.world import World

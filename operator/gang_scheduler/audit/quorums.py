@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit import workloads
+from gang_scheduler.audit import gangs
+from gang_scheduler.audit.events import Object
 from gang_scheduler.audit.gangs import (
     ANNOTATED,
     JOB,
@@ -15,9 +16,7 @@ from gang_scheduler.audit.gangs import (
     SCHED_PLUGINS,
     GangName,
 )
-from gang_scheduler.audit.objects.kinds import Kind
-from gang_scheduler.audit.objects.pods import Pod, mapping
-from gang_scheduler.audit.stream.events import Object
+from gang_scheduler.audit.objects import Kind, Pod, mapping
 from gang_scheduler.audit.world import World
 
 
@@ -38,7 +37,7 @@ def quorums(gang: GangName, world: World, begin: float, end: float) -> set[int]:
     """Return the quorums that a gang had about a time; none if nothing says one."""
     if gang.kind == ANNOTATED:
         return set(_annotated(world.members(gang))) or _sum_of_roles(gang, world, begin, end)
-    if gang.kind in workloads.BY_DEFAULT:
+    if gang.kind in gangs.BY_DEFAULT:
         return _of_others(gang, world, begin, end)
     if gang.kind == JOB_SET:
         jobs = [each for each in world.objects(JOB) if _is_part(each, gang)]
@@ -52,8 +51,8 @@ def minima(gang: GangName, world: World, begin: float, end: float) -> Mapping[st
 
     {} also where that was changed about the time.
     """
-    if gang.kind in workloads.KUBEFLOW:
-        found = [workloads.minima_of(gang.kind, each) for each in _objects(gang, world, begin, end)]
+    if gang.kind in gangs.KUBEFLOW:
+        found = [gangs.minima_of(gang.kind, each) for each in _objects(gang, world, begin, end)]
     elif gang.kind == ANNOTATED:
         found = [_roles(each.annotations) for each in world.members(gang)]
     elif gang.kind == OURS:
@@ -69,9 +68,9 @@ def _sum_of_roles(gang: GangName, world: World, begin: float, end: float) -> set
 
 
 def _of_others(gang: GangName, world: World, begin: float, end: float) -> set[int]:
-    if gang.kind in workloads.KUBEFLOW:
+    if gang.kind in gangs.KUBEFLOW:
         return _sum_of_roles(gang, world, begin, end)
-    said = workloads.said_by(world.members(gang), gang.kind)
+    said = gangs.said_by(world.members(gang), gang.kind)
     return set() if said is None else {said}
 
 

@@ -8,16 +8,13 @@ pods that were bound by the scheduler count as wrong; all count as there.
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from gang_scheduler.audit import gangs
+from gang_scheduler.audit import gangs, objects, queues
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.findings import Finding
+from gang_scheduler.audit.charges import NO_QUEUE
+from gang_scheduler.audit.events import Finding
 from gang_scheduler.audit.gangs import GangName
 from gang_scheduler.audit.networks import Domain, Request, domains_of, request_of
-from gang_scheduler.audit.objects import quantities
-from gang_scheduler.audit.objects.nodes import Node
-from gang_scheduler.audit.objects.pods import Pod
-from gang_scheduler.audit.quota import queues
-from gang_scheduler.audit.quota.charges import NO_QUEUE
+from gang_scheduler.audit.objects import Node, Pod
 from gang_scheduler.audit.rules.volumes import claims_of, is_for_one
 from gang_scheduler.audit.world import World
 
@@ -36,11 +33,11 @@ def findings(world: World, limits: Limits, now: float) -> Iterator[Finding]:
 
 
 def _over_committed(node: Node, pods: Sequence[Pod], now: float) -> Iterator[Finding]:
-    used = quantities.total(each.requests for each in pods)
+    used = objects.total(each.requests for each in pods)
     for resource, count in sorted(used.items()):
         offered = node.allocatable.get(resource, 0)
         if count > offered:
-            there, most = quantities.shown(resource, count), quantities.shown(resource, offered)
+            there, most = objects.shown(resource, count), objects.shown(resource, offered)
             details = {"resource": resource, "used": count, "allocatable": offered}
             message = f"has {there} of {most} {resource}"
             yield Finding(now, "capacity", f"Node {node.name}", message, details)
@@ -90,7 +87,7 @@ def _quotas(world: World, now: float) -> Iterator[Finding]:
         tree = queues.tree_of(world, specs, world.charges.used, key)
         for name, account in sorted(tree.accounts.items()):
             if name != NO_QUEUE and account.total > account.limit:
-                used = quantities.shown(key[1], account.total)
-                most = quantities.shown(key[1], int(account.limit))
+                used = objects.shown(key[1], account.total)
+                most = objects.shown(key[1], int(account.limit))
                 message = f"has {used} of {most} {key[1]}"
                 yield Finding(now, "limit", f"Queue {name}", message, {"flavor": key[0]})

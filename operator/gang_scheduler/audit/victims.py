@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from gang_scheduler.audit import gangs
 from gang_scheduler.audit.gangs import NATIVE, GangName
-from gang_scheduler.audit.objects.kinds import Kind
-from gang_scheduler.audit.objects.pods import Pod, mapping
+from gang_scheduler.audit.objects import Kind, Pod, mapping
 
 if TYPE_CHECKING:
     from gang_scheduler.audit.world import World

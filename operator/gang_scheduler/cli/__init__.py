@@ -1,25 +1,4 @@
-"""The command line: parse, call, print. A file a command.
-
-| module       | what it holds                                              |
-|--------------|------------------------------------------------------------|
-| run          | `run`: the operator                                        |
-| audit        | `audit`: a witness of what the scheduler does              |
-| cluster      | `cluster`: the nodes of each domain, and what is on a node |
-| demo         | `demo`: gangs being scheduled, on an API server of its own |
-| list         | `list`: all gangs, in the order of turns                   |
-| explain      | `explain`: why a gang waits, and what would help           |
-| queues       | `queues`: the tree of queues, and what waits in one        |
-| simulate     | `simulate`: decisions on manifests, without a cluster      |
-| snapshot     | `snapshot`: a cluster in a file, for bug reports           |
-| completion   | what shells offer                                          |
-| kubectl_gang | the same commands as a plugin of kubectl                   |
-| answers      | what each command does once its line is parsed             |
-| helping      | help texts, and commands that are loaded when needed       |
-| reading      | common options of commands that read, and what they mean   |
-| options      | settings as options                                        |
-| printing     | how answers are printed                                    |
-| exits        | exit statuses                                              |
-"""
+"""The command line: parse, call, print. Each command has its own file; open `run` first."""
 
 from typing import Final
 

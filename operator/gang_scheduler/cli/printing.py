@@ -11,8 +11,8 @@ import yaml
 
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
-from gang_scheduler.inspection.listing import plain_table
-from gang_scheduler.inspection.listing.plain_table import Page, Paint
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing.tables import Page, Paint
 
 WATCH_SECONDS: Final = 2.0
 CHANGED: Final = "* "
@@ -22,9 +22,9 @@ LARGEST_PART: Final = 0.25
 """No more than this part of the time is spent on reading the cluster again and again."""
 
 
-def width(*, watched: bool = False, piped: int = plain_table.PIPED) -> int:
+def width(*, watched: bool = False, piped: int = tables.PIPED) -> int:
     """Return how wide a text may be; one that is watched beside the marks of its lines."""
-    whole = plain_table.page_width(terminal=sys.stdout.isatty(), piped=piped)
+    whole = tables.page_width(terminal=sys.stdout.isatty(), piped=piped)
     return max(whole - len(CHANGED), 1) if watched and whole else whole
 
 
@@ -32,7 +32,7 @@ def page(
     asked: Asked, paint: Paint | None = None, *, wide: bool = False, watched: bool = False
 ) -> Page:
     """Return how a table is to look."""
-    uncut = plain_table.UNCUT
+    uncut = tables.UNCUT
     columns = uncut if wide else width(watched=watched, piped=uncut)
     if paint is None or not asked.colored:
         return Page(columns, headers=not asked.no_headers)

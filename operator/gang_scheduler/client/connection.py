@@ -1,10 +1,13 @@
-"""How to reach the API server: from the pod's ServiceAccount or a kubeconfig.
+"""Connections to the API server: from the pod's ServiceAccount or a kubeconfig.
 
-Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too); a proxy of
-another kind than http is refused by name. Its typed client is not used: it costs a multiple of the
-CPU a binding, and reports a successful binding as an error (kubernetes-client/python#547). Requests
-go over a small client of our own (`http1`), since a request in an aiohttp session costs four times
-as much, or at choice over the session that watches have, which ask once in minutes.
+kubernetes_asyncio loads the configuration, with everything a kubeconfig can say (exec plugins
+too). A proxy of another kind than http is refused by name. Its typed client is not used: it needs
+several times the CPU for a binding, and reports a successful binding as an error
+(kubernetes-client/python#547).
+
+Requests go over a small client of our own (`http1`), because a request in an aiohttp session
+costs four times as much. An administrator can choose the aiohttp session that the watches use,
+which make a request once in minutes.
 """
 
 import base64
@@ -15,25 +18,88 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import yaml
 
 from gang_scheduler import __version__
-from gang_scheduler.client import errors, kubeconfigs, request_metrics, tls
+from gang_scheduler.client import errors, kubeconfigs
 from gang_scheduler.client.address import Address, Proxy
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fence import Fence
 from gang_scheduler.client.http import CONNECT_SECONDS, Answer, HttpClient, NotSentError
-from gang_scheduler.client.http1.client import Client
+from gang_scheduler.client.http1 import Client
 from gang_scheduler.client.kubeconfigs import ConfigException, Configuration
-from gang_scheduler.settings.choices import HttpClientName
-from gang_scheduler.telemetry import logger
+from gang_scheduler.settings.values import HttpClientName
+from gang_scheduler.telemetry import logger, metrics
 from gang_scheduler.telemetry.logger import Logger
 
 if TYPE_CHECKING:
     import aiohttp
+
+
+# Requests to the API server are counted by verb and resource, named as in its own audit log.
+
+VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+WATCH: Final = "watch"
+
+
+def count_request(
+    method: str, path: str, status: int, seconds: float, *, watches: bool = False
+) -> None:
+    """Count a request, and how long it took; a `status` of 0 is no answer."""
+    resource, has_name = _resource_of(path)
+    verb = VERBS.get(method) or ("get" if has_name else "list")
+    if watches:
+        verb = WATCH
+    metrics.API_REQUESTS.labels(verb, resource, str(status)).inc()
+    metrics.API_SECONDS.labels(verb, resource).observe(seconds)
+
+
+def _resource_of(path: str) -> tuple[str, bool]:
+    """Return the resource of a request with its subresource, and whether one object is named.
+
+    Of a path without a resource, which asks what is served, the resource is `apis`.
+    """
+    parts = path.partition("?")[0].split("/")
+    rest = parts[3:] if parts[1] == "api" else parts[4:]
+    if len(rest) > 2 and rest[0] == "namespaces":
+        rest = rest[2:]
+    if not rest:
+        return "apis", True
+    return "/".join((rest[0], *rest[2:3])), len(rest) > 1
+
+
+# How the API server and this client authenticate to each other by TLS.
+
+
+def context_of(configuration: Configuration) -> ssl.SSLContext:
+    """Return the context of all connections. Raises OSError or ValueError for unusable files."""
+    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if configuration.tls_server_name:
+        _expect(configuration.tls_server_name, context)
+    return context
+
+
+def _expect(name: str, context: ssl.SSLContext) -> None:
+    """Ask the server for a certificate of `name` instead of the name in its URL, and check that.
+
+    In the context, since Kopf cannot set it for each request. Event loops start TLS by `wrap_bio`.
+    """
+    context.wrap_bio = partial(_wrap_as, context.wrap_bio, name)  # type: ignore[method-assign] # of this context only.
+
+
+def _wrap_as(wrap_bio: Any, name: str, *ends: ssl.MemoryBIO, **given: Any) -> ssl.SSLObject:  # noqa: ANN401 - the standard library's.
+    wrapped: ssl.SSLObject = wrap_bio(*ends, **{**given, "server_hostname": name})
+    return wrapped
+
 
 REQUEST_SECONDS = 30
 PAGE_SECONDS = 60.0
@@ -150,7 +216,7 @@ class Connection:
 
     async def __aenter__(self) -> Self:
         try:
-            self._tls = tls.context_of(self.configuration)
+            self._tls = context_of(self.configuration)
             proxy = Proxy.of(self.proxy_url) if self.proxy_url else None
             address = Address.of(self.host, self._tls, proxy)
         except (OSError, ValueError) as error:
@@ -308,7 +374,7 @@ def _count_request(
     Never what is in it.
     """
     seconds = time.monotonic() - began
-    request_metrics.count(method, path, status, seconds, watches=watches)
+    count_request(method, path, status, seconds, watches=watches)
     if logger.is_debugging():
         log.debug("request", method=method, path=path, status=status, seconds=round(seconds, 4))
 

@@ -6,13 +6,13 @@ from typing import TypeVar
 import msgspec
 
 from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
-from gang_scheduler.client import claim_patches
+from gang_scheduler.client import patches
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
 from gang_scheduler.client.port import Body
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.metadata import IdentityList
+from gang_scheduler.wire.core import IdentityList
 
 T = TypeVar("T")
 
@@ -101,7 +101,7 @@ class KubernetesApi:
         another, CONFLICT if another writer changes the claim at the same time.
         """
         path = _path(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name)
-        return await self._change(path, lambda it: claim_patches.selecting(it, claim, node))
+        return await self._change(path, lambda it: patches.selecting_node(it, claim, node))
 
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
         """Have a volume bound to a claim, and return the volume's version then.
@@ -109,7 +109,7 @@ class KubernetesApi:
         REFUSED if the volume is another claim's, GONE and CONFLICT as above.
         """
         path = _path(PERSISTENT_VOLUMES, name=volume.name)
-        return await self._change(path, lambda it: claim_patches.reserving(it, volume, claim))
+        return await self._change(path, lambda it: patches.reserving_claim(it, volume, claim))
 
     async def _change(self, path: str, patch_for: Callable[[Body], Body | None]) -> int:
         """Read an object, patch it if a patch is needed, and return its version then."""
@@ -120,7 +120,7 @@ class KubernetesApi:
             answer = await self._connection.request(
                 "PATCH", path, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS
             )
-        return claim_patches.version_of(_document(answer))
+        return patches.version_of(_document(answer))
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""

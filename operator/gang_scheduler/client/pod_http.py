@@ -11,8 +11,8 @@ from typing import Final
 import anyio
 
 from gang_scheduler.client.http import Answer, BrokenError
-from gang_scheduler.client.http1.answers import AnswerReader
-from gang_scheduler.client.pod_port import PodAnswer, PodRequest
+from gang_scheduler.client.http1 import AnswerReader
+from gang_scheduler.client.port import PodAnswer, PodRequest
 
 SECONDS: Final = 5.0
 """How long one request may take, from the connection to the end of the answer."""

@@ -1,10 +1,39 @@
-"""The port of the API server. `kubernetes` and `fake` implement it."""
+"""The ports of the API server, and of pods that are asked over HTTP.
+
+`kubernetes` and `fake` implement the port of the API server, and `pod_http` that of pods.
+"""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
+
+
+class PodRequest(NamedTuple):
+    """A request to the IP `host` of a pod. `id` goes along as a header; no `body`: it has none."""
+
+    method: str
+    host: str
+    port: int
+    path: str
+    id: str
+    body: bytes | None = None
+
+
+class PodAnswer(NamedTuple):
+    """What a pod answered: a status, and a body that is short."""
+
+    status: int
+    body: bytes = b""
+
+
+class PodHttp(Protocol):
+    """Asks pods: follows no redirect, knows no proxy and no credentials, and reads little."""
+
+    async def ask(self, request: PodRequest) -> PodAnswer:
+        """Return the answer. Raises OSError if none comes in time, or none that is one."""
+
 
 Body = Mapping[str, Any]
 

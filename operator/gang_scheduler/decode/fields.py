@@ -1,17 +1,25 @@
-"""Single fields of objects: structs, times, amounts and label keys, or the problem of one."""
+"""Single fields of objects: structs, times, amounts, label keys, durations, names and JSON.
+
+A field that cannot be read raises InvalidField with the field and the value.
+"""
 
 import functools
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from gang_scheduler.api.parsing import InvalidField, shortened, without_nulls
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import GVR, JOBS, NAMESPACES, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.api.parsing import Faults, InvalidField, shortened, without_nulls
 from gang_scheduler.model import resources
-from gang_scheduler.model.network.topology_request import LayerRef
-from gang_scheduler.wire.quantities import Quantities
+from gang_scheduler.model.evictions import RunTime
+from gang_scheduler.model.topology_request import LayerRef
+from gang_scheduler.wire.core import Quantities
 
 T = TypeVar("T")
 
@@ -180,3 +188,249 @@ def label_layer(where: str, key: str) -> LayerRef:
     if not _LABEL_KEY.fullmatch(key):
         raise InvalidField(where, key, "must be the key of a node label")
     return LayerRef(key, by_label=True)
+
+
+# Go durations, and the declared run times of pods. Nearly all pods of a cluster declare none, and
+# that is found out without looking at each of their keys.
+
+# Go accepts two letters for micro: the micro sign and the Greek letter.
+_MICRO: Final = {"us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6}
+_SECONDS: Final = {"ns": 1e-9, **_MICRO, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+_DURATION: Final = re.compile(rf"(?:[0-9]{{1,12}}(?:\.[0-9]*)?|\.[0-9]+)(?:{'|'.join(_SECONDS)})")
+LONGEST: Final = 64
+"""No duration is longer; each character of a longer text would be looked at a dozen times."""
+_ZERO: Final = frozenset({"0", "0s"})
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}")
+
+
+def duration(present: Mapping[str, str], key: str) -> int | None:
+    """Return the Go duration of an annotation in seconds, rounded up. Raises InvalidField."""
+    text = present.get(key)
+    return None if text is None else seconds(text, field(key))
+
+
+def seconds(text: str, where: str, *, or_zero: bool = False) -> int:
+    """Return a Go duration in seconds, rounded up. Raises InvalidField for the field `where`."""
+    if or_zero and text in _ZERO:
+        return 0
+    parts = _DURATION.findall(text) if len(text) <= LONGEST else []
+    found = sum(_seconds_of(part) for part in parts)
+    if "".join(parts) != text.removeprefix("+") or not found > 0:
+        problem = 'must be a duration of more than 0, such as "90s" or "10m"'
+        raise InvalidField(where, text, problem)
+    return -int(-found // 1)
+
+
+def expected_duration(labels: Mapping[str, str], present: Mapping[str, str]) -> int | None:
+    """Return for how long pods are expected to run, in seconds: the shorter time of two.
+
+    None where nothing is said. Raises InvalidField.
+    """
+    if not says_duration(labels, present):
+        return None
+    said = (duration(present, annotations.EXPECTED_DURATION), _most_seconds(labels))
+    return min((each for each in said if each is not None), default=None)
+
+
+def says_duration(labels: Mapping[str, str], present: Mapping[str, str]) -> bool:
+    """Return whether labels or annotations say for how long pods are expected to run."""
+    return annotations.EXPECTED_DURATION in present or annotations.KUEUE_MAX_EXEC_TIME in labels
+
+
+def run_time(
+    deadline: int | None, labels: Mapping[str, str], present: Mapping[str, str], since: int = 0
+) -> RunTime | None:
+    """Return what an object says of how long its pods run; None if it says nothing.
+
+    `deadline` is activeDeadlineSeconds, and counts from `since`, both in seconds. What cannot be
+    read says nothing here.
+    """
+    try:
+        said = expected_duration(labels, present)
+    except InvalidField:
+        said = None
+    return None if deadline is None and said is None else RunTime(deadline, said, since)
+
+
+def _most_seconds(labels: Mapping[str, str]) -> int | None:
+    text = labels.get(annotations.KUEUE_MAX_EXEC_TIME)
+    if text is None:
+        return None
+    if not _NUMBER.fullmatch(text):
+        where = f"metadata.labels[{annotations.KUEUE_MAX_EXEC_TIME}]"
+        raise InvalidField(where, text, "must be a whole number of at least 1")
+    return int(text)
+
+
+def _seconds_of(part: str) -> float:
+    unit = part.lstrip("0123456789.")
+    return float(part.removesuffix(unit)) * _SECONDS[unit]
+
+
+# JSON in an annotation, read field by field. An error names the path to the wrong field.
+
+GREATEST_INTEGER: Final = 2**31 - 1
+"""The greatest whole number in the fields of Kubernetes that count pods."""
+
+LONGEST_NAME: Final = 253
+"""The longest name of an object in Kubernetes."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonField:
+    """A value, and its path from the object that has the annotation. Null counts as absent.
+
+    Every method raises InvalidField for a value of another type.
+    """
+
+    path: str
+    value: object
+
+    def fields(self, *known: str, faults: Faults) -> Mapping[str, "JsonField"]:
+        """Return the known fields of an object, absent ones included; others are faults."""
+        if not isinstance(self.value, dict):
+            raise self.wrong("must be an object")
+        names = " and ".join(known)
+        for strange in (name for name in self.value if name not in known):
+            faults.add(InvalidField(self.path, strange, f"must have no fields but {names}"))
+        return {name: JsonField(f"{self.path}.{name}", self.value.get(name)) for name in known}
+
+    def items(self, most: int) -> Sequence["JsonField"]:
+        """Return the entries of a list."""
+        if not isinstance(self.value, list):
+            raise self.wrong("must be a list")
+        if len(self.value) > most:
+            raise InvalidField(self.path, len(self.value), f"must have at most {most} entries")
+        return [JsonField(f"{self.path}[{i}]", each) for i, each in enumerate(self.value)]
+
+    def text(self) -> str:
+        """Return a string that can be a name."""
+        if not isinstance(self.value, str):
+            raise self.wrong("must be a string")
+        if not self.value:
+            raise self.wrong("must not be empty")
+        if len(self.value) > LONGEST_NAME:
+            raise self.wrong(f"must have at most {LONGEST_NAME} characters")
+        if not self.value.isprintable():
+            raise self.wrong("must have no control characters")
+        return self.value
+
+    def whole_number(self) -> int:
+        """Return a whole number that a count of pods can be compared with."""
+        # In Python a bool is an int, too.
+        if not isinstance(self.value, int) or isinstance(self.value, bool):
+            raise self.wrong("must be a whole number")
+        if abs(self.value) > GREATEST_INTEGER:
+            raise self.wrong(f"must be at most {GREATEST_INTEGER}")
+        return self.value
+
+    def wrong(self, problem: str) -> InvalidField:
+        """Return the error for a value with this problem, or for a missing value."""
+        return InvalidField(self.path, self.value, "is required" if self.value is None else problem)
+
+
+def read_json(path: str, text: str) -> JsonField:
+    """Return the value of a JSON text at `path`. Raises InvalidField for invalid JSON."""
+    try:
+        # Stricter than json: no lone surrogates, no NaN, no numbers out of range.
+        msgspec.json.decode(text)
+        value = json.loads(text, object_pairs_hook=_each_once)
+    except InvalidField as error:
+        raise InvalidField(path, error.value, error.problem) from error
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        raise InvalidField(path, text, "must be JSON") from error
+    return JsonField(path, value)
+
+
+def _each_once(pairs: Sequence[tuple[str, object]]) -> Mapping[str, object]:
+    """Return an object. Raises InvalidField for two fields of one name: either could be meant."""
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidField("", name, "must have every field once")
+        found[name] = value
+    return found
+
+
+# Names and labels, checked as an API server checks them: a name that it refuses is refused here
+# too.
+
+_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+DNS_LABEL: Final = re.compile(_LABEL)
+DNS_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+QUALIFIED: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
+"""What is a value of a label, or the part of a key after the slash."""
+LONGEST_LABEL, LONGEST_SUBDOMAIN = 63, 253
+
+SHORT_NAMES: Final = frozenset({JOBS})
+"""Kinds whose names are values of labels."""
+GANGS: Final = frozenset({POD_GROUPS, SCHED_PLUGINS_POD_GROUPS})
+"""Kinds whose names may have capitals here: published examples have them, and gangs named by an
+annotation or a label, for which there is no object, may have them on a cluster, too."""
+
+
+def group_of(api_version: str) -> str:
+    """Return the API group of an apiVersion."""
+    return api_version.rpartition("/")[0]
+
+
+def check_name(gvr: GVR, metadata: Mapping[str, str]) -> None:
+    """Raise InvalidField for a name or a namespace that an API server refuses."""
+    name, namespace = metadata["name"], metadata["namespace"]
+    if gvr == NAMESPACES:
+        _check_label("metadata.name", name)
+    else:
+        longest = LONGEST_LABEL if gvr in SHORT_NAMES else LONGEST_SUBDOMAIN
+        _check_subdomain("metadata.name", name.lower() if gvr in GANGS else name, longest)
+    if namespace:
+        _check_label("metadata.namespace", namespace)
+
+
+def why_refused(gvr: GVR, name: str) -> str:
+    """Return why an API server refuses a name that is read here, "" if it does not."""
+    capitals = gvr in GANGS and name != name.lower()
+    return "an API server refuses names with capital letters" if capitals else ""
+
+
+def check_labels(
+    labels: Mapping[str, str], annotations: Mapping[str, str], where: str = "metadata"
+) -> None:
+    """Raise InvalidField for a key, or a value of a label, that an API server refuses."""
+    for key, value in labels.items():
+        _check_key(f"{where}.labels", key)
+        if value and not _is(QUALIFIED, value, LONGEST_LABEL):
+            must = (
+                f"must have at most {LONGEST_LABEL} letters, digits, -, _ and ., and begin and end "
+                "with a letter or digit"
+            )
+            raise InvalidField(f"{where}.labels.{key}", value, must)
+    for key in annotations:
+        _check_key(f"{where}.annotations", key.lower())
+
+
+def _check_key(where: str, key: str) -> None:
+    prefix, slash, name = key.rpartition("/")
+    fits = not slash or _is(DNS_SUBDOMAIN, prefix, LONGEST_SUBDOMAIN)
+    if not fits or not _is(QUALIFIED, name, LONGEST_LABEL):
+        raise InvalidField(where, key, "must have keys such as name or example.com/name")
+
+
+def is_label(name: str) -> bool:
+    """Return whether a name is a DNS-1123 label, as those of namespaces and containers are."""
+    return _is(DNS_LABEL, name, LONGEST_LABEL)
+
+
+def _check_label(where: str, name: str) -> None:
+    if not is_label(name):
+        must = f"must be a DNS-1123 label: a-z, 0-9 and -, at most {LONGEST_LABEL} characters"
+        raise InvalidField(where, name, must)
+
+
+def _check_subdomain(where: str, name: str, longest: int) -> None:
+    if not _is(DNS_SUBDOMAIN, name, longest):
+        must = f"must be a DNS-1123 subdomain: a-z, 0-9, - and ., at most {longest} characters"
+        raise InvalidField(where, name, must)
+
+
+def _is(pattern: re.Pattern[str], text: str, longest: int) -> bool:
+    return len(text) <= longest and pattern.fullmatch(text) is not None

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.fields import field
-from gang_scheduler.model import gang_sources, remembered
+from gang_scheduler.model import records, refs
 
 
 class Verdict(Enum):
@@ -121,7 +121,7 @@ MARKS: Final = (
         *("volcano.sh/preemptable", VOLCANO, _REFUSED, _EVICTABLE),
         harmless=frozenset({"true"}),
         instead=_PROTECTING,
-        read_for=gang_sources.VOLCANO_POD_GROUP.name,
+        read_for=refs.VOLCANO_POD_GROUP.name,
     ),
     Mark(
         "volcano.sh/queue-name", VOLCANO, _READ, "names the queue, if the cluster serves Volcano's"
@@ -302,7 +302,7 @@ def _label_field(key: str) -> str:
     return f"metadata.labels[{key}]"
 
 
-@remembered.by_short_texts(4096)
+@records.by_short_texts(4096)
 def _may_be_refused(present: tuple[str, ...]) -> bool:
     """Return whether one of these keys may be refused. Remembered: most pods have the same keys."""
     return any(key.startswith(TELLING) for key in present)

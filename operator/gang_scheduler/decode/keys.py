@@ -12,8 +12,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import foreign_marks
 from gang_scheduler.decode.fields import field
-from gang_scheduler.model import gang_sources, likeness, remembered
-from gang_scheduler.wire import texts
+from gang_scheduler.model import likeness, records, refs
+from gang_scheduler.wire import core
 
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
 """Prefixes of which every key is known here."""
@@ -104,11 +104,11 @@ ON_A_POD_GROUP: Final = (
 )
 _AS_ON_POD_GROUP: Final = "must be absent, or the same as on the PodGroup"
 OPTIONS_BELONG: Final = {
-    gang_sources.POD_GROUP.name: _AS_ON_POD_GROUP,
-    gang_sources.NATIVE.name: _AS_ON_POD_GROUP,
-    gang_sources.VOLCANO_POD_GROUP.name: _AS_ON_POD_GROUP,
-    gang_sources.JOB.name: ON_A_POD_GROUP,
-    gang_sources.JOB_SET.name: ON_A_POD_GROUP,
+    refs.POD_GROUP.name: _AS_ON_POD_GROUP,
+    refs.NATIVE.name: _AS_ON_POD_GROUP,
+    refs.VOLCANO_POD_GROUP.name: _AS_ON_POD_GROUP,
+    refs.JOB.name: ON_A_POD_GROUP,
+    refs.JOB_SET.name: ON_A_POD_GROUP,
 }
 """Where these belong that are on pods, by the source of a gang that has no options of its pods."""
 _OF_POD_GROUPS: Final = frozenset({"podgroup", "podgroupname", "group", "groupname"})
@@ -185,7 +185,7 @@ def too_long(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[
     """Yield the labels and annotations that are read, and were too long for that."""
     for where, values in ((label_field, labels), (field, present)):
         for key, text in values.items():
-            if text.endswith(texts.MARK) and key in _READ and (most := texts.most_of(text)):
+            if text.endswith(core.MARK) and key in _READ and (most := core.most_of(text)):
                 yield InvalidField(where(key), text, f"must have at most {most} characters")
 
 
@@ -223,7 +223,7 @@ def _more(where: str, found: Collection[str]) -> Iterator[InvalidField]:
         yield InvalidField(f"metadata.{where}", len(found), problem)
 
 
-@remembered.by_short_texts(4096)
+@records.by_short_texts(4096)
 def meant_by(key: str) -> str:
     """Return the key that is read and that this one stands for by mistake, "" for none.
 
@@ -274,7 +274,7 @@ def near_podset(where: str) -> str:
     return known[near[0]] if near else ""
 
 
-@remembered.by_short_texts(4096)
+@records.by_short_texts(4096)
 def _podset_meant_by(key: str) -> str:
     """Return which annotation of Kueue's was meant by a label; "" for none."""
     return near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""

@@ -5,13 +5,12 @@ from typing import Any, Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.queues.declared import ProvisioningRequestConfig
+from gang_scheduler.decode.queues.shared import ProvisioningRequestConfig
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
-from gang_scheduler.model.provisioning_rules import ProvisioningRules, Retry
+from gang_scheduler.model.queues import ProvisioningRules, Retry
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.wire.conditions import Condition
-from gang_scheduler.wire.provisioning import configs as config_wire
-from gang_scheduler.wire.provisioning import requests as wire
+from gang_scheduler.wire import provisioning
+from gang_scheduler.wire.core import Condition
 
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 OURS: Final = "py-gang-scheduler"
@@ -25,7 +24,7 @@ NO_GANG: Final = GangKey("", "", "")
 
 def request(body: Mapping[str, Any]) -> ProvisioningRequest:
     """Return a request; one that is not ours is for no gang. Raises InvalidField."""
-    source = fields.read(body, wire.ProvisioningRequest)
+    source = fields.read(body, provisioning.ProvisioningRequest)
     metadata, spec = source.metadata, source.spec
     present = metadata.annotations
     came, message, since = _came(source.status.conditions)
@@ -49,7 +48,7 @@ def request(body: Mapping[str, Any]) -> ProvisioningRequest:
 
 def config(body: Mapping[str, Any]) -> ProvisioningRequestConfig:
     """Return a ProvisioningRequestConfig. Raises InvalidField."""
-    source = fields.read(body, config_wire.ProvisioningRequestConfig)
+    source = fields.read(body, provisioning.ProvisioningRequestConfig)
     spec, retry = source.spec, source.spec.retry_strategy
     return ProvisioningRequestConfig(
         source.metadata.uid,

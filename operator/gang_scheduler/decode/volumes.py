@@ -1,27 +1,144 @@
-"""From the wire to claims, volumes and other storage objects."""
+"""Claims, volumes and other storage objects: read from the wire, in the form the cache keeps."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gang_scheduler.api.annotations import SELECTED_NODE
-from gang_scheduler.decode import fields, label_selectors, resource_versions
+from gang_scheduler.decode import cluster, events, fields
 from gang_scheduler.decode.fields import amounts
-from gang_scheduler.decode.volume_objects import (
-    Capacity,
-    Claim,
-    CsiDriver,
-    CsiNode,
-    PersistentVolume,
-    StorageClass,
-    VolumeAttachment,
-)
-from gang_scheduler.model.affinity.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
+from gang_scheduler.model.selectors import NodeTerm, Operator, Requirement
 from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
 from gang_scheduler.wire import volumes as volume_wire
-from gang_scheduler.wire.metadata import Metadata
-from gang_scheduler.wire.quantities import Quantity
-from gang_scheduler.wire.selectors import NodeSelector, NodeSelectorRequirement
+from gang_scheduler.wire.core import Metadata, NodeSelector, NodeSelectorRequirement, Quantity
+
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A PersistentVolumeClaim.
+
+    `volume` is the name of the volume that the claim is, or is to be, bound to; `node` the node
+    selected for it. `sole`: ReadWriteOncePod. `owner` is the uid of the claim's controller.
+    """
+
+    ref: ClaimRef
+    need: Need
+    sole: bool = False
+    volume: str = ""
+    bound: bool = False
+    node: str = ""
+    lost: bool = False
+    deleting: bool = False
+    owner: str = ""
+    version: int = field(default=0, compare=False)
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+        return self.ref.uid
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return self.ref.key
+
+
+@dataclass(frozen=True, slots=True)
+class PersistentVolume:
+    """A PersistentVolume. `claim` is the claim that it is, or is to be, bound to, if any.
+
+    `csi` is the driver and the handle of a CSI volume. `zones` are its zone and region labels, each
+    with the values that a node may have.
+    """
+
+    ref: VolumeRef
+    volume: Volume
+    claim: ClaimRef | None = None
+    available: bool = False
+    deleting: bool = False
+    csi: tuple[str, str] | None = None
+    zones: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    version: int = field(default=0, compare=False)
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+        return self.ref.uid
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return self.ref.name
+
+    def belongs_to(self, claim: Claim) -> bool:
+        """Return whether the volume is, or is to be, this claim's; a claimRef may lack the uid."""
+        if self.claim is None or self.claim.key != claim.key:
+            return False
+        return self.claim.uid in ("", claim.uid)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageClass:
+    """A StorageClass. `waits`: WaitForFirstConsumer. `nodes` are its allowed topologies."""
+
+    uid: str
+    key: str
+    provisioner: str = ""
+    waits: bool = False
+    nodes: tuple[NodeTerm, ...] = ()
+
+    @property
+    def makes_volumes(self) -> bool:
+        """Whether a provisioner makes volumes of the class."""
+        return self.provisioner not in ("", NO_PROVISIONER)
+
+
+@dataclass(frozen=True, slots=True)
+class CsiNode:
+    """A CSINode: the drivers on the node of its name, each with its limit; None is no limit."""
+
+    uid: str
+    key: str
+    drivers: tuple[tuple[str, int | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CsiDriver:
+    """A CSIDriver: whether it reports capacity, and whether a node must have it before a pod."""
+
+    uid: str
+    key: str
+    tells_capacity: bool = False
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """A CSIStorageCapacity. Without a `pool` there is no capacity."""
+
+    uid: str
+    key: str
+    storage_class: str = ""
+    pool: Pool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeAttachment:
+    """A VolumeAttachment of a persistent volume."""
+
+    uid: str
+    key: str
+    node: str = ""
+    driver: str = ""
+    volume: str = ""
+
+
+VolumeObject = (
+    Claim | PersistentVolume | StorageClass | CsiNode | CsiDriver | Capacity | VolumeAttachment
+)
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
@@ -42,7 +159,7 @@ def claim(body: Mapping[str, Any]) -> Claim:
         size=_size(spec.resources.requests.get("storage"), "spec.resources.requests"),
         modes=tuple(sorted(set(spec.access_modes))),
         volume_mode=spec.volume_mode or FILESYSTEM,
-        selector=label_selectors.requirements(spec.selector, "spec.selector"),
+        selector=cluster.label_requirements(spec.selector, "spec.selector"),
         attributes_class=spec.volume_attributes_class_name,
     )
     return Claim(
@@ -124,7 +241,7 @@ def capacity(body: Mapping[str, Any]) -> Capacity:
     amount = source.capacity if source.maximum_volume_size is None else source.maximum_volume_size
     pool = None
     if amount is not None and source.node_topology is not None:
-        nodes = label_selectors.requirements(source.node_topology, "nodeTopology")
+        nodes = cluster.label_requirements(source.node_topology, "nodeTopology")
         pool = Pool(_size(amount, "capacity"), nodes)
     name = f"{source.metadata.namespace}/{source.metadata.name}"
     return Capacity(source.metadata.uid, name, source.storage_class_name, pool)
@@ -143,7 +260,7 @@ def volume_attachment(body: Mapping[str, Any]) -> VolumeAttachment:
 
 
 def _version(metadata: Metadata) -> int:
-    return resource_versions.number_of(metadata.resource_version)
+    return events.number_of(metadata.resource_version)
 
 
 def _size(quantity: Quantity | None, where: str) -> int:

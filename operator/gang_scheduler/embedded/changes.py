@@ -10,8 +10,7 @@ import msgspec
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.fake.cluster import Change as Verb
-from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document, FakeCluster
 from gang_scheduler.embedded.refusals import Refused
 from gang_scheduler.embedded.selection import Selection
 

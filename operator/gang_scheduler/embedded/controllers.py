@@ -23,22 +23,15 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.cluster import now
-from gang_scheduler.client.fake.documents import Document, set_condition
-from gang_scheduler.decode import budgets
-from gang_scheduler.decode.workloads.members import jobs
-from gang_scheduler.decode.workloads.members.source import (
-    has_ended,
-    is_active,
-    is_deleting,
-    is_ready,
-    phase,
-)
+from gang_scheduler.client.fake.cluster import Document, now, set_condition
+from gang_scheduler.decode import cluster
 from gang_scheduler.embedded.kinds import Served
 from gang_scheduler.embedded.objects import Deletion, Objects, Options
 from gang_scheduler.embedded.refusals import Refused
-from gang_scheduler.model.affinity.requirements import hold
 from gang_scheduler.model.resources import parse_quantity
+from gang_scheduler.model.selectors import hold
+from gang_scheduler.workloads import jobs
+from gang_scheduler.workloads.controllers import has_ended, is_active, is_deleting, is_ready, phase
 
 Key = tuple[GVR, str, str]
 """An object by kind, namespace and name."""
@@ -268,7 +261,7 @@ class Controllers:
 
     def _budget(self, namespace: str, name: str) -> None:
         budget = self._cluster.documents(POD_DISRUPTION_BUDGETS)[namespace, name]
-        read = budgets.read_uncounted(budget)
+        read = cluster.read_uncounted(budget)
         covered = [
             pod
             for (where, _), pod in self._cluster.documents(PODS).items()

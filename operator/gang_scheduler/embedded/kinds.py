@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.client.fake.cluster import EVENTS, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import EVENTS, Document, FakeCluster
 
 CORE_EVENTS: Final = GVR("", "v1", "events")
 VERBS: Final = (

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gang_scheduler.client.fake.documents import Document, merge
+from gang_scheduler.client.fake.cluster import Document, merge
 from gang_scheduler.embedded.refusals import Refused
 
 MERGE: Final = "application/merge-patch+json"

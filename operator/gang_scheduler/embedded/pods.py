@@ -7,11 +7,16 @@ from typing import Any, Final
 
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, PODS, PRIORITY_CLASSES
 from gang_scheduler.client.errors import BUDGET
-from gang_scheduler.client.fake.cluster import FakeCluster, now
-from gang_scheduler.client.fake.documents import Document, require_unbound, set_condition
-from gang_scheduler.decode import budgets
+from gang_scheduler.client.fake.cluster import (
+    Document,
+    FakeCluster,
+    now,
+    require_unbound,
+    set_condition,
+)
+from gang_scheduler.decode import cluster
 from gang_scheduler.embedded.refusals import Cause, Refused, another, invalid
-from gang_scheduler.model.affinity.requirements import hold
+from gang_scheduler.model.selectors import hold
 
 GRACE_SECONDS: Final = 30
 ENDED: Final = ("Succeeded", "Failed")
@@ -238,7 +243,7 @@ def _is_counted(budget: Document) -> bool:
 
 
 def _covers(budget: Document, labels: Mapping[str, str]) -> bool:
-    selector = budgets.read_uncounted(budget).selector
+    selector = cluster.read_uncounted(budget).selector
     return selector is not None and hold(selector, labels)
 
 

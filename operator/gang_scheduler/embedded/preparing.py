@@ -17,9 +17,8 @@ from gang_scheduler.api.kinds import (
     PODS,
 )
 from gang_scheduler.api.parsing import PROBLEMS, InvalidField, InvalidFields
-from gang_scheduler.client.fake.cluster import EVENTS, now
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.decode import names
+from gang_scheduler.client.fake.cluster import EVENTS, Document, now
+from gang_scheduler.decode import fields
 from gang_scheduler.embedded import pods, structural
 from gang_scheduler.embedded.kinds import Served
 from gang_scheduler.embedded.refusals import Cause, Refused, invalid
@@ -127,11 +126,11 @@ def _check_metadata(served: Served, document: Document) -> None:
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     try:
         if served.gvr.group != RBAC:
-            names.check(served.gvr, where)
-        names.check_labels(labels, annotations)
+            fields.check_name(served.gvr, where)
+        fields.check_labels(labels, annotations)
     except InvalidField as error:
         raise invalid(served.kind, name, _causes(error)) from error
-    if why := names.why_refused(served.gvr, name):
+    if why := fields.why_refused(served.gvr, name):
         cause = Cause("metadata.name", f'Invalid value: "{name}": {why}')
         raise invalid(served.kind, name, [cause])
 

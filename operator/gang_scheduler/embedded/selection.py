@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document
 from gang_scheduler.embedded.kinds import Served
 from gang_scheduler.embedded.refusals import Refused
 

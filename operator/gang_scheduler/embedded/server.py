@@ -16,8 +16,7 @@ from aiohttp import web
 
 from gang_scheduler.api.kinds import CRDS, GVR, NAMESPACES, PODS, PRIORITY_CLASSES
 from gang_scheduler.client.errors import UNREADABLE, ApiError
-from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document, FakeCluster
 from gang_scheduler.embedded import changes, discovery, kinds, patches, pods, selection, tables
 from gang_scheduler.embedded.changes import Changes
 from gang_scheduler.embedded.controllers import Controllers

@@ -15,8 +15,7 @@ from gang_scheduler.api.kinds import (
     PODS,
     PRIORITY_CLASSES,
 )
-from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import EVENTS, Document
 from gang_scheduler.embedded.kinds import CORE_EVENTS, Served
 from gang_scheduler.embedded.selection import field
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.inspection import awaited_claims, gangs_set_aside, namespaces
-from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.inspection import gangs_set_aside, namespaces
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.listing import waits
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects, remarks
@@ -33,9 +34,9 @@ def loaded(
     except InvalidField as error:
         raise UnreadableInput([documents.Problem(str(error))]) from error
     found = objects.load(items, policy.scheduler_names[0], at=at, membership=membership(policy))
-    notes = (*of_settings, *remarks.of(found, policy.scheduler_names))
+    notes = (*of_settings, *remarks.remarks_of(found, policy.scheduler_names))
     cache = filled(found, policy)
-    awaited_claims.keep_room(cache)
+    waits.keep_room(cache)
     gangs_set_aside.take_over(cache, found.read_at)
     cluster = Cluster(
         *(cache, policy, found.read_at, Source.FILES),

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from gang_scheduler.inspection.listing import waits
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS
 

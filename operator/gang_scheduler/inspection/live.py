@@ -1,25 +1,27 @@
-"""Clusters of an API server, as far as one may read them.
+"""The cluster of an API server, as far as the user has the right to read it.
 
-LIVE, where nodes and the pods of all namespaces may be listed: the same cache as that of `run`.
-Else WRITTEN: the objects of one namespace, with what the scheduler wrote into them.
+LIVE, if the user may list nodes and the pods of all namespaces: the same cache as that of `run`.
+Otherwise WRITTEN: the objects of one namespace, with what the scheduler wrote into them.
 """
 
+import json
+import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import anyio
+from pydantic import ValidationError
 
 from gang_scheduler import policy
 from gang_scheduler.api import kinds as api_kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.inspection import awaited_claims, gangs_set_aside, origins, profiles
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.profiles import OperatorSettings
+from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
+from gang_scheduler.inspection import cluster, gangs_set_aside
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.listing import waits
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.model.queues import Product
 from gang_scheduler.settings.policy import Policy
@@ -30,6 +32,93 @@ from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import live
 from gang_scheduler.watch.live import Unlisted
 from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers
+
+# Settings of the operator on which decisions depend, from the ConfigMap that the chart creates.
+# The ConfigMap has the same name in every release. So it is found without knowing the namespace,
+# and with a right that covers no other ConfigMap.
+
+NAME: Final = "py-gang-scheduler-profile"
+SETTINGS: Final = "settings.json"
+"""The key of the ConfigMap: a JSON object, of settings by their names in the environment."""
+OPERATOR: Final = "operator"
+"""The key of the name of the Deployment."""
+FLAGS: Final = "extraArgs.json"
+"""The key of flags of the operator beside its settings, which win over these."""
+CONFIG_MAPS: Final = GVR("", "v1", "configmaps")
+
+
+class OperatorSettings(NamedTuple):
+    """Settings, and which operator they are of: "" for none, then they are defaults."""
+
+    policy: Policy
+    settings_of: str = ""
+    notes: tuple[str, ...] = ()
+
+
+async def read_profiles(server: Server) -> OperatorSettings:
+    """Return the settings of the operator of a cluster, defaults where these cannot be read.
+
+    Raises ApiError if the API server does not answer.
+    """
+    try:
+        found = await live.bodies(
+            *(server.connection, CONFIG_MAPS),
+            selector=f"metadata.name={NAME}",
+            page_seconds=server.request_seconds,
+        )
+    except ApiError as error:
+        if error.kind not in (Kind.REFUSED, Kind.DENIED, Kind.GONE):
+            raise
+        return OperatorSettings(Policy())
+    if not found:
+        return OperatorSettings(Policy())
+    first, *others = sorted(found, key=lambda each: str(each["metadata"]["namespace"]))
+    return _with_note_of(others, of_config_map(first))
+
+
+def of_config_map(body: dict[str, Any]) -> OperatorSettings:
+    """Return the settings that a ConfigMap has, defaults and a note where they are none."""
+    namespace, data = body["metadata"]["namespace"], body.get("data") or {}
+    known = Policy.model_fields
+    try:
+        given = json.loads(data.get(SETTINGS, "{}"))
+        policy = Policy(**{name: value for name, value in given.items() if name in known})
+    except (ValueError, AttributeError, ValidationError) as error:
+        problem = " ".join(str(error).split())
+        note = f"configmap {namespace}/{NAME} cannot be read, defaults are used: {problem}"
+        return OperatorSettings(Policy(), notes=(note,))
+    settings_of = f"{namespace}/{data.get(OPERATOR, 'py-gang-scheduler')}"
+    return OperatorSettings(policy, settings_of, _of_flags(settings_of, data.get(FLAGS, "[]")))
+
+
+def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
+    """Return the settings with those instead that are given, and a note of which these are."""
+    names = sorted(given.model_fields_set)
+    if not names:
+        return found
+    policy = found.policy.model_copy(update={name: getattr(given, name) for name in names})
+    of = f"of {found.settings_of}" if found.settings_of else "by default"
+    note = f"settings {of}, but for {', '.join(names)}"
+    return OperatorSettings(policy, found.settings_of, (*found.notes, note))
+
+
+def _of_flags(settings_of: str, flags: str) -> tuple[str, ...]:
+    """Return that flags are not counted which say something else of a setting, if some do."""
+    known = {f"--{name.replace('_', '-')}" for name in Policy.model_fields}
+    given = [
+        each.partition("=")[0].replace("--no-", "--", 1) for each in re.findall(r"--[\w=-]+", flags)
+    ]
+    found = [each for each in given if each in known]
+    return (f"not counted: {', '.join(found)} of {settings_of}",) if found else ()
+
+
+def _with_note_of(others: list[dict[str, Any]], chosen: OperatorSettings) -> OperatorSettings:
+    if not others:
+        return chosen
+    names = ", ".join(str(each["metadata"]["namespace"]) for each in others)
+    note = f"there are operators in several namespaces: settings of {chosen.settings_of} are used"
+    return chosen._replace(notes=(*chosen.notes, f"{note}, not those of {names}"))
+
 
 WRITTEN_INTO: Final = frozenset(
     {
@@ -62,7 +151,7 @@ async def read(server: Server, namespace: str = "", given: Policy = NOTHING_GIVE
     Where it may not be read, a namespace that was asked for is read alone. Settings are those of
     the operator, but for those that are `given`. Raises ApiError.
     """
-    operator = profiles.but_for(given, await profiles.read(server))
+    operator = but_for(given, await read_profiles(server))
     try:
         return await everything(server, operator)
     except ApiError as error:
@@ -91,7 +180,7 @@ async def everything(
     notes += await _quota_notes(server, cache, unlisted)
     unknown = {*unlisted.not_served, *unlisted.forbidden}
     cache.serve_provisioning(served=api_kinds.PROVISIONING_REQUESTS[0].name not in unknown)
-    awaited_claims.keep_room(cache)
+    waits.keep_room(cache)
     now = int(time.time())
     gangs_set_aside.take_over(cache, now)
     return Cluster(
@@ -111,9 +200,9 @@ async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cl
                 group.start_soon(reading.take_in, reader.name, reader.versions)
     if reading.refused is not None:
         raise reading.refused
-    asks = [origins.ASK_FOR_ALL]
+    asks = [cluster.ASK_FOR_ALL]
     if api_kinds.QUEUES.name in reading.forbidden:
-        asks.append(origins.ASK_FOR_QUEUES)
+        asks.append(cluster.ASK_FOR_QUEUES)
     return Cluster(
         *(cache, operator.policy, int(time.time()), Source.WRITTEN, operator.settings_of),
         notes=(*operator.notes, *_told(left_out), *asks),

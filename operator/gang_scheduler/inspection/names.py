@@ -18,12 +18,11 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.client.errors import UNREADABLE, ApiError
 from gang_scheduler.client.kubernetes import METADATA_ONLY
 from gang_scheduler.decode.pods import pod
-from gang_scheduler.decode.workloads import table
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.metadata import IdentityList
-from gang_scheduler.wire.structs import Wire
+from gang_scheduler.wire.core import IdentityList, Wire
+from gang_scheduler.workloads import table
 
 
 class _Pods(Wire, frozen=True):

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
-from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.pods import Pod, PodClass, VirtualPods, numbers_by, one_of_each
 from gang_scheduler.model.queues import LocalQueueWeight, QueueRef
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
-from gang_scheduler.model.virtual_pods import VirtualPods, numbers_by, one_of_each
+from gang_scheduler.model.topology_request import TopologyRequest
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gang_scheduler.model.charged_requests import Requests
-from gang_scheduler.model.names import natural_key
+from gang_scheduler.model.refs import natural_key
+from gang_scheduler.model.resources import Requests
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import Backfilled, EvictionClass, Forgotten
 from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
-from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.provisioning import Asking
 from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.topology import Domain
 
 
 @dataclass(frozen=True, slots=True)

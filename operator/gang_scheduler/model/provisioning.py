@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.provisioning_rules import DEFAULT_RETRY, Retry
-from gang_scheduler.model.queues import Charge, QueueRef
+from gang_scheduler.model.queues import DEFAULT_RETRY, Charge, QueueRef, Retry
 from gang_scheduler.model.refs import GangKey
 
 MOST_POD_SETS: Final = 32

@@ -1,8 +1,8 @@
-"""Queues: what each is promised, what it may hold at most, and what is charged to it.
+"""Queues: the quota that each is promised, the most it may hold, and the charges on it.
 
 A tree of queues is made of the objects of one product: ours, Kueue's or Volcano's. Only a leaf
-takes gangs. Amounts are integers as everywhere (milli-CPU, bytes, units), for each pair of a flavor
-and a resource.
+takes gangs. Amounts are integers as everywhere (milli-CPU, bytes, units), for each pair of a
+flavor and a resource.
 """
 
 import enum
@@ -12,13 +12,48 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, TypeVar
 
-from gang_scheduler.model.affinity.requirements import Requirement
-from gang_scheduler.model.charged_requests import NO_RULES, RequestRules, Requests
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
-from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.provisioning_rules import ProvisioningRules
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import NO_RULES, RequestRules, Requests
+from gang_scheduler.model.selectors import Requirement
+
+# How to ask for nodes, as users and queues declare it.
+
+
+class Retry(NamedTuple):
+    """How often, and after how many seconds, is asked again once a request came to nothing.
+
+    After the n-th one it takes `base_seconds` x 2^(n-1), at most `most_seconds`.
+    """
+
+    times: int = 3
+    base_seconds: int = 60
+    most_seconds: int = 1800
+
+    def pause(self, attempt: int) -> int:
+        """Return how many seconds after that attempt came to nothing the next one is made."""
+        doubled = self.base_seconds << min(attempt - 1, self.most_seconds.bit_length())
+        return min(doubled, self.most_seconds)
+
+
+DEFAULT_RETRY: Final = Retry()
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisioningRules:
+    """How nodes are asked for: the class, and its parameters.
+
+    Only members that ask for one of the `managed` resources are asked for, all if there is none.
+    No `retry`: that of the settings.
+    """
+
+    class_name: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    managed: tuple[str, ...] = ()
+    retry: Retry | None = None
+
 
 T = TypeVar("T")
 

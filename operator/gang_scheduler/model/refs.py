@@ -1,7 +1,68 @@
 """References to objects and gangs: by name and, where a new object must not be taken, by uid."""
 
 import enum
+import functools
+import re
 from typing import Final, NamedTuple
+
+# The ways to name a gang. `workloads.table` has all of them in their order.
+
+
+class GangSource(NamedTuple):
+    """One way to name a gang.
+
+    `object_kind` is the kind of the object that must describe the gang; "" if members do, or if no
+    description is needed.
+    """
+
+    name: str
+    object_kind: str = ""
+
+
+NATIVE: Final = GangSource("scheduling.k8s.io", "PodGroup")
+POD_GROUP: Final = GangSource("PodGroup", "PodGroup")
+VOLCANO_POD_GROUP: Final = GangSource("VolcanoPodGroup", "PodGroup")
+ANNOTATION: Final = GangSource("annotation")
+JOB_SET: Final = GangSource("JobSet", "JobSet")
+JOB: Final = GangSource("Job", "Job")
+SINGLE: Final = GangSource("Pod")
+
+
+def part_of(namespace: str, job_set: str, replicated_job: str) -> str:
+    """Return what tells a replicatedJob from all others, and from the uid of any Job."""
+    return f"{namespace}/{job_set}/{replicated_job}"
+
+
+def job_set_gang(job_set: str, replicated_job: str) -> str:
+    """Return the name of the gang of one replicatedJob. No other pair has the same name."""
+    return f"{job_set}/{replicated_job}"
+
+
+_DIGITS = re.compile(r"([0-9]+)")
+
+Number = tuple[int, str]
+"""How long a number is without zeros in front, and its digits: the order is that of numbers."""
+
+NaturalKey = tuple[tuple[str | Number, ...], str]
+
+
+def natural_key(name: str) -> NaturalKey:
+    """Return a sort key that compares runs of digits as numbers; ties compare bytewise.
+
+    `re.split` with a group puts text at even and digits at odd places, so that two keys
+    always compare like with like.
+    """
+    parts: list[str | Number] = [*_DIGITS.split(name)]
+    parts[1::2] = map(_number, parts[1::2])
+    return tuple(parts), name
+
+
+@functools.lru_cache(maxsize=65_536)
+def _number(digits: str) -> Number:
+    # Python reads no number of more than 4300 digits, and a name may have as many.
+    significant = digits.lstrip("0")
+    return len(significant), significant
+
 
 EVERYWHERE: Final = "*"
 """What a setting with a list of namespaces says for all of them."""

@@ -4,16 +4,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
 from gang_scheduler.model.bound_pods import NONE_PINNED, BoundPods, PinnedPods
 from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.network.layers import TreeSpec
+from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.model.provisioning import Provisioning
 from gang_scheduler.model.queues import QueueState
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.selectors import AffinityCounts
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
 

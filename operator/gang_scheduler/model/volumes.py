@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gang_scheduler.model.affinity.requirements import NodeTerm, Requirement, hold
+from gang_scheduler.model.selectors import NodeTerm, Requirement, hold
 
 FILESYSTEM: Final = "Filesystem"
 MANY: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from gang_scheduler.apply.binding.gang_binding import GangBinding
+from gang_scheduler.apply.outcomes import GangBinding
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Cause, Reason
+from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.texts import node_ranges
-from gang_scheduler.report.texts.cause_texts import text_of
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.report.words import text
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.state.pruning import pruned
 from gang_scheduler.telemetry import logger
 from gang_scheduler.telemetry.logger import Logger
@@ -224,7 +224,7 @@ def _let_pass(backfilled: Backfilled | None) -> dict[str, str]:
 def _nodes(names: Iterable[str]) -> dict[str, Any]:
     """Return the fields of a line for nodes: as ranges, and the number of all."""
     nodes = set(names)
-    return {"nodes": node_ranges.folded(nodes)[:LETTERS_SHOWN], "nodes_in_all": len(nodes)}
+    return {"nodes": text.folded(nodes)[:LETTERS_SHOWN], "nodes_in_all": len(nodes)}
 
 
 def _named(what: str, names: Iterable[str], number: int) -> dict[str, Any]:

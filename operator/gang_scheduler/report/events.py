@@ -15,10 +15,53 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.backpressure import Backpressure
-from gang_scheduler.report.by_namespace import ByNamespace
-from gang_scheduler.report.token_bucket import TokenBucket
+from gang_scheduler.report.turns_of_namespaces import ByNamespace
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.workloads import table
+
+# Bindings go first: statuses and Events wait while bindings are queued, but never for long. A
+# status costs the API server more than two bindings, and while a gang is being bound, every
+# binding makes its status stale.
+
+LONGEST_SECONDS = 5.0
+LOOK_SECONDS = 0.1
+
+
+class Backpressure:
+    """Waits while `busy()` says that bindings are waiting for a connection."""
+
+    def __init__(self, busy: Callable[[], bool] = lambda: False) -> None:
+        self._busy = busy
+
+    async def wait(self, since: float) -> None:
+        """Return when no bindings wait, or LONGEST_SECONDS after `since` (event loop's time)."""
+        clock = asyncio.get_running_loop().time
+        # Polled: nothing else needs a notification that bindings wait no longer.
+        while self._busy() and clock() - since < LONGEST_SECONDS:  # noqa: ASYNC110
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+# A token bucket like the rate limiter of client-go: a number per second, and a burst.
+
+
+class TokenBucket:
+    """Holds up to `burst` tokens, which come back at `per_second`. Full at the start."""
+
+    def __init__(self, per_second: float, burst: float) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._tokens = burst
+        self._at = 0.0
+
+    async def take(self) -> None:
+        """Take a token, and wait for it if there is none. For one task at a time."""
+        now = asyncio.get_running_loop().time()
+        earned = (now - self._at) * self._per_second
+        self._tokens, self._at = min(self._burst, self._tokens + earned) - 1, now
+        if self._tokens < 0:
+            await asyncio.sleep(-self._tokens / self._per_second)
+
 
 CONTROLLER = "py-gang-scheduler"
 LONGEST_NOTE = 1024
@@ -215,3 +258,19 @@ def cut(note: str) -> str:
 @functools.cache
 def _instance() -> str:
     return f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"[:128]
+
+
+# The object on which an Event about a gang is written.
+
+
+def about(info: GangInfo) -> About:
+    """Return the object that describes a gang; or else its first member, of which it has some."""
+    spec = info.observed.spec
+    if spec is not None and spec.gvr is not None:
+        version = f"{spec.gvr.group}/{spec.gvr.version}"
+        kind = table.BY_NAME[info.key.source].object_kind
+        owner = info.key.name.partition("/")[0]  # A JobSet's gang is called after its job, too.
+        return About(version, kind, info.key.namespace, owner, spec.uid, info.key)
+    pods = info.observed.living or info.observed.members.values()
+    pod = min(pods, key=lambda each: each.name)
+    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)

@@ -6,34 +6,36 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from gang_scheduler.apply.binding.gang_binding import GangBinding
-from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.workloads import table
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.outcomes import GangBinding
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes.preemption import PreemptionGivenUp
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import PreemptionGivenUp
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
+from gang_scheduler.report.other_events import (
+    MisplacedRequestEvents,
+    RefusalEvents,
+    UnprotectedJobs,
+)
 from gang_scheduler.report.pod_events import UNTOLD_BY_GANG, PodEvents
-from gang_scheduler.report.queues import reservation_texts
+from gang_scheduler.report.queues import evictions
 from gang_scheduler.report.queues.evictions import EvictionTexts
-from gang_scheduler.report.refusal_events import RefusalEvents
-from gang_scheduler.report.texts import elastic_texts
-from gang_scheduler.report.texts.cause_texts import text_if_any, text_of
-from gang_scheduler.report.texts.messages import by_reason, describe
-from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words.causes import text_if_any, text_of
+from gang_scheduler.report.words.messages import by_reason, describe
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues.reservations import News
 from gang_scheduler.telemetry import metrics
+from gang_scheduler.workloads import table
 
 # Reported once, when the preemption begins.
 TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
@@ -91,7 +93,7 @@ class GangEvents:
     def promised(self, news: Iterable[News]) -> None:
         """Report the starts that gangs are promised, and those that are later than before."""
         for each in news:
-            said = reservation_texts.event_of(each)
+            said = evictions.event_of(each)
             if said is not None and each.now is not None:
                 gang = next(gang for gang in each.now.gangs if gang.key == each.key)
                 self._events.record(self._about(gang), *said)
@@ -134,8 +136,8 @@ class GangEvents:
                 note = f"Evicted: {by} is drained{lost}"
                 self._events.record(about, "Drained", note, warning=orphans > 0)
             info = self._cache.gang_queue.infos.get(key)
-            if info is not None and (less := elastic_texts.scaled_down(info, pods, by)):
-                self._scaled(about, key, elastic_texts.SCALED_DOWN, less)
+            if info is not None and (less := messages.scaled_down(info, pods, by)):
+                self._scaled(about, key, messages.SCALED_DOWN, less)
             if preemption.classes.get(key) is EvictionClass.RECLAIM:
                 self._events.record(about, "Reclaimed", self._eviction_texts.reclaimed(key))
 
@@ -188,8 +190,8 @@ class GangEvents:
             seconds = asyncio.get_running_loop().time() - binding.submitted_at
             metrics.GANG_SECONDS.observe(seconds)
             self._events.record(about, "Scheduled", _where(binding))
-            if grown := elastic_texts.scaled_up(binding.gang, binding.placed.binds):
-                self._scaled(about, binding.gang.key, elastic_texts.SCALED_UP, grown)
+            if grown := messages.scaled_up(binding.gang, binding.placed.binds):
+                self._scaled(about, binding.gang.key, messages.SCALED_UP, grown)
             return
         note = text_if_any(binding.problem)
         if not binding.without_volumes:
@@ -222,7 +224,7 @@ class GangEvents:
 
     def _tells_pods(self, gang: Gang) -> bool:
         """Return whether each pod of a gang is told why it waits: once is enough."""
-        return self._pod_events.enabled and gang.key.source != gang_sources.SINGLE.name
+        return self._pod_events.enabled and gang.key.source != refs.SINGLE.name
 
     def _warned(self, plan: Plan) -> None:
         """Report all problems of a gang for one reason in one Event."""
@@ -266,7 +268,7 @@ class GangEvents:
             for key, number in lost.items()
             if (info := self._cache.gang_queue.infos.get(key)) is not None
             and info.observed.spec is not None
-            and key.source != gang_sources.SINGLE.name
+            and key.source != refs.SINGLE.name
             and number == sum(1 for pod in info.observed.living if pod.node)
         ]
         shown = ", ".join(names[:GANGS_SHOWN])
@@ -323,7 +325,7 @@ def _few(names: Iterable[str], number: int) -> str:
 
 
 def _who(key: GangKey, pods: Sequence[Pod]) -> str:
-    if key.source == gang_sources.SINGLE.name:
+    if key.source == refs.SINGLE.name:
         return ""
     return f": {len(pods)} members: {_few((pod.name for pod in pods), len(pods))}"
 

@@ -13,18 +13,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler.apply.binding.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.outcomes import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.backpressure import Backpressure
-from gang_scheduler.report.by_namespace import ByNamespace
-from gang_scheduler.report.events import About, create, cut, event_of, micro_time
-from gang_scheduler.report.token_bucket import TokenBucket
+from gang_scheduler.report.events import (
+    About,
+    Backpressure,
+    TokenBucket,
+    create,
+    cut,
+    event_of,
+    micro_time,
+)
+from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 
@@ -142,7 +148,7 @@ class PodEvents:
     def bound(self, binding: GangBinding) -> None:
         """Note where the members of a gang were bound."""
         now = self._bound_at = self._clock()
-        if not self.enabled or binding.gang.key.source == gang_sources.SINGLE.name:
+        if not self.enabled or binding.gang.key.source == refs.SINGLE.name:
             return
         outcomes = binding.outcomes
         binds = [e for e in binding.placed.binds if outcomes.get(e.pod.uid) is Outcome.BOUND]
@@ -276,7 +282,7 @@ class PodEvents:
 
 
 def _is_told_here(pod: Pod, reason: Reason) -> bool:
-    return pod.gang.source != gang_sources.SINGLE.name or reason in UNTOLD_BY_GANG
+    return pod.gang.source != refs.SINGLE.name or reason in UNTOLD_BY_GANG
 
 
 def _is_waiting(pod: Pod) -> bool:

@@ -1,31 +1,28 @@
-"""What the status of a PodGroup should say now. Pure: an info in, a dict out."""
+"""The status that a PodGroup should have now. Pure: it takes an info and returns a dict."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gang_scheduler.api import conditions
-from gang_scheduler.api.conditions import Finding
+from gang_scheduler.api.conditions import Finding, rfc3339
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.apply.eviction import disruption_target
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.causes.members import MembersMissing, NotTriedYet
-from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints
-from gang_scheduler.model.degraded import Degraded
+from gang_scheduler.apply import disruption_target
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model.causes.gangs import MembersMissing, NotTriedYet
+from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints, Save
 from gang_scheduler.model.evictions import Backfilled
-from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.failures import Degraded
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import BY_QUEUES, Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.report.checkpoints import status as checkpoint_status
-from gang_scheduler.report.queues import reservation_texts
-from gang_scheduler.report.queues.evictions import EVICTED
-from gang_scheduler.report.queues.queue_places import Place
-from gang_scheduler.report.queues.reservation_texts import Promised
-from gang_scheduler.report.texts import degraded_texts, elastic_texts
-from gang_scheduler.report.texts.cause_texts import text_of
-from gang_scheduler.report.texts.causes.members import role_counts
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.model.reasons import BY_QUEUES, Cause, Problem, Reason
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.report.queues import evictions
+from gang_scheduler.report.queues.evictions import EVICTED, Place, Promised
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.gang_causes import role_counts
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import (
     Counts,
@@ -35,7 +32,49 @@ from gang_scheduler.state.gangs.phases import (
     scheduled,
     scheduled_and_succeeded,
 )
-from gang_scheduler.state.gangs.records.preemption import MAKING_ROOM
+from gang_scheduler.state.gangs.preemption import MAKING_ROOM
+
+# The part of the status about checkpoints.
+
+
+def checkpoint_status(found: Checkpoints, written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a status, null for what is not so any more.
+
+    `written` is the status that is there: a merge patch removes no field that it does not name. {}
+    where nothing is known, nor was.
+    """
+    if found == NO_CHECKPOINTS:
+        return {key: None for key in ("checkpoint", "checkpoints") if written.get(key)}
+    requested, last = found.requested, found.last
+    request = requested.request if requested is not None else None
+    outcome = requested.outcome if requested is not None else None
+    return {
+        "checkpoint": {
+            "requestId": request.id if request is not None else None,
+            "requestedAt": rfc3339(request.at) if request is not None else None,
+            "outcome": outcome.value if outcome is not None else None,
+            "doneAt": rfc3339(last.done_at) if last is not None else None,
+            "step": last.step if last is not None else None,
+            "path": last.path or None if last is not None else None,
+            "workloadUid": last.workload_uid or None if last is not None else None,
+            "resumeCount": found.resume_count or None,
+        },
+        "checkpoints": [dict(_fields(each)) for each in found.saves],
+    }
+
+
+def _fields(save: Save) -> Iterator[tuple[str, Any]]:
+    """Yield what a save has: a list is replaced as a whole, so nothing else need be removed."""
+    yield "doneAt", rfc3339(save.done_at)
+    if save.step is not None:
+        yield "step", save.step
+    if save.path:
+        yield "path", save.path
+    if save.request_id:
+        yield "requestId", save.request_id
+    if save.workload_uid:
+        yield "workloadUid", save.workload_uid
+
 
 INITIALLY = "PodGroupInitiallyScheduled"
 JOB_FAILED = "JobFailed"
@@ -99,7 +138,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "occupiedBy": _owners(info) or None,
         "scheduleStartTime": _start_time(info, view.written),
         **_elastic(info, view),
-        **checkpoint_status.status_of(view.checkpoints, view.written),
+        **checkpoint_status(view.checkpoints, view.written),
         **({"evictions": view.evictions} if view.evictions else {}),
         "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
     }
@@ -158,10 +197,10 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     else:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
     if view.degraded is not None or not _may_be_degraded(info, counts):
-        yield degraded_texts.finding(view.degraded)
+        yield messages.degraded_finding(view.degraded)
     yield from _of_preemption(info, counts, view)
     yield _quota_reserved(info, view)
-    yield reservation_texts.finding(view.promised)
+    yield evictions.reservation_finding(view.promised)
 
 
 def _may_be_degraded(info: GangInfo, counts: Counts) -> bool:
@@ -221,14 +260,14 @@ def _backfill(info: GangInfo, view: View) -> Mapping[str, Any] | None:
     if not any(info.observed.with_node()):
         return None
     if info.admitted_here:
-        return reservation_texts.backfill_of(view.backfilled)
+        return evictions.backfill_of(view.backfilled)
     written: Mapping[str, Any] | None = view.written.get("backfill")
     return written
 
 
 def _elastic(info: GangInfo, view: View) -> dict[str, Any]:
     """Return the workers of an elastic gang; null where they were written, and it is none now."""
-    found = elastic_texts.status_of(info)
+    found = messages.status_of(info)
     return {"elastic": found} if found is not None or "elastic" in view.written else {}
 
 

@@ -14,36 +14,28 @@ from typing import Any
 import anyio
 
 from gang_scheduler.api.conditions import rfc3339
-from gang_scheduler.api.kinds import (
-    GVR,
-    NATIVE_POD_GROUPS,
-    POD_GROUPS,
-    SCHED_PLUGINS_POD_GROUPS,
-)
-from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.at_work import Work, note
-from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.errors import ApiError, Denials, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Denials
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, PodRef
-from gang_scheduler.report.backpressure import Backpressure
-from gang_scheduler.report.by_namespace import ByNamespace
-from gang_scheduler.report.degraded_events import DegradedEvents
+from gang_scheduler.report.events import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.other_events import DegradedEvents
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
-from gang_scheduler.report.queues.evictions import EvictionTexts
-from gang_scheduler.report.queues.queue_places import QueuePlaces
-from gang_scheduler.report.queues.reservation_texts import Promised
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.report.queues.evictions import EvictionTexts, Promised, QueuePlaces
+from gang_scheduler.report.turns_of_namespaces import ByNamespace
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs import queueing_hints
+from gang_scheduler.state.gangs import queueing
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from gang_scheduler.state.pruning import pruned
@@ -331,7 +323,7 @@ class StatusWriter:
     def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
         """Yield writes that tell members without a verdict why they wait, once that lasts."""
         suspended = info.suspended is not None
-        refusal = None if suspended else queueing_hints.untold_of(info, self._cache.schedulers)
+        refusal = None if suspended else queueing.untold_of(info, self._cache.schedulers)
         if refusal is None:
             told.untold_since = None
             return
@@ -432,7 +424,7 @@ def _waits_in_line(refusal: Refused | None) -> bool:
     """Return whether the quorum of a gang waits for what its queue may give."""
     if refusal is None or refusal.left_over:
         return False
-    return refusal.reason in queueing_hints.HELPED_BY_QUEUES
+    return refusal.reason in queueing.HELPED_BY_QUEUES
 
 
 def _differs(known: object, said: object) -> bool:

@@ -6,23 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gang_scheduler.model.causes.members import (
+from gang_scheduler.model.causes.gangs import (
     DomainsTooSmall,
+    FieldsUnsupported,
+    MateCannotStart,
     MembersMissing,
     ResourcesMissing,
     RoleFull,
 )
-from gang_scheduler.model.causes.specs import FieldsUnsupported, MateCannotStart
 from gang_scheduler.model.gangs import Gang, GangGroup, OwnDomains, Role
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Refused, Warned
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.pods import one_of_each
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.virtual_pods import one_of_each
-from gang_scheduler.scheduler.placement.network import replacements
+from gang_scheduler.scheduler import units
+from gang_scheduler.scheduler.placement.tree import replacements
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import division
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def _admitted(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
         for_others = Problem(Reason.WAITING_FOR_GANGS, MateCannotStart(blamed, problem.cause))
         refusals = (_refused(gang, problems[gang.key] or for_others) for gang in group.waiting)
         return Verdict(refusals=tuple(refusals))
-    sited = division.units_of(group, snapshot)
+    sited = units.units_of(group, snapshot)
     if isinstance(sited, Problem):
         return _refused_wholly(group, sited)
     return Verdict(sited, warnings=tuple(_warnings(sited)))

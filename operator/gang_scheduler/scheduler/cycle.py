@@ -8,7 +8,7 @@ from typing import Final
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.elastic.limits import at_pace
+from gang_scheduler.scheduler.pace import at_pace
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import Steps, Watch
 from gang_scheduler.scheduler.turns.by_turns import ByTurns

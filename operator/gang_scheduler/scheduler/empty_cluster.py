@@ -32,7 +32,7 @@ from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.trial import Trial, shares
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 MOST_LOOKS: Final = 2_000
 """Looks at the empty cluster of one cycle; groups that come after are not told."""

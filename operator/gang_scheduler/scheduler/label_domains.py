@@ -35,7 +35,7 @@ def in_domain(column: LabelColumn, counts: IntArray) -> IntArray:
     return found
 
 
-def has(column: LabelColumn) -> BoolArray:
+def has_domain(column: LabelColumn) -> BoolArray:
     """Return the nodes that have the label."""
     labelled: BoolArray = column.codes != ABSENT
     return labelled
@@ -46,7 +46,7 @@ def one_node_each(key: str, nodes: NodeTable) -> bool:
 
     def compute() -> bool:
         column = nodes.label(key)
-        present = column.codes[has(column)]
+        present = column.codes[has_domain(column)]
         return len(np.unique(present)) == len(present)
 
     return nodes.derive(("one node each", key), compute)

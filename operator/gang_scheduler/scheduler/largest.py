@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gang_scheduler.model.network import topology
-from gang_scheduler.model.network.topology_scope import NODES_ALONE
+from gang_scheduler.model import topology
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_scope import NODES_ALONE
 from gang_scheduler.scheduler import spare_nodes
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
 from gang_scheduler.scheduler.policies import Profile

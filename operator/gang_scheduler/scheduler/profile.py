@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from gang_scheduler.scheduler import preferences
 from gang_scheduler.scheduler.filters import (
     bound_volumes,
     declared_features,
@@ -32,6 +31,10 @@ from gang_scheduler.scheduler.policies import (
     RoomFilter,
     Turn,
 )
+from gang_scheduler.scheduler.preferences import inter_pod_affinity as preference_inter_pod_affinity
+from gang_scheduler.scheduler.preferences import node_affinity as preference_node_affinity
+from gang_scheduler.scheduler.preferences import taints as preference_taints
+from gang_scheduler.scheduler.preferences import topology_spread as preference_topology_spread
 
 NODE_FILTERS: tuple[NodeFilter, ...] = (
     *(unschedulable, readiness, taints, node_affinity),
@@ -44,10 +47,10 @@ COUPLED_FILTERS: tuple[CoupledFilter, ...] = (
 )
 PREFERENCES: tuple[tuple[int, Preference], ...] = (
     # The weights of kube-scheduler.
-    (3, preferences.taints),
-    (2, preferences.node_affinity),
-    (2, preferences.topology_spread),
-    (2, preferences.inter_pod_affinity),
+    (3, preference_taints),
+    (2, preference_node_affinity),
+    (2, preference_topology_spread),
+    (2, preference_inter_pod_affinity),
 )
 
 

@@ -14,18 +14,13 @@ from typing import Final
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
-from gang_scheduler.scheduler.placement import arrangements, nominated
-from gang_scheduler.scheduler.placement.anywhere import (
-    Placement,
-    assume_again,
-    joined,
-    release,
-)
+from gang_scheduler.scheduler.placement import anywhere, packing
+from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, joined, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement.network import gather
+from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units.placement_units import Party, PlacementUnit
+from gang_scheduler.scheduler.units import Party, PlacementUnit
 
 Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
 """The placements of a group's units, or the unit that did not fit and why."""
@@ -49,7 +44,7 @@ class Quorums:
         self, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome | None:
         """Place the members on their nominated nodes, if all that room is free."""
-        return nominated.place(_asked(units), nominations, self._trial, self._profile)
+        return anywhere.place_nominated(_asked(units), nominations, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; a unit that found no place is placed first next time."""
@@ -205,5 +200,5 @@ def _just(unit: PlacementUnit, uids: frozenset[str]) -> PlacementUnit:
 
 def _choices(classes: Sequence[Sequence[str]], number: int) -> Iterator[list[str]]:
     """Yield choices of so many uids; two choices differ in how many are of some class."""
-    for counts in arrangements.choices([len(alike) for alike in classes], number):
+    for counts in packing.choices([len(alike) for alike in classes], number):
         yield [uid for alike, some in zip(classes, counts, strict=True) for uid in alike[:some]]

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gang_scheduler.model import topology
 from gang_scheduler.model.bound_pods import NONE_PINNED, PinnedPods
-from gang_scheduler.model.network import topology
-from gang_scheduler.model.network.topology import Topology
-from gang_scheduler.model.network.topology_request import LayerRef
-from gang_scheduler.model.network.topology_scope import NODES_ALONE
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.model.topology_request import LayerRef
+from gang_scheduler.model.topology_scope import NODES_ALONE
 from gang_scheduler.scheduler.policies import SpareNodes
 from gang_scheduler.scheduler.trial import shares
 

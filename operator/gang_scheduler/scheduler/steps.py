@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 from typing import Final
 
-from gang_scheduler.model.causes.errors import InternalError
+from gang_scheduler.model.causes.gangs import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
     Bind,
@@ -22,24 +22,21 @@ from gang_scheduler.model.plan import (
     Refused,
     Warned,
 )
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler import admission, spare_nodes
-from gang_scheduler.scheduler.elastic.steps import in_steps
+from gang_scheduler.scheduler import admission, provisioning, spare_nodes
 from gang_scheduler.scheduler.empty_cluster import EmptyCluster
-from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.provisioning import asking
-from gang_scheduler.scheduler.provisioning.asking import AskingGroups
+from gang_scheduler.scheduler.provisioning import AskingGroups
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
-from gang_scheduler.scheduler.refusals import Refusals
+from gang_scheduler.scheduler.refusals import KnownMisfits, Refusals
 from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.surplus import Surplus
+from gang_scheduler.scheduler.surplus import Surplus, in_steps
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units.placement_units import Party, PlacementUnit
+from gang_scheduler.scheduler.units import Party, PlacementUnit
 
 A_GROUP: Final = 0.5
 """Looks that it costs to look at a group, also at one of which all is known already."""
@@ -260,20 +257,22 @@ class Steps:
 
     def ask_for_nodes(self, group: GangGroup) -> None:
         """Ask for nodes for a group that lacks nothing but room, if it says by which class."""
-        rules = asking.rules_of(group)
+        rules = provisioning.rules_of(group)
         if rules is not None and self.asking.may_ask(group) and self.may_ask(group):
             judgement = self.asking.consider(group, self.units[group.gangs[0].key], rules)
             if judgement is not None:
-                self.refused |= asking.retold(group, self.refused, judgement)
+                self.refused |= provisioning.retold(group, self.refused, judgement)
 
     def may_ask(self, group: GangGroup) -> bool:
         """Return whether a group lacks nothing but room, which was not found by eviction, either.
 
         Nothing is asked for before that is sure. But a request that stands is not forgotten.
         """
-        if group.waiting[0].key in self.gangs or not asking.lacks_only_room(group, self.refused):
+        if group.waiting[0].key in self.gangs or not provisioning.lacks_only_room(
+            group, self.refused
+        ):
             return False
-        return self.asking.stands(group) or asking.was_searched(group, self.refused)
+        return self.asking.stands(group) or provisioning.was_searched(group, self.refused)
 
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place the surplus that fits, and note why the rest does not."""

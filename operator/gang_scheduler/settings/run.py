@@ -5,14 +5,16 @@ import os
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from gang_scheduler.settings.choices import HttpClientName, LogFormat, LogLevel, PodSource
-from gang_scheduler.settings.eviction import EvictionSettings
-from gang_scheduler.settings.policy import Policy
+from gang_scheduler.settings.policy import EvictionSettings, Policy
 from gang_scheduler.settings.values import (
     ENV_PREFIX,
     KUEUE_NAMESPACE,
     VOLCANO_NAMESPACE,
+    HttpClientName,
+    LogFormat,
+    LogLevel,
     Name,
+    PodSource,
     Shape,
 )
 

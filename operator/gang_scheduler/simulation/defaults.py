@@ -1,14 +1,42 @@
-"""What an API server would have filled in, made from the order of the documents alone."""
+"""Defaults of the input: fields that an API server or controller would have filled in.
+
+They are made from the order of the documents alone.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+from msgspec import field
+
+from gang_scheduler.api.kinds import (
+    CLUSTER_QUEUES,
+    COHORTS,
+    GVR,
+    KUEUE_TOPOLOGIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    QUEUES,
+    VOLCANO_POD_GROUPS,
+    VOLCANO_QUEUES,
+)
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields, names
-from gang_scheduler.wire.metadata import Metadata
-from gang_scheduler.wire.structs import Int64, Wire
+from gang_scheduler.api.topology import DEFAULT_NAME
+from gang_scheduler.decode import fields, topology
+from gang_scheduler.decode import volumes as volume_decode
+from gang_scheduler.decode.fields import group_of
+from gang_scheduler.decode.reader import Reader
+from gang_scheduler.decode.topology import DeclaredTopology
+from gang_scheduler.model.queues import Product
+from gang_scheduler.report import topology_status
+from gang_scheduler.state.kinds import KINDS, QUEUES_NAMED
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire import volumes as volume_wire
+from gang_scheduler.wire.core import Int64, Metadata, Wire
+from gang_scheduler.workloads import controllers
+from gang_scheduler.workloads.table import ROWS, Row
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 GRACE_SECONDS = 30
@@ -40,7 +68,7 @@ def with_identity(body: Mapping[str, Any], sequence: int, *, namespaced: bool) -
         ("deletionTimestamp", given.deletion_timestamp),
     ):
         _check_time(f"metadata.{key}", text)
-    names.check_labels(given.labels, given.annotations)
+    fields.check_labels(given.labels, given.annotations)
     identity = {
         "name": given.name or _generated(given.generate_name, sequence),
         "namespace": (given.namespace or "default") if namespaced else "",
@@ -122,3 +150,209 @@ def _is_time(text: str) -> bool:
         return bool(RFC_3339.fullmatch(text) and datetime.fromisoformat(text))
     except ValueError:
         return False
+
+
+# Known kinds and versions, and spellings of a kind that are a mistake.
+
+Kind = Reader[Any]
+
+
+def _only_expanded(row: Row) -> Kind:
+    """Return the kind of a workload that is not watched: only what is made of it is read."""
+    return Reader(kind=row.kind, versions=row.versions, read=lambda body: body)
+
+
+BESIDE_QUEUES: Final = frozenset({*KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS})
+"""Kinds of products with queues that files have without these: then queues may be left out."""
+_DECLARING: Final = frozenset({QUEUES, *CLUSTER_QUEUES, *COHORTS, VOLCANO_QUEUES})
+"""Kinds that declare queues."""
+_WATCHED: Final = {(each.reader.kind, each.reader.gvr.group) for each in KINDS}
+ALL: Final[tuple[Kind, ...]] = (
+    *(each.reader for each in KINDS),
+    *(_only_expanded(each) for each in ROWS if each.key not in _WATCHED),
+)
+
+
+def kind_of(body: Mapping[str, Any]) -> Kind | None:
+    """Return the kind of an object, None for an unknown one.
+
+    Raises InvalidField for a misspelt kind and for a version that does not exist. The same name
+    in a product's own API group is another kind, and not a mistake.
+    """
+    name, api_version = _text(body, "kind"), _text(body, "apiVersion")
+    alike = _BY_NAME.get(_plain(name), ())
+    group = group_of(api_version)
+    if not alike or not (is_builtin(group) or any(group == each.gvr.group for each in alike)):
+        return None
+    exact = (each for each in alike if each.kind == name and api_version in _versions(each))
+    found = next(exact, None)
+    if found is None:
+        raise _misspelt(name, api_version, alike)
+    return found
+
+
+def served(gvrs: Iterable[GVR]) -> frozenset[Product]:
+    """Return the products that may have queues on a cluster with objects of these kinds."""
+    groups = {each.group for each in gvrs if each not in BESIDE_QUEUES}
+    others = (product for product, named in QUEUES_NAMED.items() if named.group in groups)
+    return frozenset({Product.OURS, *others})
+
+
+def kind_named(bodies: Iterable[Mapping[str, Any]]) -> frozenset[Product]:
+    """Return the products whose names of queues mean something beside these objects.
+
+    Without any queue, a name of a product without an object here may be a label that is not read.
+    """
+    gvrs = {each.gvr for each in map(_known, bodies) if each is not None}
+    return frozenset(Product) if gvrs & _DECLARING else served(gvrs)
+
+
+def _known(body: Mapping[str, Any]) -> Kind | None:
+    try:
+        return kind_of(body)
+    except InvalidField:
+        return None  # What is wrong is told where the object is read.
+
+
+def is_builtin(group: str) -> bool:
+    """Return whether an API group is one of Kubernetes itself."""
+    return "." not in group or group.endswith(".k8s.io")
+
+
+def _plain(name: str) -> str:
+    return name.lower().rstrip("s")
+
+
+_BY_NAME: Final[defaultdict[str, list[Kind]]] = defaultdict(list)
+"""The kinds by their plain names: each object of a file is looked up."""
+for _each in ALL:
+    _BY_NAME[_plain(_each.kind)].append(_each)
+
+
+def _versions(kind: Kind) -> list[str]:
+    return [gvr.api_version for gvr in kind.versions]
+
+
+def _misspelt(name: str, api_version: str, alike: Iterable[Kind]) -> InvalidField:
+    right = next(iter(alike)).kind
+    if name != right:
+        return InvalidField("kind", name, f"must be {right}")
+    versions = " or ".join(version for each in alike for version in _versions(each))
+    return InvalidField("apiVersion", api_version, f"must be {versions} for a {name}")
+
+
+def _text(body: Mapping[str, Any], field: str) -> str:
+    value = body.get(field)
+    if value is None or value == "":
+        raise InvalidField(field, None, "is required")
+    if not isinstance(value, str):
+        raise InvalidField(field, value, "must be a string")
+    return value
+
+
+# Topologies of the input: a wrong type is refused, and a topology without a tree is explained.
+
+
+class _Layer(Wire, frozen=True):
+    topology_layer: str = ""
+    parent_topology_layer: str = ""
+    label_key: list[str] = field(default_factory=list)
+
+
+class _Spec(Wire, frozen=True):
+    network_topology_spec: list[_Layer] = field(default_factory=list)
+
+
+class _ClusterNetworkTopology(Wire, frozen=True):
+    """The types in a ClusterNetworkTopology. Its layers are checked as on a cluster."""
+
+    spec: _Spec = _Spec()
+
+
+def cluster_network_topology(body: Mapping[str, Any]) -> DeclaredTopology:
+    """Return what a ClusterNetworkTopology declares. Raises InvalidField for a wrong type."""
+    fields.read(body, _ClusterNetworkTopology)
+    return topology.read(body)
+
+
+def kueue_topology(body: Mapping[str, Any]) -> DeclaredTopology:
+    """Return what a Topology of Kueue declares. Raises InvalidField for a wrong type."""
+    fields.read(body, topology.Topology)
+    return topology.read_kueue_topology(body)
+
+
+def why_unused(declared: DeclaredTopology) -> str:
+    """Return why there is no tree, in the words of the condition on a cluster; "" if there is."""
+    if not declared.is_used:
+        return topology_status.not_default(DEFAULT_NAME).message
+    if not declared.problem:
+        return ""
+    return topology_status.invalid_spec(declared.problem, kept=False).message
+
+
+# Claims and volumes as the controllers of a cluster would leave them.
+
+IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
+
+Body = Mapping[str, Any]
+
+
+def volume_fillers(classes: Iterable[Body]) -> Mapping[GVR, Callable[[Body], Body]]:
+    """Return what controllers would fill into claims and volumes, by these StorageClasses."""
+    default = _default_class(classes)
+    return {
+        PERSISTENT_VOLUME_CLAIMS: lambda body: _settled_claim(body, default),
+        PERSISTENT_VOLUMES: _settled_volume,
+    }
+
+
+def claims_of(pod: Body) -> Iterator[Body]:
+    """Yield the claims of the generic ephemeral volumes of a pod. Raises InvalidField."""
+    for i, volume in enumerate(fields.read(pod, pod_wire.Pod).spec.volumes):
+        if volume.ephemeral is None:
+            continue
+        template = volume.ephemeral.get("volumeClaimTemplate")
+        if not isinstance(template, Mapping):
+            where = f"spec.volumes[{i}].ephemeral.volumeClaimTemplate"
+            raise InvalidField(where, template, "must be an object")
+        given = template.get("metadata", {})
+        if not isinstance(given, Mapping):
+            where = f"spec.volumes[{i}].ephemeral.volumeClaimTemplate.metadata"
+            raise InvalidField(where, given, "must be an object")
+        name = f"{pod['metadata']['name']}-{volume.name}"
+        metadata = {**given, **controllers.owned(pod, name)}
+        spec = template.get("spec", {})
+        yield {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": metadata,
+            "spec": spec,
+        }
+
+
+def _settled_claim(body: Body, default: str) -> Body:
+    """Return a claim with a class if there is a default, bound if it names its volume."""
+    source = fields.read(body, volume_wire.Claim)
+    spec = {"storageClassName": default, **body.get("spec", {})}
+    if not source.spec.volume_name or source.status.phase not in ("", "Bound"):
+        return {**body, "spec": spec}
+    known = source.metadata.annotations
+    metadata = {**body["metadata"], "annotations": {**known, volume_decode.BIND_COMPLETED: "yes"}}
+    return {**body, "spec": spec, "metadata": metadata}
+
+
+def _settled_volume(body: Body) -> Body:
+    """Return a volume with a phase: its own, else Bound with a claimRef, else Available."""
+    source = fields.read(body, volume_wire.Volume)
+    phase = "Available" if source.spec.claim_ref is None else "Bound"
+    return {**body, "status": {"phase": source.status.phase or phase}}
+
+
+def _default_class(classes: Iterable[Body]) -> str:
+    """Return the name of the youngest default class, as admission chooses; "" for none."""
+    found = [
+        each["metadata"]["name"]
+        for each in classes
+        if each["metadata"].get("annotations", {}).get(IS_DEFAULT) == "true"
+    ]
+    return found[-1] if found else ""

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from gang_scheduler.decode.workloads import table
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.core import Metadata
+from gang_scheduler.workloads import table
 
 
 def described(cache: Cache) -> Iterator[GangInfo]:
@@ -26,7 +26,7 @@ def described(cache: Cache) -> Iterator[GangInfo]:
 
 def _of_workloads(pod: Pod) -> Iterator[GangKey]:
     """Yield the gangs that a pod would be in by its Job and by its other workloads."""
-    yield GangKey(gang_sources.JOB.name, pod.namespace, pod.job)
+    yield GangKey(refs.JOB.name, pod.namespace, pod.job)
     labels, present = dict(pod.labels), dict(pod.annotations)
     source = pod_wire.Pod(Metadata(namespace=pod.namespace, labels=labels, annotations=present))
     for each in table.KINDS:

@@ -2,9 +2,9 @@
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
-from gang_scheduler.settings.choices import ManagedKind
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.simulation.kinds import served as served_by
+from gang_scheduler.settings.values import ManagedKind
+from gang_scheduler.simulation.defaults import served as served_by
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.snapshot_files import LIVE
 from gang_scheduler.state import kinds

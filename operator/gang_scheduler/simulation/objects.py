@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gang_scheduler.decode.pods.membership import Membership
-from gang_scheduler.decode.workloads.members.present import Present
-from gang_scheduler.decode.workloads.table import MEMBERSHIP
-from gang_scheduler.simulation import kinds, snapshot_files
+from gang_scheduler.simulation import defaults, snapshot_files
 from gang_scheduler.simulation.documents import Document, Item, Problem
-from gang_scheduler.simulation.found import UNDATED_SECONDS, Loaded, SchedulerNames
-from gang_scheduler.simulation.reading import Reading
+from gang_scheduler.simulation.reading import UNDATED_SECONDS, Loaded, Reading, SchedulerNames
 from gang_scheduler.simulation.snapshot_files import Header
+from gang_scheduler.workloads.controllers import Present
+from gang_scheduler.workloads.table import MEMBERSHIP
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def load(
     found = list(documents)
     header = snapshot_files.header_among(found)
     bodies = [each.body for each in found if isinstance(each, Document)]
-    read = Reading(Present(bodies), membership, kinds.named(bodies), strict=strict)
+    read = Reading(Present(bodies), membership, defaults.kind_named(bodies), strict=strict)
     for each in found:
         read.take(each)
     if at is None and header is not None:

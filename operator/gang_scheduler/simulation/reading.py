@@ -1,59 +1,237 @@
-"""From documents to objects, by the table of kinds, and the checks around it."""
+"""Input of `simulate`: from documents to objects, by the table of kinds, and what is checked."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from msgspec import field
+
 from gang_scheduler.api.kinds import (
+    CLUSTER_NETWORK_TOPOLOGIES,
     GVR,
+    KUEUE_TOPOLOGIES,
+    NATIVE_POD_GROUPS,
+    POD_DISRUPTION_BUDGETS,
+    POD_GROUPS,
     PODS,
     PRIORITY_CLASSES,
+    SCHED_PLUGINS_POD_GROUPS,
     STORAGE_CLASSES,
 )
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import names, priority_classes
-from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.network.topologies import DeclaredTopology
+from gang_scheduler.decode import cluster, fields
+from gang_scheduler.decode.cluster import Priorities
+from gang_scheduler.decode.fields import amounts
+from gang_scheduler.decode.gangs import pod_groups
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import VirtualGang
+from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
-from gang_scheduler.decode.workloads import makers
-from gang_scheduler.decode.workloads.members import table
-from gang_scheduler.decode.workloads.members.present import Present, controller, part
-from gang_scheduler.decode.workloads.members.source import Source
-from gang_scheduler.decode.workloads.table import KINDS as TABLE
+from gang_scheduler.decode.queues.shared import AdmissionCheck, DeclaredQueue
+from gang_scheduler.decode.topology import DeclaredTopology
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.refs import QueueName
-from gang_scheduler.report.texts.plurals import counted
-from gang_scheduler.simulation import (
-    defaults,
-    in_vain,
-    kinds,
-    networks,
-    stored,
-    volumes,
-)
-from gang_scheduler.simulation.completed import with_age, with_scheduler
+from gang_scheduler.report.words.text import counted
+from gang_scheduler.simulation import defaults, skipped, snapshot_files
+from gang_scheduler.simulation.defaults import Kind
 from gang_scheduler.simulation.documents import Document, Item, Problem
-from gang_scheduler.simulation.found import (
-    UNDATED_SECONDS,
-    Body,
-    FoundObject,
-    Loaded,
-    SchedulerNames,
-)
-from gang_scheduler.simulation.kinds import Kind
-from gang_scheduler.simulation.readers import fillers, readers
 from gang_scheduler.simulation.skipped import Skipped
 from gang_scheduler.simulation.snapshot_files import Stored
 from gang_scheduler.simulation.validation import objects as validation
+from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.state.queues.names import product_of
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.core import Quantities, Wire
+from gang_scheduler.wire.workloads import NativePodGroup
+from gang_scheduler.workloads import table
+from gang_scheduler.workloads.controllers import Present, Source, controller, part
+from gang_scheduler.workloads.table import KINDS as TABLE
+
+# An object of the input before it is read, and the result of reading it.
+
+UNDATED_SECONDS = 1
+"""Objects without a creation time are created within this time after the input's latest time."""
+DEFAULT_SCHEDULER = "default-scheduler"
+"""What an API server writes into pods and templates without a schedulerName."""
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An object of a watched kind, as its reader returns it.
+
+    `body` is a manifest with all that was filled in; None for an object of a snapshot.
+    """
+
+    gvr: GVR
+    noun: object
+    body: Body | None = dataclasses.field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """An object that has a name and an identity; its body may still be wrong."""
+
+    document: Document
+    kind: Kind
+    body: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Its kind, API group, namespace and name."""
+        metadata = self.body["metadata"]
+        group = fields.group_of(self.body["apiVersion"])
+        return self.kind.kind, group, metadata["namespace"], metadata["name"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerNames:
+    """The schedulerName of pods that have none, by their uids."""
+
+    ours: str
+    assume_ours: bool | None
+    objects: Mapping[str, FoundObject]
+
+    def of(self, uid: str) -> str:
+        """Return the schedulerName of the pod or the template with this uid, which has none."""
+        assumed = self.assume_ours
+        if assumed is None:
+            assumed = not self.objects[uid].document.is_from_cluster
+        return self.ours if assumed else DEFAULT_SCHEDULER
+
+    def is_assumed(self, each: FoundObject) -> bool:
+        """Return whether this is a pod that gets our name, having none."""
+        given = each.kind.gvr != PODS or bool(each.body.get("spec", {}).get("schedulerName"))
+        return not given and self.of(each.body["metadata"]["uid"]) == self.ours
+
+
+# Fields that manifests leave open: an age, and a schedulerName.
+
+
+def with_age(noun: object, body: Body, created_at: float) -> object:
+    """Return the object with an age: one without a time is younger than all that have one.
+
+    All such objects are created within one second, in their order, so their age only breaks ties.
+    """
+    if defaults.creation_time(body) is not None:
+        return noun
+    if isinstance(noun, GangObject):
+        return _aged_gangs(noun, created_at)
+    if isinstance(noun, DeclaredQueue):
+        return replace(noun, queue=replace(noun.queue, created_at=created_at))
+    return _aged(noun, created_at) if isinstance(noun, Pod) else noun
+
+
+def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
+    """Return a workload that waits suspended with the schedulerName that its templates lack."""
+    if not isinstance(noun, GangObject):
+        return noun
+    name = scheduler_names.of(noun.uid)
+    return _with_members(noun, lambda pod: replace(pod, scheduler=pod.scheduler or name))
+
+
+def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
+    """Return a workload with each member changed that it would have."""
+    said, made = noun.suspended, noun.part
+    if said is not None and said.gangs:
+        said = replace(said, gangs=_changed(said.gangs, change))
+    if made is not None and made.gangs:
+        made = made._replace(gangs=_changed(made.gangs, change))
+    return replace(noun, suspended=said, part=made)
+
+
+def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tuple[VirtualGang, ...]:
+    """Return the gangs of a workload with each member changed that it would have."""
+    return tuple(
+        each._replace(pods=each.pods.with_prototypes([*map(change, each.pods.prototypes)]))
+        for each in gangs
+    )
+
+
+def _aged_gangs(noun: GangObject, created_at: float) -> GangObject:
+    specs, by_default = (
+        None if each is None else tuple(replace(it, created_at=created_at) for it in each)
+        for each in (noun.gang_specs, noun.by_default)
+    )
+    noun = replace(noun, gang_specs=specs or (), by_default=by_default)
+    return _with_members(noun, lambda pod: _aged(pod, created_at))
+
+
+def _aged(pod: Pod, created_at: float) -> Pod:
+    return replace(pod, created_at=created_at, dated=False)
+
+
+# Readers of the input: as on a cluster, with the fields that its API server would fill in and
+# refuse.
+
+
+def fillers(
+    scheduler_names: SchedulerNames, known: Priorities
+) -> dict[GVR, Callable[[Body], Body]]:
+    """Return what an API server would fill in before an object is read."""
+    return {
+        PODS: lambda body: _filled_pod(body, scheduler_names, known),
+        NATIVE_POD_GROUPS[0]: lambda body: _filled_native_pod_group(body, known),
+    }
+
+
+def readers(membership: Membership) -> dict[GVR, Callable[[Body], object]]:
+    """Return how objects are read: as on a cluster, apart from what its API server would do.
+
+    An API server refuses wrong types, and counts for budgets.
+    """
+    return {each.reader.gvr: each.reader.read for each in KINDS} | {
+        PODS: lambda body: pod.pod(body, membership),
+        POD_GROUPS: _pod_group,
+        SCHED_PLUGINS_POD_GROUPS: _pod_group,
+        NATIVE_POD_GROUPS[0]: _native_pod_group,
+        POD_DISRUPTION_BUDGETS: cluster.read_uncounted,
+        CLUSTER_NETWORK_TOPOLOGIES: defaults.cluster_network_topology,
+        KUEUE_TOPOLOGIES[0]: defaults.kueue_topology,
+    }
+
+
+def _filled_pod(body: Body, scheduler_names: SchedulerNames, known: Priorities) -> Body:
+    fields.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
+    filled = defaults.with_pod_defaults(body, scheduler_names.of(body["metadata"]["uid"]))
+    return {**filled, "spec": known.spec(filled["spec"])}
+
+
+def _filled_native_pod_group(body: Body, known: Priorities) -> Body:
+    fields.read(body, NativePodGroup)  # What is filled in next relies on the types.
+    return {**body, "spec": known.with_priority(body.get("spec", {}))}
+
+
+class _PodGroupSpec(Wire, frozen=True):
+    """The types in a PodGroup. Its values are checked as on a cluster."""
+
+    min_member: int = 1
+    min_resources: Quantities = field(default_factory=dict)
+    schedule_timeout_seconds: int = 1
+
+
+class _PodGroup(Wire, frozen=True):
+    spec: _PodGroupSpec = _PodGroupSpec()
+
+
+def _pod_group(body: Body) -> GangObject:
+    amounts(fields.read(body, _PodGroup).spec.min_resources, "spec.minResources")
+    return pod_groups.pod_group_object(body)
+
+
+def _native_pod_group(body: Body) -> GangObject:
+    fields.read(body, NativePodGroup)  # A wrong type is unreadable input, not a problem.
+    return pod_groups.native_pod_group_object(body)
+
 
 WITH_GANGS = frozenset(
     {
         *(each.objects.versions[0] for each in TABLE if each.objects),
-        *(each.versions[0] for each in makers.MAKERS),
+        *(each.versions[0] for each in table.MAKERS),
     }
 )
 """The kinds of workloads of which gangs are made."""
@@ -99,9 +277,9 @@ class Reading:
             self._stored.append(document)
             return
         try:
-            kind = kinds.kind_of(document.body)
+            kind = defaults.kind_of(document.body)
             if document.made_by is None:
-                notes = (in_vain.note(document), in_vain.apart(document))
+                notes = (skipped.note_in_vain(document), skipped.apart(document))
                 self.notes.extend(filter(None, notes))
             self._validate(document)
             if kind is None:
@@ -110,7 +288,7 @@ class Reading:
             self._sequence += 1
             body = defaults.with_identity(document.body, self._sequence, namespaced=kind.namespaced)
             if document.made_by is None:
-                names.check(kind.gvr, body["metadata"])
+                fields.check_name(kind.gvr, body["metadata"])
             made = [] if document.header else self._made_of(kind, document, body)
             self._add(FoundObject(document, kind, body))
             self._take_made(document, made)
@@ -138,11 +316,12 @@ class Reading:
     def load(self, scheduler_names: SchedulerNames) -> tuple[Loaded, ...]:
         """Return what can be read, in order; note what is wrong with the rest."""
         classes = {
-            each.key: self._try(each, priority_classes.read) for each in self._of(PRIORITY_CLASSES)
+            each.key: self._try(each, cluster.read_priority_class)
+            for each in self._of(PRIORITY_CLASSES)
         }
-        known = priority_classes.priorities_of(filter(None, classes.values()))
+        known = cluster.priorities_of(filter(None, classes.values()))
         storage_classes = (each.body for each in self._of(STORAGE_CLASSES))
-        fill = {**fillers(scheduler_names, known), **volumes.fillers(storage_classes)}
+        fill = {**fillers(scheduler_names, known), **defaults.volume_fillers(storage_classes)}
         reads = readers(self._membership)
         found = [*self._load_stored()]
         for age, each in enumerate(self.objects.values(), start=1):
@@ -173,7 +352,7 @@ class Reading:
         """Yield the objects of snapshots; note what is wrong with them."""
         if self._stored and self.objects:
             self._refuse_both()
-        for each in stored.load(self._stored, self._membership):
+        for each in snapshot_files.load_stored(self._stored, self._membership):
             if each.problem:
                 self.problems.append(Problem(each.problem))
             if each.note:
@@ -184,7 +363,7 @@ class Reading:
     def _refuse_both(self) -> None:
         """Note the manifests of objects that a snapshot has, too."""
         for each in self._stored:
-            same = self.objects.get(stored.key_of(each))
+            same = self.objects.get(snapshot_files.key_of(each))
             if same is not None:
                 self.problems.append(
                     same.document.problem(
@@ -197,7 +376,7 @@ class Reading:
     def _made_of(self, kind: Kind, document: Document, body: Body) -> list[Body]:
         """Return what the controller of this object would still create. Raises InvalidField."""
         if kind.gvr == PODS:
-            made = [*volumes.claims_of(body)]
+            made = [*defaults.claims_of(body)]
         else:
             made = self._made_of_workload(kind, document, body)
         return [each for each in made if each["kind"] == "Pod" or not self._present.has(each)]
@@ -226,7 +405,7 @@ class Reading:
         if found.part is None or not found.part.gangs:
             return False
         owner = controller(body)
-        named = str(owner["kind"]), names.group_of(str(owner["apiVersion"]))
+        named = str(owner["kind"]), fields.group_of(str(owner["apiVersion"]))
         maker = self._present.find(*named, body["metadata"]["namespace"], str(owner["name"])) or {}
         labels, present = (part(maker, "metadata", each) for each in ("labels", "annotations"))
         queue = naming.request_of(labels, present)
@@ -255,9 +434,9 @@ class Reading:
 
     def _note_oddity(self, each: FoundObject, noun: object) -> None:
         name = each.body["metadata"]["name"]
-        why = names.why_refused(each.kind.gvr, name)
+        why = fields.why_refused(each.kind.gvr, name)
         if isinstance(noun, DeclaredTopology):
-            why = networks.why_unused(noun)
+            why = defaults.why_unused(noun)
         elif isinstance(noun, DeclaredQueue | AdmissionCheck):
             why = "; ".join(noun.notes)
         if why:

@@ -3,17 +3,17 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
-from gang_scheduler.decode.network.topologies import DeclaredTopology
+from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.texts.plurals import counted
-from gang_scheduler.simulation.found import DEFAULT_SCHEDULER
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.report.words.text import counted
 from gang_scheduler.simulation.objects import Objects
+from gang_scheduler.simulation.reading import DEFAULT_SCHEDULER
 from gang_scheduler.state.cache import Cache
 
 
-def of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
+def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
     """Yield what was left out, assumed and missing."""
     yield from found.notes
     if found.assumed_ours:

@@ -7,16 +7,16 @@ from typing import Final
 
 from gang_scheduler import policy, queue_figures
 from gang_scheduler.api.annotations import OF_BINDINGS
-from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.plan import take_in
-from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import Admission, Suspension
+from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.filling import filled
@@ -24,8 +24,8 @@ from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output import trees
 from gang_scheduler.simulation.output.waiting import Waiting
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
-from gang_scheduler.state.gangs.preemption_eligibility import ROUNDS_SECONDS
+from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
+from gang_scheduler.state.gangs.queueing import LAST_RETRY_SECONDS
 
 MOST_CYCLES: Final = 1000
 """After so many cycles nothing is expected to settle any more."""

@@ -1,59 +1,112 @@
-"""The cluster as last seen, and as we know it will be: our own binds count at once.
+"""The cache: the cluster as last seen, plus our own writes, which count at once.
 
 Plain synchronous code. Handlers and the binder change it, the loop takes snapshots of it, and
 status reads it; all on one event loop, so nothing here needs a lock.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeVar
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
 
-from gang_scheduler.decode.device_classes import DeviceClass
-from gang_scheduler.model.affinity.pod_affinity import AffinityCounts
+from gang_scheduler.decode.cluster import DeviceClass
 from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.failures import FailureRules
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.plan import Bind, Plan
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.provisioning import ProvisioningRequest
-from gang_scheduler.model.provisioning_rules import ProvisioningRules
-from gang_scheduler.model.queues import Product, QueueRef, QueueState
+from gang_scheduler.model.queues import Product, ProvisioningRules, QueueRef, QueueState
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.selectors import AffinityCounts
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.model.virtual_pods import one_of_each
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
-from gang_scheduler.state.cache_rules import NO_SETTINGS, CacheRules
+from gang_scheduler.state import evictable_pods, failures, provisioning
 from gang_scheduler.state.changes import Change, Changes
-from gang_scheduler.state.degraded_gangs import DegradedGangs
-from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.evictable_pods import EvictablePods, Rules
 from gang_scheduler.state.evictions import EvictionRecords
-from gang_scheduler.state.failed_nodes import FailedNodes
-from gang_scheduler.state.foreign_members import ForeignMembers
-from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.gangs.train_jobs import TrainJobs
-from gang_scheduler.state.node_usage import NodeUsage
-from gang_scheduler.state.nominator import Nominator
-from gang_scheduler.state.object_stores import NodeStore, Store
-from gang_scheduler.state.pod_affinity.matches import SelectorMatches
-from gang_scheduler.state.pod_store import PodStore
-from gang_scheduler.state.provisioning.provisioning import ProvisioningState
-from gang_scheduler.state.queues import (
-    running_gangs,
-)
-from gang_scheduler.state.queues.declared_queues import DeclaredQueues
-from gang_scheduler.state.queues.kueue_objects import KueueObjects
-from gang_scheduler.state.queues.names import KnownQueues, QueueNames
+from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
+from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS, GangQueue
+from gang_scheduler.state.gangs.workloads import TrainJobs
+from gang_scheduler.state.nodes import NodeUsage, Nominator
+from gang_scheduler.state.pod_affinity import SelectorMatches
+from gang_scheduler.state.pods import ForeignMembers, PodStore
+from gang_scheduler.state.provisioning import ProvisioningSettings, ProvisioningState
+from gang_scheduler.state.queues import declared, names, reservations, running_gangs, usage
+from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects, QueueRules
+from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
 from gang_scheduler.state.queues.recent_usage import RecentUsages
-from gang_scheduler.state.queues.reservations import waits_of
+from gang_scheduler.state.queues.reservations import ReservationSettings, waits_of
 from gang_scheduler.state.queues.running_gangs import RunningGangs
-from gang_scheduler.state.queues.usage import QueueUsageStore
-from gang_scheduler.state.refused_shapes import RefusedShapes
+from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
+from gang_scheduler.state.stores import NodeStore, Store
+from gang_scheduler.state.suspended import workloads
 from gang_scheduler.state.suspended.stand_ins import StandIns
-from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
+from gang_scheduler.state.suspended.workloads import ManageRules, SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
-from gang_scheduler.state.victims import Victims
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
+
+# Settings that decide how the state of the cluster is kept.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheRules:
+    """The rules of each part of the cache; without any, those of a scheduler without settings.
+
+    `timeout_seconds`: so long a gang may wait. `train_jobs`: whether TrainJobs are gangs.
+    """
+
+    timeout_seconds: int = 600
+    evictions: Rules = evictable_pods.DEFAULT_RULES
+    queues: QueueRules = declared.DEFAULT_RULES
+    naming: NamingRules = names.DEFAULT_RULES
+    charges: ChargeRules = usage.DEFAULT_RULES
+    reservations: ReservationSettings = reservations.DEFAULT_SETTINGS
+    provisioning: ProvisioningSettings = provisioning.OFF
+    failures: FailureRules = failures.DEFAULT_RULES
+    managed: ManageRules = workloads.DEFAULT_RULES
+    train_jobs: bool = True
+    most_checkpoints: int = MOST_CHECKPOINTS
+
+
+NO_SETTINGS: Final = CacheRules()
+
+
+# Evictions that are decided, counted before the API server shows them.
+
+
+class Victims:
+    """Counts victims as leaving, and as staying again when they are spared.
+
+    `cycle` is set when gangs must plan again that were to have that room.
+    """
+
+    def __init__(
+        self,
+        evictable_pods: EvictablePods,
+        nominator: Nominator,
+        gang_queue: GangQueue,
+        cycle: asyncio.Event,
+    ) -> None:
+        self._evictable_pods = evictable_pods
+        self._nominator = nominator
+        self._gang_queue = gang_queue
+        self._cycle = cycle
+
+    def decided(self, uids: Collection[str]) -> None:
+        """Count pods as leaving."""
+        self._evictable_pods.decided(uids)
+
+    def spared(self, uids: Collection[str]) -> None:
+        """Count pods as staying after all, unless they terminate already."""
+        nodes = self._evictable_pods.spared(uids)
+        waiting = {gang for node in nodes for gang in self._nominator.gangs_on(node)}
+        if waiting:
+            self._gang_queue.nominations_lost(waiting)
+            self._cycle.set()
+
 
 T = TypeVar("T")
 

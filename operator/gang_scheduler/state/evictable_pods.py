@@ -6,25 +6,163 @@ depend on the clock.
 """
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode.budgets import DeclaredBudget
-from gang_scheduler.model import gang_sources
+from gang_scheduler.decode.cluster import DeclaredBudget
+from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods
 from gang_scheduler.model.evictions import Sparing
-from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.names import NaturalKey, natural_key
-from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import GangKey, JobFailures
-from gang_scheduler.state import elastic_surplus, terminating
-from gang_scheduler.state.budgets import Budgets
-from gang_scheduler.state.elastic_surplus import Steps, is_cooling
+from gang_scheduler.model.gangs import Elastic, GangGroup
+from gang_scheduler.model.pods import Pod, PodPhase, rank_key
+from gang_scheduler.model.refs import GangKey, JobFailures, NaturalKey, natural_key
+from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends, Leaving
+
+# All PodDisruptionBudgets as last seen, and how many evictions each allows.
+
+
+class Budgets:
+    """All PodDisruptionBudgets."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, DeclaredBudget] = {}
+        self._by_namespace: dict[str, dict[str, DeclaredBudget]] = {}
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all budgets."""
+        return self._known.keys()
+
+    def upsert(self, declared: DeclaredBudget) -> DeclaredBudget | None:
+        """Add or replace a budget; return the earlier state."""
+        before = self._known.get(declared.uid)
+        self._known[declared.uid] = declared
+        self._by_namespace.setdefault(declared.namespace, {})[declared.uid] = declared
+        return before
+
+    def delete(self, uid: str) -> DeclaredBudget | None:
+        """Forget a budget; return its last state."""
+        before = self._known.pop(uid, None)
+        if before is not None:
+            near = self._by_namespace[before.namespace]
+            del near[uid]
+            if not near:
+                del self._by_namespace[before.namespace]
+        return before
+
+    def of(self, pod: Pod) -> tuple[str, ...]:
+        """Return the keys of the budgets that cover a pod."""
+        near = self._by_namespace.get(pod.namespace)
+        if not near:
+            return ()
+        return tuple(sorted(each.key for each in near.values() if each.covers(pod)))
+
+    def allowed(self, pods: Callable[[], Iterable[Pod]]) -> Mapping[str, int]:
+        """Return how many pods of each budget may be evicted; `pods` is called only to count."""
+        return {
+            each.key: _counted(each, pods()) if each.allowed is None else each.allowed
+            for each in sorted(self._known.values(), key=lambda each: each.key)
+        }
+
+
+def _counted(budget: DeclaredBudget, pods: Iterable[Pod]) -> int:
+    """Return disruptionsAllowed as the disruption controller would compute it."""
+    expected = [pod for pod in pods if not pod.terminal and budget.covers(pod)]
+    healthy = sum(1 for _ in _healthy(expected))
+    return max(healthy - budget.least_healthy(len(expected)), 0)
+
+
+def _healthy(pods: Iterable[Pod]) -> Iterator[Pod]:
+    return (pod for pod in pods if pod.phase is PodPhase.RUNNING and not pod.deleting)
+
+
+# Surplus of elastic gangs that may be evicted: none within a cooldown, and otherwise by whole
+# steps.
+
+Steps = tuple[tuple[str, ...], ...]
+"""Uids of pods, the step that goes first before the others."""
+NUMBERED: Final = re.compile(r"(.*-)[0-9]+")
+
+
+def elastic_of(
+    keys: Iterable[GangKey], infos: Mapping[GangKey, GangInfo]
+) -> Iterator[tuple[GangInfo, Elastic]]:
+    """Yield those of the gangs that say how they shrink."""
+    for key in keys:
+        info = infos.get(key)
+        if info is not None and (elastic := info.scaling.elastic) is not None:
+            yield info, elastic
+
+
+def is_cooling(info: GangInfo, elastic: Elastic, now: int, most: int) -> bool:
+    """Return whether a gang has changed its size so lately that its surplus stays.
+
+    For `most` seconds at most. The gang stays as a whole then: it is evicted for no step more.
+    """
+    changed_at = info.scaling.changed_at
+    if changed_at is None or len(info.scaling.workers()) <= elastic.min_workers:
+        return False
+    return now < changed_at + min(elastic.down_cooldown, most)
+
+
+def steps_of(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> Steps:
+    """Return the surplus among the members that stay so far, by whole steps.
+
+    Those with the highest ranks go first, as the controllers of Jobs have it.
+    """
+    staying = tuple(members)
+    workers = [each for each in staying if elastic.counts(each.pod)]
+    spare = min(len(workers) - elastic.min_workers, _spare(info, elastic, staying))
+    those = [each.pod for each in workers if each.evictable]
+    those.sort(key=rank_key, reverse=True)
+    size = elastic.down_step
+    number = max(0, min(spare, len(those))) // size
+    return tuple(
+        tuple(pod.uid for pod in those[start : start + size])
+        for start in range(0, number * size, size)
+    )
+
+
+def by_rank(spare: Mapping[str, int], members: Iterable[BoundPod]) -> Steps:
+    """Return the surplus of each role pod by pod: those with the highest ranks go first.
+
+    The first of a role may hold what the others meet at, as worker 0 of a PyTorchJob does. None
+    where nothing tells the members of a role apart. `spare` is by role, "" for any member.
+    """
+    members = tuple(members)
+    found: list[Pod] = []
+    for role, number in spare.items():
+        those = [each for each in members if not role or each.pod.role == role]
+        if number and not _are_numbered([each.pod for each in those]):
+            return ()
+        going = sorted((each.pod for each in those if each.evictable), key=rank_key, reverse=True)
+        found += going[:number]
+    found.sort(key=rank_key, reverse=True)
+    return tuple((pod.uid,) for pod in found)
+
+
+def _are_numbered(pods: Sequence[Pod]) -> bool:
+    """Return whether each pod has another rank, or another number by which its owner names it."""
+    if all(pod.rank for pod in pods):
+        return len({pod.rank for pod in pods}) == len(pods)
+    names = [NUMBERED.fullmatch(pod.name) for pod in pods if pod.owner]
+    prefixes = {found[1] for found in names if found}
+    return len(prefixes) == 1 and len(names) == len(pods) and all(names)
+
+
+def _spare(info: GangInfo, elastic: Elastic, members: Iterable[BoundPod]) -> int:
+    """Return how many workers the gang can lose and be whole, by its quorum."""
+    spec = info.observed.spec
+    by_role = spec is not None and bool(spec.roles)
+    bound = Counter(each.pod.role if by_role else "" for each in members)
+    return info.attempt.surplus_of(bound).get(elastic.role if by_role else "", 0)
+
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
 """The least priority of system-cluster-critical and system-node-critical."""
@@ -231,7 +369,7 @@ class EvictablePods:
     ) -> tuple[tuple[BoundPod, ...], Mapping[GangKey, Steps]]:
         """Return the bound pods without the surplus that stays now, and the steps of the rest."""
         most = self.rules.max_min_runtime_seconds
-        found = list(elastic_surplus.elastic_of(self._bound, infos))
+        found = list(elastic_of(self._bound, infos))
         if not found:
             return bound_pods, {}
         cooling = {info.key for info, elastic in found if is_cooling(info, elastic, now, most)}
@@ -244,8 +382,7 @@ class EvictablePods:
             if each.gang in members:
                 members[each.gang].append(each)
         return bound_pods, {
-            info.key: elastic_surplus.steps_of(info, elastic, members[info.key])
-            for info, elastic in found
+            info.key: steps_of(info, elastic, members[info.key]) for info, elastic in found
         }
 
     def _with_lingering(self, now: int) -> tuple[BoundPod, ...]:
@@ -317,7 +454,7 @@ class EvictablePods:
     def _count(self, bound_pod: BoundPod, sign: int) -> None:
         if bound_pod.evictable:
             _add(self._priorities, bound_pod.pod.priority, sign)
-        if bound_pod.gang.source != gang_sources.SINGLE.name:
+        if bound_pod.gang.source != refs.SINGLE.name:
             bound = self._bound.get(bound_pod.gang)
             if bound is None:
                 bound = self._bound[bound_pod.gang] = Counter()
@@ -416,7 +553,7 @@ def _by_rank(
     for each in bound_pods if by_gang else ():
         if each.gang in by_gang:
             by_gang[each.gang].append(each)
-    found = ((key, elastic_surplus.by_rank(n, by_gang[key])) for key, n in spare)
+    found = ((key, by_rank(n, by_gang[key])) for key, n in spare)
     return {key: steps for key, steps in found if steps}
 
 

@@ -10,19 +10,19 @@ from hashlib import blake2b
 from typing import Final
 
 from gang_scheduler.api.pod_group import MOST_YIELDED_TO
-from gang_scheduler.decode.workloads import table
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
 from gang_scheduler.model.evictions import EvictionClass, Evictions, YieldedTo
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.queues.declared_queues import DeclaredQueues
+from gang_scheduler.state.queues.declared import DeclaredQueues
+from gang_scheduler.workloads import table
 
 DAY_SECONDS: Final = 86_400
 NO_EVICTIONS: Final = Evictions()
 MOST_GONE: Final = 1000
-_POD_GROUPS: Final = (gang_sources.NATIVE.name, gang_sources.POD_GROUP.name)
+_POD_GROUPS: Final = (refs.NATIVE.name, refs.POD_GROUP.name)
 _SEPARATOR: Final = "-"
 
 

@@ -10,56 +10,45 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode import (
-    budgets,
-    device_classes,
-    namespaces,
-    nodes,
-    priority_classes,
-    provisioning,
-    unreadable,
-    volumes,
-)
-from gang_scheduler.decode.gangs import gang_objects
-from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.network import kueue_topologies, topologies
-from gang_scheduler.decode.network.topologies import DeclaredTopology
+from gang_scheduler.decode import cluster, provisioning, topology, volumes
+from gang_scheduler.decode import reader as decode_reader
+from gang_scheduler.decode.events import Sink
+from gang_scheduler.decode.gangs import pod_groups
+from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.membership import Membership
-from gang_scheduler.decode.queues import flavors, kueue, kueue_objects, ours, volcano
-from gang_scheduler.decode.queues import unreadable as unreadable_queues
-from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.decode.queues import kueue, ours, volcano
+from gang_scheduler.decode.queues import shared as unreadable_queues
+from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.decode.reader import Object, Reader, Unreadable, direct
-from gang_scheduler.decode.sink import Sink
-from gang_scheduler.decode.volume_objects import VolumeObject
-from gang_scheduler.decode.workloads import makers, queue_namers, ray_jobs, suspended, table
-from gang_scheduler.decode.workloads.kind import ObjectsOfKind
-from gang_scheduler.decode.workloads.makers import Maker
-from gang_scheduler.model.gang_sources import GangSource
+from gang_scheduler.decode.topology import DeclaredTopology
+from gang_scheduler.decode.volumes import VolumeObject
 from gang_scheduler.model.queues import Product, QueueKind
+from gang_scheduler.model.refs import GangSource
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.device_classes import DeviceClassStore
-from gang_scheduler.state.object_stores import (
+from gang_scheduler.state.stores import (
     BudgetStore,
+    ByNameStore,
+    DeviceClassStore,
+    FlavorStore,
     GangStore,
     JobSetStore,
     JobStore,
     NamespaceStore,
     PriorityClassStore,
+    ProvisioningRequestStore,
     QueueNamerStore,
+    QueueStore,
+    ReferredStore,
     Store,
     TopologyStore,
     VolumeStore,
 )
-from gang_scheduler.state.provisioning.store import ProvisioningRequestStore
-from gang_scheduler.state.queues.stores import (
-    ByNameStore,
-    FlavorStore,
-    QueueStore,
-    ReferredStore,
-)
-from gang_scheduler.wire import nodes as node_wire
+from gang_scheduler.wire import cluster as node_wire
 from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.workloads import queue_namers, ray, suspended, table
+from gang_scheduler.workloads.kind import ObjectsOfKind
+from gang_scheduler.workloads.table import Maker
 
 T = TypeVar("T")
 V = TypeVar("V", bound=VolumeObject)
@@ -97,7 +86,8 @@ def _workload(source: GangSource, objects: ObjectsOfKind) -> Kind:
         read=suspended.reading(
             source.object_kind or source.name, objects.versions[0], objects.read
         ),
-        if_unreadable=objects.if_unreadable or unreadable.workload(source, objects.versions[0]),
+        if_unreadable=objects.if_unreadable
+        or decode_reader.unreadable_workload(source, objects.versions[0]),
     )
     if reader.gvr == kinds.JOB_SETS:
         return _kind(
@@ -122,7 +112,9 @@ def _maker(maker: Maker) -> Kind:
         kind=kind,
         versions=maker.versions,
         read=suspended.reading(kind, gvr, maker.read),
-        if_unreadable=unreadable.workload(ray_jobs.SOURCE, gvr) if maker.tells else KEEP,
+        if_unreadable=decode_reader.unreadable_workload(ray.RAY_JOB_SOURCE, gvr)
+        if maker.tells
+        else KEEP,
     )
     return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name, cache.suspended))
 
@@ -131,7 +123,7 @@ def _queue_namer(kind: str, versions: tuple[GVR, ...]) -> Kind:
     reader = Reader(
         kind=kind,
         versions=versions,
-        read=functools.partial(queue_namers.read, kind),
+        read=functools.partial(queue_namers.read_queue_namer, kind),
         if_unreadable=KEEP,
     )
     return _kind(reader, lambda cache: QueueNamerStore(cache.gang_queue, reader.name))
@@ -143,7 +135,9 @@ def _pods(membership: Membership) -> Kind:
             kind="Pod",
             versions=(kinds.PODS,),
             read=lambda body: pod.pod(body, membership),
-            if_unreadable=lambda obj, why, known: unreadable.pod(obj, why, known, membership),
+            if_unreadable=lambda obj, why, known: decode_reader.unreadable_pod(
+                obj, why, known, membership
+            ),
             direct=direct(pod_wire.Pod, lambda source: pod.pod_from_wire(source, membership)),
         ),
         lambda cache: cache.pod_store,
@@ -169,7 +163,7 @@ def _queues(
             versions=versions,
             read=read,
             namespaced=False,
-            if_unreadable=unreadable_queues.queue(kind, versions[0]),
+            if_unreadable=unreadable_queues.unreadable_queue(kind, versions[0]),
         ),
         lambda cache: QueueStore(cache.queues, kind),
         known=lambda cache, uid: cache.queues.declared.get(uid),
@@ -179,7 +173,10 @@ def _queues(
 def _flavors(product: Product, versions: tuple[GVR, ...]) -> Kind:
     return _kind(
         Reader(
-            kind="ResourceFlavor", versions=versions, read=flavors.of(product), namespaced=False
+            kind="ResourceFlavor",
+            versions=versions,
+            read=kueue.flavor_of(product),
+            namespaced=False,
         ),
         lambda cache: FlavorStore(cache.queues, product),
     )
@@ -190,9 +187,9 @@ KINDS: Final = (
         Reader(
             kind="Node",
             versions=(kinds.NODES,),
-            read=nodes.node,
+            read=cluster.read_node,
             namespaced=False,
-            direct=direct(node_wire.Node, nodes.node_from_wire),
+            direct=direct(node_wire.Node, cluster.node_from_wire),
         ),
         lambda cache: cache.node_store,
     ),
@@ -200,7 +197,7 @@ KINDS: Final = (
         Reader(
             kind="Namespace",
             versions=(kinds.NAMESPACES,),
-            read=namespaces.read,
+            read=cluster.read_namespace,
             namespaced=False,
             if_unreadable=KEEP,
         ),
@@ -211,35 +208,35 @@ KINDS: Final = (
         Reader(
             kind="PodGroup",
             versions=(kinds.POD_GROUPS,),
-            read=gang_objects.pod_group,
-            if_unreadable=unreadable.pod_group,
+            read=pod_groups.pod_group_object,
+            if_unreadable=decode_reader.pod_group,
         )
     ),
     _gangs(
         Reader(
             kind="PodGroup",
             versions=(kinds.SCHED_PLUGINS_POD_GROUPS,),
-            read=gang_objects.pod_group,
-            if_unreadable=unreadable.pod_group,
+            read=pod_groups.pod_group_object,
+            if_unreadable=decode_reader.pod_group,
         )
     ),
     _gangs(
         Reader(
             kind="PodGroup",
             versions=kinds.NATIVE_POD_GROUPS,
-            read=gang_objects.native_pod_group,
-            if_unreadable=unreadable.native_pod_group,
+            read=pod_groups.native_pod_group_object,
+            if_unreadable=decode_reader.native_pod_group,
             best_version_counts=True,
         )
     ),
     *(_workload(each.pods.source, each.objects) for each in table.KINDS if each.objects),
-    *map(_maker, makers.MAKERS),
-    *(_queue_namer(kind, versions) for kind, versions in queue_namers.KINDS.items()),
+    *map(_maker, table.MAKERS),
+    *(_queue_namer(kind, versions) for kind, versions in queue_namers.QUEUE_NAMERS.items()),
     _kind(
         Reader(
             kind="PriorityClass",
             versions=(kinds.PRIORITY_CLASSES,),
-            read=priority_classes.read,
+            read=cluster.read_priority_class,
             namespaced=False,
             if_unreadable=KEEP,
         ),
@@ -249,7 +246,7 @@ KINDS: Final = (
         Reader(
             kind="PodDisruptionBudget",
             versions=(kinds.POD_DISRUPTION_BUDGETS,),
-            read=budgets.read,
+            read=cluster.read_budget,
             if_unreadable=KEEP,
         ),
         lambda cache: BudgetStore(cache.evictable_pods),
@@ -258,7 +255,7 @@ KINDS: Final = (
         Reader(
             kind="ClusterNetworkTopology",
             versions=(kinds.CLUSTER_NETWORK_TOPOLOGIES,),
-            read=topologies.read,
+            read=topology.read,
             namespaced=False,
             if_unreadable=KEEP,
         )
@@ -268,7 +265,7 @@ KINDS: Final = (
         Reader(
             kind="Topology",
             versions=kinds.KUEUE_TOPOLOGIES,
-            read=kueue_topologies.read,
+            read=topology.read_kueue_topology,
             namespaced=False,
             if_unreadable=KEEP,
         )
@@ -279,14 +276,14 @@ KINDS: Final = (
     _queues(QueueKind.COHORT, "Cohort", kinds.COHORTS, kueue.cohort),
     _flavors(Product.KUEUE, kinds.KUEUE_RESOURCE_FLAVORS),
     _kind(
-        Reader(kind="LocalQueue", versions=kinds.LOCAL_QUEUES, read=kueue_objects.local_queue),
+        Reader(kind="LocalQueue", versions=kinds.LOCAL_QUEUES, read=kueue.local_queue),
         lambda cache: ByNameStore(cache.kueue_objects.local_queues),
     ),
     _kind(
         Reader(
             kind="WorkloadPriorityClass",
             versions=kinds.WORKLOAD_PRIORITY_CLASSES,
-            read=kueue_objects.workload_priority_class,
+            read=kueue.workload_priority_class,
             namespaced=False,
         ),
         lambda cache: ByNameStore(cache.kueue_objects.priority_classes),
@@ -295,7 +292,7 @@ KINDS: Final = (
         Reader(
             kind="AdmissionCheck",
             versions=kinds.ADMISSION_CHECKS,
-            read=kueue_objects.admission_check,
+            read=kueue.admission_check,
             namespaced=False,
         ),
         lambda cache: ReferredStore(cache.kueue_objects.admission_checks, cache.queues),
@@ -324,7 +321,7 @@ KINDS: Final = (
         Reader(
             kind="DeviceClass",
             versions=(kinds.DEVICE_CLASSES,),
-            read=device_classes.read,
+            read=cluster.read_device_class,
             namespaced=False,
         ),
         lambda cache: DeviceClassStore(cache.node_usage, cache.device_classes),
@@ -413,7 +410,7 @@ def sinks(
 
     Kinds that are read only to be managed are left out where they are not.
     """
-    unused = makers.KINDS - cache.suspended.rules.kinds
+    unused = table.MAKER_KINDS - cache.suspended.rules.kinds
     return [
         (each.reader, _CacheSink(cache, each.store(cache), each.known))
         for each in rows(membership)

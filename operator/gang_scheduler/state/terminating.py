@@ -8,11 +8,10 @@ end: one that leaves later than is waited for stays, for all that is planned.
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, natural_key
 
 PATIENCE_SECONDS: Final = 30
 """How long after its grace period a terminating pod still counts as leaving."""
@@ -163,7 +162,7 @@ def bound_pod(pod: Pod, gang: GangKey | None) -> BoundPod:
 
 def alone(pod: Pod) -> GangKey:
     """Return the gang of one that a pod of another scheduler is."""
-    return GangKey(gang_sources.SINGLE.name, pod.namespace, pod.name)
+    return GangKey(refs.SINGLE.name, pod.namespace, pod.name)
 
 
 def _order(each: tuple[Pod, GangKey | None]) -> tuple[object, ...]:

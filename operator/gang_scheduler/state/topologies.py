@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from gang_scheduler.decode.network.topologies import DEFAULT_TREE, DeclaredTopology
-from gang_scheduler.model.network import topology, topology_scope
-from gang_scheduler.model.network.layers import TreeSpec
-from gang_scheduler.model.network.topology import Domain, Topology
-from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.network.topology_scope import NODES_ALONE, TopologyScope
+from gang_scheduler.decode.topology import DEFAULT_TREE, DeclaredTopology
+from gang_scheduler.model import topology, topology_scope
+from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import ABSENT, NodeTable
+from gang_scheduler.model.topology import Domain, Topology
+from gang_scheduler.model.topology_request import TopologyRequest
+from gang_scheduler.model.topology_scope import NODES_ALONE, TopologyScope
 
 
 class Topologies:

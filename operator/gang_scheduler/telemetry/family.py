@@ -1,7 +1,7 @@
-"""One metric with its series: a record of the table, and what counts in it.
+"""A metric with its series, the bounds of its labels, and the text of a scrape.
 
-prometheus_client has the values and writes them; here is which label sets there may be. It takes
-half a microsecond for each count that label sets are looked up here first.
+prometheus_client keeps the values. This module decides which label sets may exist. Looking up
+label sets here first makes each count take half a microsecond.
 """
 
 import abc
@@ -9,13 +9,93 @@ import math
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, TypeVar, cast
-
-from gang_scheduler.telemetry.labels import Closed, Label
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Protocol, TypeVar, cast
 
 if TYPE_CHECKING:
     import prometheus_client
     from prometheus_client import CollectorRegistry
+
+
+# The values that a label may have. Each label has a bound, otherwise users could create series
+# without end.
+
+OTHER: Final = "_other"
+
+
+class Bound(Protocol):
+    """Which values a label has."""
+
+    @property
+    def most(self) -> int:
+        """How many values there are at most, `other` not among them."""
+
+    @property
+    def other(self) -> str:
+        """What is said instead of any value beyond the bound."""
+
+    def shown(self, value: str) -> str:
+        """Return what is said for a value: itself, or `other`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The values of a closed list."""
+
+    values: tuple[str, ...]
+    other: str = OTHER
+
+    @property
+    def most(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+    def shown(self, value: str) -> str:
+        """Return the value, if it is of the list."""
+        return value if value in self.values else self.other
+
+
+@dataclass(slots=True, eq=False)
+class Limited:
+    """Any values, as they come, up to `most`. One that is not kept makes room for another."""
+
+    most: int
+    other: str = OTHER
+    values: set[str] = field(default_factory=set)
+
+    def shown(self, value: str) -> str:
+        """Return the value, if it is one of the first."""
+        if value in self.values:
+            return value
+        if len(self.values) >= self.most:
+            return self.other
+        self.values.add(value)
+        return value
+
+    def keep(self, values: Collection[str]) -> set[str]:
+        """Forget all values but these; return those that are forgotten."""
+        gone = self.values.difference(values)
+        self.values -= gone
+        return gone
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The name of a label, and what it may say. Labels of several metrics may share a bound.
+
+    A scrape renames `job`, `instance`, `namespace` and `pod`: no label has such a name. One that
+    has a bound of its `own` forgets the values that its gauge does not show any more.
+    """
+
+    name: str
+    bound: Bound
+    own: bool = False
+
+    def keep(self, values: Collection[str]) -> None:
+        """Forget all other values, if the bound is the label's own."""
+        if self.own and isinstance(self.bound, Limited):
+            self.bound.keep(values)
+
 
 MOST_LABEL_SETS: Final = 2000
 """How many label sets a metric has at most."""
@@ -234,7 +314,7 @@ class Histogram(Family["prometheus_client.Histogram"]):
         self._made.observe(value)
 
 
-Metric = Counter | Gauge | Histogram
+MetricOf = Counter | Gauge | Histogram
 
 FOLDED: Final = Counter(
     "pgs_metrics_folded_total",

@@ -5,12 +5,21 @@ from typing import Final
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.checkpoints import Outcome as CheckpointOutcome
-from gang_scheduler.model.degraded import Shortage
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.failures import Shortage
 from gang_scheduler.model.provisioning import Came
-from gang_scheduler.telemetry.family import FOLDED, Counter, Gauge, Histogram, Metric
-from gang_scheduler.telemetry.labels import Bound, Closed, Label, Limited
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.telemetry.family import (
+    FOLDED,
+    Bound,
+    Closed,
+    Counter,
+    Gauge,
+    Histogram,
+    Label,
+    Limited,
+    MetricOf,
+)
 
 NO_QUEUE: Final = ""
 """The value of the label `queue` for gangs without a queue."""
@@ -427,8 +436,8 @@ INTERNAL_ERRORS = Counter(
     note="Please report them.",
 )
 
-TABLE: Final[tuple[Metric, ...]] = (
-    *(each for each in tuple(vars().values()) if isinstance(each, Metric) and each is not FOLDED),
+TABLE: Final[tuple[MetricOf, ...]] = (
+    *(each for each in tuple(vars().values()) if isinstance(each, MetricOf) and each is not FOLDED),
     FOLDED,
 )
 """All metrics, in the order of the reference."""
@@ -445,7 +454,7 @@ def lead() -> None:
     _expose(TABLE)
 
 
-def _expose(shown: Iterable[Metric]) -> None:
+def _expose(shown: Iterable[MetricOf]) -> None:
     from prometheus_client import REGISTRY  # noqa: PLC0415 - for processes that show metrics.
 
     for metric in shown:

@@ -1,7 +1,8 @@
-"""One kind as it comes from the API server: every object is taken in, every deletion once."""
+"""The known objects of one kind: every object is taken in, every deletion once."""
 
+import re
 from collections.abc import Collection
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -11,12 +12,76 @@ from gang_scheduler import internal_errors
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import UNREADABLE, ApiError
+from gang_scheduler.decode.events import Versions
 from gang_scheduler.decode.reader import HasMetadata, Object
-from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.watch import envelope
-from gang_scheduler.wire import texts
-from gang_scheduler.wire.metadata import Identity, Metadata
+from gang_scheduler.wire import core
+from gang_scheduler.wire.core import Identified, Identity, ListMetadata, Metadata, Wire
+
+# The envelope of lists and watches. The objects in it are left undecoded (`Raw`).
+
+
+class Event(Wire, frozen=True):
+    """A line of a watch."""
+
+    type: str
+    object: Raw
+
+
+class Status(Wire, frozen=True):
+    """The object of an event of type ERROR."""
+
+    code: int = 0
+    message: str = ""
+
+
+class Page(Wire, frozen=True):
+    """A page of a list. An empty one may come as null."""
+
+    metadata: ListMetadata
+    items: list[Raw] | None = None
+
+
+EVENT: Final = Decoder(Event)
+STATUS: Final = Decoder(Status)
+PAGE: Final = Decoder(Page)
+IDENTIFIED: Final = Decoder(Identified)
+
+T = TypeVar("T")
+
+DEEPEST: Final = 200
+"""How many levels of nesting are read. The decoder fails a whole page at about a thousand."""
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+
+
+def decoded(text: bytes, decoder: Decoder[T]) -> T:
+    """Return the decoded text. Raises msgspec.DecodeError.
+
+    Values nested deeper than any field that is read count as null: one object must not make all
+    other objects of its page unreadable.
+    """
+    try:
+        return decoder.decode(text)
+    except RecursionError:
+        return decoder.decode(_without_depths(text))
+
+
+def _without_depths(text: bytes) -> bytes:
+    """Return the JSON text with null in place of values that are too deep. Linear in its length."""
+    kept, depth, begin = [], 0, 0
+    for token in _TOKEN.finditer(text):
+        mark = token[0][:1]
+        if mark in (b"[", b"{"):
+            depth += 1
+            if depth == DEEPEST + 1:
+                kept.append(text[begin : token.start()])
+        elif mark in (b"]", b"}"):
+            if depth == DEEPEST + 1:
+                kept.append(b"null")
+                begin = token.end()
+            depth -= 1
+    return b"".join((*kept, text[begin:]))
+
 
 ANYTHING: Final = msgspec.json.Decoder()
 
@@ -116,12 +181,12 @@ class KnownObjects:
         Raises ApiError for an event of type ERROR, and for a line that is no event.
         """
         try:
-            event = envelope.decoded(line, envelope.EVENT)
+            event = decoded(line, EVENT)
             if event.type == "ERROR":
-                status = envelope.STATUS.decode(event.object)
+                status = STATUS.decode(event.object)
                 raise ApiError(status.code, status.message)
             if event.type == "BOOKMARK":
-                return envelope.IDENTIFIED.decode(event.object).metadata.resource_version
+                return IDENTIFIED.decode(event.object).metadata.resource_version
         except UNREADABLE as error:
             raise ApiError(0, f"no event of a watch: {error}") from error
         return self._take(event.type, event.object)
@@ -149,7 +214,7 @@ class KnownObjects:
     def _hand_on(self, change: str, raw: Raw) -> Identity | Metadata:
         decoder = self._handler.decoder
         # The texts of a longer object are bounded where it is taken in as a dict.
-        if decoder is not None and len(memoryview(raw)) <= texts.LONGEST:
+        if decoder is not None and len(memoryview(raw)) <= core.LONGEST_TEXT:
             try:
                 found: HasMetadata = decoder.decode(raw)
                 self._handler.take_decoded(change, found)
@@ -175,6 +240,6 @@ class KnownObjects:
 def _identity(raw: Raw) -> Identity:
     """Return the identity of an object; empty if even that cannot be read."""
     try:
-        return envelope.IDENTIFIED.decode(raw).metadata
+        return IDENTIFIED.decode(raw).metadata
     except UNREADABLE:
         return Identity()

@@ -1,12 +1,12 @@
-"""Keeps known objects in step with the API server: a list, and from its version on a watch.
+"""List and watch of one kind: keeps its known objects in step with the API server.
 
-What client-go calls a reflector. A connection that breaks is followed by another one from the
-last version; a version that the server has forgotten, by another list.
+client-go calls this a reflector. After a broken connection the watch continues from the last
+version; if the server has forgotten that version, another list follows.
 """
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Final
 
@@ -15,15 +15,26 @@ import msgspec
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.retry import Backoff
+from gang_scheduler.client.errors import ApiError, Backoff, Kind
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.watch import decisive_kinds, envelope, line_stream, watch_ages
-from gang_scheduler.watch.envelope import Page
-from gang_scheduler.watch.known_objects import KnownObjects
-from gang_scheduler.watch.optional_kinds import OptionalKinds
+from gang_scheduler.watch import kinds, known_objects, synced
+from gang_scheduler.watch.kinds import OptionalKinds
+from gang_scheduler.watch.known_objects import KnownObjects, Page
 from gang_scheduler.watch.synced import ChangeCount, InStep
+
+
+async def read_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+    """Yield the lines that each chunk completes.
+
+    Half a line at the end is dropped: the connection broke, and the next watch repeats that event.
+    """
+    rest = b""
+    async for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        if whole:
+            yield whole
+
 
 PAGE: Final = 500
 SLICE: Final = 100
@@ -137,7 +148,7 @@ class ListWatch:
                 self._gvr, self.served, self._has_listed = gvr, True, True
                 self._keep_step()
                 return True
-        decisive_kinds.require_absent(self.name)
+        kinds.require_absent(self.name)
         return False
 
     async def _list_pages(self, gvr: GVR) -> None:
@@ -145,7 +156,7 @@ class ListWatch:
         version = ""
         async with aclosing(self._pages(gvr)) as pages:
             async for page in pages:
-                watch_ages.listed(self.name)
+                synced.listed(self.name)
                 self._known_objects.as_of(page.metadata.resource_version)
                 for number, item in enumerate(page.items or ()):
                     if not number % SLICE:
@@ -197,12 +208,12 @@ class ListWatch:
             self._watch_path(), accept=self._accept_watch, silence_seconds=SILENT_SECONDS
         ) as chunks:
             self._keep_step()
-            watch_ages.seen(self.name)
-            async for lines in line_stream.lines(chunks):
+            synced.seen(self.name)
+            async for lines in read_lines(chunks):
                 for line in lines:
                     self._version = self._known_objects.changed(line) or self._version
                 self._recovered()
-                watch_ages.seen(self.name)
+                synced.seen(self.name)
         if clock() - began < BRIEF_SECONDS:
             raise ApiError(0, "the watch ended at once")
 
@@ -219,7 +230,7 @@ class ListWatch:
         remembered.
         """
         self.served = self._has_listed = False
-        watch_ages.not_served(self.name)
+        synced.not_served(self.name)
         if self._optional_kinds.may_be_brief(self.name):
             self._keep_step()
             await self._crd_changes(SETTLE_SECONDS)
@@ -262,6 +273,6 @@ class ListWatch:
 
 def _page(answer: bytes) -> Page:
     try:
-        return envelope.decoded(answer, envelope.PAGE)
+        return known_objects.decoded(answer, known_objects.PAGE)
     except msgspec.DecodeError as error:
         raise ApiError(0, f"no list: {error}") from error

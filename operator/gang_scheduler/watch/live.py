@@ -14,9 +14,9 @@ import msgspec
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
-from gang_scheduler.decode.resource_versions import Versions
+from gang_scheduler.decode.events import Versions
 from gang_scheduler.watch import list_watch
-from gang_scheduler.watch.decisive_kinds import DECISIVE
+from gang_scheduler.watch.kinds import DECISIVE
 from gang_scheduler.watch.known_objects import Handler, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount

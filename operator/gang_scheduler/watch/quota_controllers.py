@@ -22,8 +22,7 @@ from gang_scheduler.model.queues import Product
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.kinds import QUEUES_NAMED
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.wire.metadata import Metadata
-from gang_scheduler.wire.structs import Wire
+from gang_scheduler.wire.core import Metadata, Wire
 
 LOOK_SECONDS: Final = 10.0
 RENEWED_SECONDS: Final = 60.0

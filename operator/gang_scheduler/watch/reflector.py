@@ -8,10 +8,10 @@ import anyio
 
 from gang_scheduler.api.kinds import CRDS
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.decode.reader import HasMetadata, Object
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.watch import decisive_kinds, list_watch
+from gang_scheduler.watch import kinds, list_watch
 from gang_scheduler.watch.known_objects import Handler, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.synced import ChangeCount
@@ -70,7 +70,7 @@ class Reflector:
     async def fresh(self) -> None:
         """Return when the watches of pods and nodes are in step, or have not been out for long."""
         for each in self._kinds:
-            if each.name in decisive_kinds.DECISIVE:
+            if each.name in kinds.DECISIVE:
                 await each.in_step.fresh()
 
     async def _in_step(self) -> None:

@@ -23,7 +23,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.watch import decisive_kinds, envelope, optional_kinds, watch_ages
+from gang_scheduler.watch import kinds, known_objects, synced
 from gang_scheduler.watch.list_watch import METADATA_ONLY
 
 log = Logger()
@@ -93,8 +93,8 @@ class WatchSupervisor:
         begin_anew: Callable[[str], None],
         limits: Limits = DEFAULT,
         *,
-        ages: Ages = watch_ages.ages,
-        idle: Ages = watch_ages.idle,
+        ages: Ages = synced.ages,
+        idle: Ages = synced.idle,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._try = try_watch
@@ -139,7 +139,7 @@ class WatchSupervisor:
         """Do what is to be done about a kind whose watch was silent before it was tried."""
         is_overdue = self._idle().get(kind, 0.0) >= self._limits.anew
         if tried is Tried.ABSENT:
-            watch_ages.not_served(kind)
+            synced.not_served(kind)
         if tried is not Tried.ANSWERED or not is_overdue:
             self._answered.discard(kind)
         elif kind not in self._answered:
@@ -205,7 +205,7 @@ class WatchTrial:
             accept=accept_list,
             timeout_seconds=self._seconds,
         )
-        version = envelope.decoded(answer, envelope.PAGE).metadata.resource_version
+        version = known_objects.decoded(answer, known_objects.PAGE).metadata.resource_version
         path = f"{gvr.path()}?watch=true&timeoutSeconds=1&resourceVersion={version}"
         async with self._connection.stream(
             path, accept=accept_watch, silence_seconds=self._seconds
@@ -216,5 +216,5 @@ class WatchTrial:
 def _is_absent(kind: str, error: ApiError) -> bool:
     """Return whether an answer means that there is nothing to watch, and that this is well."""
     if error.kind is Kind.GONE:
-        return kind not in decisive_kinds.DECISIVE
-    return error.status == optional_kinds.FORBIDDEN and kind in optional_kinds.OPTIONAL
+        return kind not in kinds.DECISIVE
+    return error.status == kinds.FORBIDDEN and kind in kinds.OPTIONAL

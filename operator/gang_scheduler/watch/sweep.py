@@ -15,15 +15,14 @@ from typing import Any
 
 import anyio
 
-from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.errors import ApiError, Backoff
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Backoff
-from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
+from gang_scheduler.decode.events import EventHandlers, KindHandler
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.watch import decisive_kinds, watch_ages
-from gang_scheduler.watch.optional_kinds import OptionalKinds
+from gang_scheduler.watch import kinds, synced
+from gang_scheduler.watch.kinds import OptionalKinds
 
 AFTER_LIST_SECONDS = 2.0
 """How long after a watch's own list to sweep: its objects take a moment to come in."""
@@ -205,9 +204,9 @@ class Sweep:
                 self._optional_kinds.listed(handler.name)
                 self._not_served.discard(handler.name)
                 return listed
-        decisive_kinds.require_absent(handler.name)
+        kinds.require_absent(handler.name)
         self._not_served.add(handler.name)
-        watch_ages.not_served(handler.name)
+        synced.not_served(handler.name)
         return {}  # Its CRD is not installed, or it may not be read.
 
 

@@ -1,7 +1,50 @@
-"""Whether the known objects are in step with the API server, and what tasks wait for."""
+"""Sync state of the watches: in step with the API server, number of changes, and silent watches."""
 
 import asyncio
-from typing import Final
+import functools
+import time
+from typing import Final, Protocol
+
+from gang_scheduler.telemetry import metrics
+
+# The protocol of sources, which feed a sink.
+
+
+class Source(Protocol):
+    """Feeds a sink with the objects of all watched kinds while it runs."""
+
+    @property
+    def not_served(self) -> list[str]:
+        """The names of the kinds that the API server did not serve when it was last asked."""
+
+    @property
+    def forbidden(self) -> list[str]:
+        """The names of the kinds that the scheduler may not read, when it last tried."""
+
+    async def run(self) -> None:
+        """Run until cancelled. A watch that ends is followed by a new one."""
+
+    async def complete(self) -> None:
+        """Return when every object of the first lists is in the sink."""
+
+    async def catch_up(self) -> None:
+        """Return when the sink has every change from before this call.
+
+        Watches are not relied on, since they may have stalled or been interrupted.
+        """
+
+    def begin_anew(self, kind: str) -> None:
+        """Begin the watch of a kind anew, with a list, whatever is under way. Waits for nothing.
+
+        Watches of other kinds may be begun anew with it.
+        """
+
+    async def fresh(self) -> None:
+        """Return at once unless watches of pods or nodes are out of step for long; else when not.
+
+        A watch that stalls without a sign counts as out of step after some seconds.
+        """
+
 
 STALE_SECONDS: Final = 5.0
 """Nothing is decided on a view that has been out of step for longer."""
@@ -55,3 +98,51 @@ class ChangeCount:
         """Return when there were more changes than that."""
         while self.number <= number:
             await self._next.wait()
+
+
+# The time since each watch last gave a sign of life, computed when it is asked for. A sign of life
+# is an event, or a watch that was started again and answered: the watch of a kind that never
+# changes is restarted every few seconds. A list is no sign, but while its pages come the watch is
+# on its way.
+
+_seen: Final[dict[str, float]] = {}
+_listed: Final[dict[str, float]] = {}
+
+
+def seen(kind: str) -> None:
+    """Note a sign of life of the watch of a kind."""
+    is_new = kind not in _seen
+    _seen[kind] = time.monotonic()
+    if is_new:
+        metrics.WATCH_AGE.labels(kind).set_function(functools.partial(_age, kind))
+
+
+def listed(kind: str) -> None:
+    """Note that a page of a list has come. A watch has an age from the first one on."""
+    _listed[kind] = time.monotonic()
+    if kind not in _seen:
+        seen(kind)
+
+
+def not_served(kind: str) -> None:
+    """Note that there is nothing to watch of a kind."""
+    _listed.pop(kind, None)
+    if _seen.pop(kind, None) is not None:
+        metrics.WATCH_AGE.remove((kind,))
+
+
+def ages() -> dict[str, float]:
+    """Return how long ago that was for each kind that is watched. Any thread may ask."""
+    now = time.monotonic()
+    return {kind: now - at for kind, at in _seen.copy().items()}
+
+
+def idle() -> dict[str, float]:
+    """Return the same, where pages of lists count as well."""
+    now = time.monotonic()
+    return {kind: min(age, now - _listed.get(kind, 0.0)) for kind, age in ages().items()}
+
+
+def _age(kind: str) -> float:
+    now = time.monotonic()
+    return now - _seen.get(kind, now)

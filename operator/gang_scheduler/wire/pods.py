@@ -1,16 +1,204 @@
-"""What is read of pods and of pod templates."""
+"""Fields that are read of pods and pod templates."""
+
+from enum import StrEnum
 
 from msgspec import field
 
 from gang_scheduler.model.pods import PodPhase
-from gang_scheduler.wire.affinity import Affinity
-from gang_scheduler.wire.conditions import Condition
-from gang_scheduler.wire.containers import Container, ContainerStatus
-from gang_scheduler.wire.metadata import Identity, Metadata
-from gang_scheduler.wire.pod_volumes import Volume
-from gang_scheduler.wire.quantities import Quantities, ResourceRequirements
-from gang_scheduler.wire.spreads import SpreadConstraint
-from gang_scheduler.wire.structs import Int32, Wire
+from gang_scheduler.wire.core import (
+    Condition,
+    Identity,
+    Int32,
+    LabelSelector,
+    Metadata,
+    NodeSelector,
+    NodeSelectorTerm,
+    Quantities,
+    ResourceRequirements,
+    Wire,
+)
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class PreferredSchedulingTerm(Wire, frozen=True):
+    """A node selector term, and its weight."""
+
+    weight: Int32 = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Wire, frozen=True):
+    """`spec.affinity.nodeAffinity`."""
+
+    required: NodeSelector | None = field(default=None, name=REQUIRED)
+    preferred: list[PreferredSchedulingTerm] = field(default_factory=list, name=PREFERRED)
+
+
+class PodAffinityTerm(Wire, frozen=True):
+    """To be near to, or far from, selected pods."""
+
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] = field(default_factory=list)
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: list[str] = field(default_factory=list)
+    mismatch_label_keys: list[str] = field(default_factory=list)
+
+
+class WeightedPodAffinityTerm(Wire, frozen=True):
+    """A pod affinity term, and its weight."""
+
+    weight: Int32 = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Wire, frozen=True):
+    """`spec.affinity.podAffinity` and `podAntiAffinity`."""
+
+    required: list[PodAffinityTerm] = field(default_factory=list, name=REQUIRED)
+    preferred: list[WeightedPodAffinityTerm] = field(default_factory=list, name=PREFERRED)
+
+
+class Affinity(Wire, frozen=True):
+    """`spec.affinity`."""
+
+    node_affinity: NodeAffinity = NodeAffinity()
+    pod_affinity: PodAffinity = PodAffinity()
+    pod_anti_affinity: PodAffinity = PodAffinity()
+
+
+class ContainerPort(Wire, frozen=True):
+    """`spec.containers[].ports[]`."""
+
+    host_port: Int32 = 0
+    container_port: Int32 = 0
+    protocol: str = "TCP"
+    host_ip: str = field(default="", name="hostIP")
+
+
+class ContainerRestartRule(Wire, frozen=True):
+    """`spec.containers[].restartPolicyRules[]`."""
+
+    action: str = ""
+
+
+class VolumeMount(Wire, frozen=True):
+    """`spec.containers[].volumeMounts[]`."""
+
+    bind_mount_options: list[str] = field(default_factory=list)
+
+
+class Container(Wire, frozen=True):
+    """`spec.containers[]` and `spec.initContainers[]`."""
+
+    name: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: list[ContainerPort] = field(default_factory=list)
+    restart_policy: str = ""
+    restart_policy_rules: list[ContainerRestartRule] = field(default_factory=list)
+    volume_mounts: list[VolumeMount] = field(default_factory=list)
+
+
+class Terminated(Wire, frozen=True):
+    """`status.containerStatuses[].state.terminated`."""
+
+    message: str = ""
+    finished_at: str = ""
+
+
+class ContainerState(Wire, frozen=True):
+    """`status.containerStatuses[].state` and `lastState`."""
+
+    terminated: Terminated | None = None
+
+
+NO_STATE = ContainerState()
+
+
+class ContainerStatus(Wire, frozen=True):
+    """`status.containerStatuses[]`: how it ended, and what the kubelet allocated in a resize."""
+
+    name: str = ""
+    state: ContainerState = NO_STATE
+    last_state: ContainerState = NO_STATE
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities = field(default_factory=dict)
+
+
+class ClaimSource(Wire, frozen=True):
+    """`spec.volumes[].persistentVolumeClaim`."""
+
+    claim_name: str = ""
+
+
+class GceDisk(Wire, frozen=True):
+    """`spec.volumes[].gcePersistentDisk`."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AwsDisk(Wire, frozen=True):
+    """`spec.volumes[].awsElasticBlockStore`."""
+
+    volume_id: str = field(default="", name="volumeID")
+
+
+class IscsiDisk(Wire, frozen=True):
+    """`spec.volumes[].iscsi`."""
+
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RbdDisk(Wire, frozen=True):
+    """`spec.volumes[].rbd`."""
+
+    monitors: list[str] = field(default_factory=list)
+    pool: str = "rbd"
+    image: str = ""
+    read_only: bool = False
+
+
+class Volume(Wire, frozen=True):
+    """`spec.volumes[]`: only the fields that may decide where the pod goes."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: dict[str, object] | None = None
+    gce_persistent_disk: GceDisk | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    iscsi: IscsiDisk | None = None
+    rbd: RbdDisk | None = None
+
+
+class WhenUnsatisfiable(StrEnum):
+    """`spec.topologySpreadConstraints[].whenUnsatisfiable`."""
+
+    DO_NOT_SCHEDULE = "DoNotSchedule"
+    SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class NodeInclusionPolicy(StrEnum):
+    """`nodeAffinityPolicy` and `nodeTaintsPolicy` of a spread constraint."""
+
+    HONOR = "Honor"
+    IGNORE = "Ignore"
+
+
+class SpreadConstraint(Wire, frozen=True):
+    """`spec.topologySpreadConstraints[]`."""
+
+    topology_key: str = ""
+    max_skew: Int32 = 0
+    min_domains: Int32 = 1
+    label_selector: LabelSelector | None = None
+    match_label_keys: list[str] = field(default_factory=list)
+    node_affinity_policy: NodeInclusionPolicy = NodeInclusionPolicy.HONOR
+    node_taints_policy: NodeInclusionPolicy = NodeInclusionPolicy.IGNORE
+    when_unsatisfiable: WhenUnsatisfiable = WhenUnsatisfiable.DO_NOT_SCHEDULE
 
 
 class Toleration(Wire, frozen=True):

@@ -2,10 +2,15 @@
 
 from msgspec import field
 
-from gang_scheduler.wire.metadata import Metadata
-from gang_scheduler.wire.quantities import Quantities, Quantity
-from gang_scheduler.wire.selectors import LabelSelector, NodeSelector
-from gang_scheduler.wire.structs import Int32, Wire
+from gang_scheduler.wire.core import (
+    Int32,
+    LabelSelector,
+    Metadata,
+    NodeSelector,
+    Quantities,
+    Quantity,
+    Wire,
+)
 
 
 class Named(Wire, frozen=True):

@@ -7,7 +7,7 @@ import sys
 from typing import Final
 
 from gang_scheduler.cli import main as command
-from gang_scheduler.watch import kopf_source, list_watch, supervisor
+from gang_scheduler.watch import kopf, list_watch, supervisor
 
 LOOK_SECONDS: Final = 0.5
 
@@ -15,7 +15,7 @@ LOOK_SECONDS: Final = 0.5
 def main() -> None:
     """Be impatient, and be the operator."""
     _, silent, anew, dead, *arguments = sys.argv
-    for module in (kopf_source, list_watch):
+    for module in (kopf, list_watch):
         setattr(module, "SILENT_SECONDS", float(silent))  # noqa: B010 - it is a constant.
     limits = supervisor.Limits(anew=float(anew), dead=float(dead), look=LOOK_SECONDS)
     supervisor.DEFAULT = limits

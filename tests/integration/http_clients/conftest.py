@@ -15,9 +15,9 @@ from gang_scheduler.client import aiohttp_client
 from gang_scheduler.client.address import Address
 from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.http import HttpClient
-from gang_scheduler.client.http1.client import Client
-from gang_scheduler.event_loop import Loop
-from gang_scheduler.settings.choices import HttpClientName
+from gang_scheduler.client.http1 import Client
+from gang_scheduler.second_loop import Loop
+from gang_scheduler.settings.values import HttpClientName
 from integration.support.raw_http_server import RawServer
 
 SERVER_NAME = "api.internal"

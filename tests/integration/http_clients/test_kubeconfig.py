@@ -12,8 +12,8 @@ from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler.client.connection import Connection, UnusableConfigurationError
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.settings.choices import HttpClientName
-from gang_scheduler.watch import kopf_handlers
+from gang_scheduler.settings.values import HttpClientName
+from gang_scheduler.watch import kopf
 from integration.http_clients.conftest import SERVER_NAME
 from integration.support.raw_http_server import RawServer
 from integration.support.tunnel_proxy import TunnelProxy
@@ -32,7 +32,7 @@ async def by_stream(connection: Connection) -> bytes:
 
 async def by_kopf(connection: Connection) -> bytes:
     """Ask as Kopf does, with its own session."""
-    context = APIContext(await kopf_handlers.credentials(connection))
+    context = APIContext(await kopf.credentials(connection))
     try:
         async with context.session.get(f"{context.server}/pods") as answer:
             return await answer.read()

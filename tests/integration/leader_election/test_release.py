@@ -5,9 +5,8 @@ import asyncio
 import anyio
 import pytest
 
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
-from gang_scheduler.client.fake.faults import Fault
 from integration.support.replicas import HANGS, OUTAGE, elector_of, now, replicas, spec, until
 
 pytestmark = pytest.mark.looptime

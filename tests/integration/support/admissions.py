@@ -8,11 +8,10 @@ from typing import Any
 from gang_scheduler.api.annotations import ADMITTED_AT, KUEUE_JOB_UID
 from gang_scheduler.api.kinds import GVR, JOBS, KUEUE_WORKLOADS, MPI_JOBS
 from gang_scheduler.apply.outcomes import AdmissionFailed, Outcomes, WriteOutcome
-from gang_scheduler.apply.workloads.admitter import Admitter
-from gang_scheduler.apply.workloads.suspender import Suspender
+from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
-from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, TemplateEdit
 
 NOW = 1_767_323_045

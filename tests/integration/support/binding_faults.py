@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.apply.binding.gang_binding import Outcome
+from gang_scheduler.apply.outcomes import Outcome
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Call, Fault, Script
+from gang_scheduler.client.fake.client import Call, Fault, Script
 from support.binder_harness import BinderHarness
 
 MEMBERS = 4

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance import simulated
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document
 from support.scheduler_process import FakeWorkloads
 
 NODES_THERE = 12

@@ -7,8 +7,7 @@ from typing import Any, Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, NODES, POD_GROUPS, PODS
-from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import SERVED, Document, FakeCluster
 from gang_scheduler.state import kinds
 from monitoring.hour.clock import Clock
 from support import api_objects, builders

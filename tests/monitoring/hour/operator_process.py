@@ -5,19 +5,17 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 from unittest.mock import patch
 
-from gang_scheduler import __version__, largest_gangs, loop, policy, queue_reports
-from gang_scheduler.client import request_metrics
+from gang_scheduler import __version__, largest_gangs, loop, policy, queue_reports, wiring
+from gang_scheduler.client import connection
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.faults import Call, Fault
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.parts import building
-from gang_scheduler.report.measures import measures
+from gang_scheduler.client.fake.client import Call, FakeApi, Fault
+from gang_scheduler.decode.events import EventHandlers
+from gang_scheduler.report import metrics
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.settings.values import SpareNodes
 from gang_scheduler.state import kinds
-from gang_scheduler.telemetry import metrics
-from gang_scheduler.watch import watch_ages
+from gang_scheduler.telemetry import metrics as telemetry_metrics
+from gang_scheduler.watch import synced
 from monitoring.hour import clock
 from monitoring.hour.cluster import GPU, Cluster
 from monitoring.hour.watches import Watches
@@ -47,7 +45,7 @@ class OperatorProcess:
     """One replica. `refuses` are the pods whose bindings the API server does not take."""
 
     def __init__(self, cluster: Cluster) -> None:
-        for module in (queue_reports, largest_gangs, measures, watch_ages):
+        for module in (queue_reports, largest_gangs, metrics, synced):
             clock.hand_to(module, clock.Clock())
         clock.hand_to(loop, clock.ClockOfCycles())
         self.api = FakeApi(cluster.objects)
@@ -55,15 +53,15 @@ class OperatorProcess:
         self.refuses: set[str] = set()
         self._tasks: list[asyncio.Task[Any]] = []
         with (
-            patch.object(building, "KubernetesApi", lambda _: self.api),
-            patch.object(building, "_source", self._source),
+            patch.object(wiring, "KubernetesApi", lambda _: self.api),
+            patch.object(wiring, "_source", self._source),
         ):
-            self.parts = building.build(
+            self.parts = wiring.build(
                 *(SETTINGS, cast("Any", None)), may_write=lambda: True, after_start=lambda: None
             )
-        metrics.most_queues(SETTINGS.metrics_queues)
-        metrics.BUILD_INFO.labels(__version__, SETTINGS.source.value).set(1)
-        metrics.LEADER.set(0)
+        telemetry_metrics.most_queues(SETTINGS.metrics_queues)
+        telemetry_metrics.BUILD_INFO.labels(__version__, SETTINGS.source.value).set(1)
+        telemetry_metrics.LEADER.set(0)
 
     def see(self) -> None:
         """Watch the cluster, as a replica does that waits for the Lease."""
@@ -75,8 +73,8 @@ class OperatorProcess:
         """Schedule, as the replica does that holds the Lease."""
         await self.parts.quota_controllers.look()
         self.parts.provisioner.note_served()
-        metrics.lead()
-        metrics.HANDOVER_SECONDS.labels("expired").observe(HANDOVER_SECONDS)
+        telemetry_metrics.lead()
+        telemetry_metrics.HANDOVER_SECONDS.labels("expired").observe(HANDOVER_SECONDS)
         for part in self.parts.writers:
             self._start(part.run)
         self._start(self.parts.loop.run)
@@ -105,11 +103,11 @@ class OperatorProcess:
         error = ApiError(BROKEN, "a webhook does not answer") if refused else None
         path = f"/api/v1/namespaces/{call.namespace}/pods/{call.name}/binding"
         status = BROKEN if error else CREATED
-        request_metrics.count("POST", path, status, BIND_SECONDS)
+        connection.count_request("POST", path, status, BIND_SECONDS)
         return Fault(error, delay_seconds=BIND_SECONDS)
 
 
 async def _lag() -> None:
     while True:
         await asyncio.sleep(1)
-        metrics.LOOP_LAG.observe(LAG_SECONDS)
+        telemetry_metrics.LOOP_LAG.observe(LAG_SECONDS)

@@ -23,7 +23,7 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.watch.optional_kinds import OptionalKinds
+from gang_scheduler.watch.kinds import OptionalKinds
 from monitoring.hour.clock import Clock, until
 from monitoring.hour.cluster import GPU, NAMESPACE, Cluster
 from monitoring.hour.operator_process import OperatorProcess

@@ -7,12 +7,11 @@ import anyio
 
 from gang_scheduler.api.kinds import GVR, PODS
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import Change
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.client.fake.cluster import Change, Document
+from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.watch import watch_ages
+from gang_scheduler.watch import synced
 from gang_scheduler.watch.sweep import Sweep
 
 ECHO_SECONDS: Final = 0.05
@@ -40,7 +39,7 @@ class Watches:
     async def run(self) -> None:
         """List all that there is, then tell of changes and send bookmarks, until cancelled."""
         for gvr in sorted(self._gvrs, key=lambda gvr: gvr == PODS):
-            watch_ages.seen(gvr.name)
+            synced.seen(gvr.name)
             for document in self._cluster.all(gvr):
                 self._tell(gvr, "ADDED", document)
         self._cluster.watchers.append(self._hear)
@@ -65,7 +64,7 @@ class Watches:
         """Begin the watch of a kind anew, with a list."""
         self.silent.discard(kind)
         metrics.RELISTS.labels(kind).inc()
-        watch_ages.seen(kind)
+        synced.seen(kind)
 
     def restart(self) -> None:
         """Begin all watches anew."""
@@ -81,7 +80,7 @@ class Watches:
         while True:
             due, gvr, change, document = await self._told.get()
             await asyncio.sleep(max(0.0, due - asyncio.get_running_loop().time()))
-            watch_ages.seen(gvr.name)
+            synced.seen(gvr.name)
             self._tell(gvr, change, document)
 
     async def _bookmarks(self) -> None:
@@ -90,7 +89,7 @@ class Watches:
         while True:
             for gvr in self._gvrs:
                 if gvr.name not in self.silent:
-                    watch_ages.seen(gvr.name)
+                    synced.seen(gvr.name)
             await asyncio.sleep(BOOKMARK_SECONDS)
 
     def _tell(self, gvr: GVR, change: Change, document: Document) -> None:

@@ -5,9 +5,8 @@ from random import Random
 
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.client.fake.cluster import Document, FakeCluster
 from search import manifests
 from search.lives.staff import Staff
 

@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
-from gang_scheduler.apply.eviction.disruption_target import Naming
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.report.degraded_events import DegradedEvents
 from gang_scheduler.report.missing_members import MissingMembers
-from gang_scheduler.report.queues.evictions import EvictionTexts
-from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.other_events import DegradedEvents
+from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Document
 
 
 @dataclass(slots=True)

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from random import Random
 
 from gang_scheduler.api.kinds import GVR, PODS
-from gang_scheduler.client.fake.cluster import Change, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Change, Document, FakeCluster
 
 KUBELET = "search.example.com/kubelet"
 

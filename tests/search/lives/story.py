@@ -11,8 +11,7 @@ import looptime
 
 from gang_scheduler.api.kinds import GVR, NODES, PODS
 from gang_scheduler.client.fake import cluster as fake
-from gang_scheduler.client.fake.cluster import Change, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import Change, Document, FakeCluster
 from search import facts, generator
 from search.lives import rest
 from search.lives.mishaps import Mishaps

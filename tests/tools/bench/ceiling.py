@@ -14,7 +14,7 @@ import msgspec
 import uvloop
 
 from gang_scheduler.client.address import Address
-from gang_scheduler.client.http1.client import Client
+from gang_scheduler.client.http1 import Client
 from tools.bench.shape import NAMESPACE, Shape
 
 IN_FLIGHT = 64

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler.inspection.clusters import Cluster, Source
+from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.answers import answer_for
-from gang_scheduler.inspection.explaining.gangs import Question
+from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.lines import View
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -17,11 +17,10 @@ import msgspec
 
 from gang_scheduler import gc_tuning, policy
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.listing import decisions, gang_table, rows
-from gang_scheduler.inspection.listing.plain_table import Page
+from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.listing import decisions, gangs
+from gang_scheduler.inspection.listing.tables import Page
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state import kinds
 from gang_scheduler.state.changes import Changes
@@ -45,8 +44,8 @@ def main() -> None:
     began = time.process_time()
     cluster = timed("take objects in", lambda: filled(objects))
     decided = timed("decide", lambda: decisions.decide(cluster))
-    found = timed("make lines", lambda: rows.rows(cluster, decided))
-    text = timed("print", lambda: "\n".join(gang_table.table(found, cluster, Page())))
+    found = timed("make lines", lambda: gangs.gang_rows(cluster, decided))
+    text = timed("print", lambda: "\n".join(gangs.gang_table(found, cluster, Page())))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"{'together':16} {time.process_time() - began:6.2f} s, {most} MB")
     print(f"{len(found)} gangs, {len(text) // 1000} kB of text")

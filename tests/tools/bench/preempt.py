@@ -26,7 +26,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.report.texts import messages
+from gang_scheduler.report.words import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders, call_counts

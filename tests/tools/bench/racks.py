@@ -17,11 +17,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import IntArray, Node
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.placement import fragments
+from gang_scheduler.scheduler.placement import scoring
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import gang, group, node, pod, snapshot
 from support.topology_builders import BLOCK, TREE_SPEC
@@ -114,7 +114,7 @@ def by_name() -> Iterator[None]:
     def names(_: object, rows: IntArray, *__: object) -> IntArray:
         return np.arange(len(rows))
 
-    with mock.patch.object(fragments, "later", none), mock.patch.object(fragments, "order", names):
+    with mock.patch.object(scoring, "later", none), mock.patch.object(scoring, "order", names):
         yield
 
 

@@ -14,7 +14,6 @@ from typing import Final
 
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.pods import Pod, PodPhase
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import (
     Amounts,
     FlavorResource,
@@ -23,7 +22,8 @@ from gang_scheduler.model.queues import (
     QueueKind,
     QueueRef,
 )
-from gang_scheduler.report.measures.measures import Measures
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.report.metrics import Measures
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

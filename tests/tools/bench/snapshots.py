@@ -20,10 +20,9 @@ from rich.table import Table
 
 from gang_scheduler import gc_tuning
 from gang_scheduler.api.kinds import GVR, NODES, PODS
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.snapshots import files, pseudonyms, taking, verifying
-from gang_scheduler.inspection.snapshots.files import Snapshot
-from gang_scheduler.inspection.snapshots.recording import Recorder
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.snapshots import pseudonyms, taking
+from gang_scheduler.inspection.snapshots.taking import Recorder, Snapshot
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -71,7 +70,7 @@ def _measured(nodes: list[bytes], pods: list[bytes]) -> Iterator[tuple[str, floa
     snapshot = _taken(nodes, pods)
     content = b"".join(snapshot.content())
     yield "taken in and written down", passed(), len(content)
-    size = len(files.packed([content]))
+    size = len(taking.packed([content]))
     yield "compressed", passed(), size
     _check(content, snapshot, str)
     yield "read back and decided, twice", passed(), 0
@@ -101,8 +100,8 @@ def _list(recorder: Recorder, gvr: GVR, raws: list[bytes]) -> None:
     known_objects.end()
 
 
-def _check(content: bytes, snapshot: Snapshot, rename: verifying.Rename) -> None:
-    for line in verifying.differences("f", content, snapshot.cluster, rename):
+def _check(content: bytes, snapshot: Snapshot, rename: taking.Rename) -> None:
+    for line in taking.differences("f", content, snapshot.cluster, rename):
         raise AssertionError(line)
 
 

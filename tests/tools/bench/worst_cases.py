@@ -8,14 +8,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gang_scheduler.model.affinity.pod_affinity import Clause, PodAffinity, PodSelector, Spread
-from gang_scheduler.model.affinity.requirements import Operator, Requirement
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.selectors import (
+    Clause,
+    Operator,
+    PodAffinity,
+    PodSelector,
+    Requirement,
+    Spread,
+)
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from support import builders
 
 NOW = 100_000

@@ -4,8 +4,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.telemetry.family import MOST_LABEL_SETS, MOST_OF_HISTOGRAM, Metric
-from gang_scheduler.telemetry.labels import Closed, Label
+from gang_scheduler.telemetry.family import (
+    MOST_LABEL_SETS,
+    MOST_OF_HISTOGRAM,
+    Closed,
+    Label,
+    MetricOf,
+)
 
 HEAD: Final = f"""# Metrics
 
@@ -48,13 +53,13 @@ def text() -> str:
     return "".join(parts)
 
 
-def signature(metric: Metric) -> str:
+def signature(metric: MetricOf) -> str:
     """Return the name of a metric with those of its labels."""
     labels = ",".join(metric.label_names)
     return f"{metric.name}{{{labels}}}" if labels else metric.name
 
 
-def _row(metric: Metric) -> str:
+def _row(metric: MetricOf) -> str:
     leader = ", leader" if metric.of_leader else ""
     said = f"{metric.about} {metric.note}".strip()
     return f"| `{signature(metric)}` | {metric.type}{leader} | {said} |\n"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gang_scheduler.report.texts.reasons import conditions, events, queues, waiting
-from gang_scheduler.report.texts.reasons.entry import Entry, Turn
+from gang_scheduler.report.words import reasons
+from gang_scheduler.report.words.reasons import Entry, Turn
 
 HEAD: Final = """# Reasons
 
@@ -34,32 +34,32 @@ TABLES: Final = (
         "Conditions of a PodGroup",
         "condition",
         "Except for `Scheduled`, a condition is written only once it has been true.",
-        conditions.TYPES,
+        reasons.TYPES,
     ),
     (
         "Reasons of these conditions",
         "reason",
         "These reasons exist in addition to the reasons why a gang waits.",
-        conditions.REASONS,
+        reasons.REASONS,
     ),
-    ("Conditions of a Queue", "condition", "", queues.QUEUE_TYPES),
+    ("Conditions of a Queue", "condition", "", reasons.QUEUE_TYPES),
     (
         "Reasons of conditions of a Queue",
         "reason",
         "A gang of a queue that is not `Active` waits with `QueueStopped`.",
-        queues.QUEUE_REASONS,
+        reasons.QUEUE_REASONS,
     ),
     (
         "Conditions of a ClusterNetworkTopology",
         "condition",
         "",
-        queues.TOPOLOGY_TYPES,
+        reasons.TOPOLOGY_TYPES,
     ),
     (
         "Reasons of conditions of a ClusterNetworkTopology",
         "reason",
         "",
-        queues.TOPOLOGY_REASONS,
+        reasons.TOPOLOGY_REASONS,
     ),
     (
         "Events",
@@ -68,14 +68,16 @@ TABLES: Final = (
             "`kubectl describe` of a PodGroup, Job or pod shows them. The Event of a Volcano Job "
             "without pods has one of the reasons why a gang waits."
         ),
-        events.ENTRIES,
+        reasons.ENTRIES,
     ),
 )
 
 
 def text() -> str:
     """Return the page as it should be."""
-    waits = "".join(_section(reason.value, each) for reason, each in waiting.ENTRIES.items())
+    waits = "".join(
+        _section(reason.value, each) for reason, each in reasons.WAITING_ENTRIES.items()
+    )
     return HEAD + waits + "".join("".join(_table(*each)) for each in TABLES)
 
 

@@ -7,13 +7,15 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gang_scheduler.settings.eviction import EvictionSettings
-from gang_scheduler.settings.gangs import GangSettings
-from gang_scheduler.settings.preemption import PreemptionSettings
-from gang_scheduler.settings.queues import QueueSettings
-from gang_scheduler.settings.reservations import ReservationSettings
+from gang_scheduler.settings.policy import (
+    EvictionSettings,
+    GangSettings,
+    PreemptionSettings,
+    QueueSettings,
+    ReservationSettings,
+    WorkloadSettings,
+)
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.workloads import WorkloadSettings
 from tools.chart.schema import camel
 
 HEAD: Final = """# Settings

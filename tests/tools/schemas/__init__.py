@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gang_scheduler.simulation.kinds import ALL
+from gang_scheduler.simulation.defaults import ALL
 from tools.controlplane import access
 from tools.controlplane.cluster import Cluster
 

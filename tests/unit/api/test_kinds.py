@@ -6,8 +6,18 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gang_scheduler.api.meta import ApiModel, Condition, ConditionStatus, CustomResource
-from gang_scheduler.api.network_topology import (
+from gang_scheduler.api.parsing import parse_spec
+from gang_scheduler.api.pod_group import (
+    ApiModel,
+    Condition,
+    ConditionStatus,
+    CustomResource,
+    Phase,
+    PodGroup,
+    PodGroupSpec,
+    PodGroupStatus,
+)
+from gang_scheduler.api.topology import (
     ClusterNetworkTopology,
     ClusterNetworkTopologySpec,
     ClusterNetworkTopologyStatus,
@@ -15,8 +25,6 @@ from gang_scheduler.api.network_topology import (
     TopologyInfo,
     TopologyLayerSpec,
 )
-from gang_scheduler.api.parsing import parse_spec
-from gang_scheduler.api.pod_group import Phase, PodGroup, PodGroupSpec, PodGroupStatus
 
 NOON = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
 READY = Condition(

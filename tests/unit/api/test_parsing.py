@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.network_topology import ClusterNetworkTopology
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.api.pod_group import Phase, PodGroup, PodGroupStatus
+from gang_scheduler.api.topology import ClusterNetworkTopology
 
 
 def pod_group(spec: Any, **others: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What came of writes is taken in its order, by waiting for it or all that is there."""
 
 from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
-from gang_scheduler.model.causes.binding import ApiAnswer
+from gang_scheduler.model.causes.gangs import ApiAnswer
 from support import builders
 
 

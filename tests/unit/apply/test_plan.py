@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler import internal_errors
-from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.apply.eviction.lost_nominations import LostNominations
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from gang_scheduler.cli import COMMANDS, main
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.inspection.listing import selection, vocabulary
+from gang_scheduler.inspection.listing import gangs, vocabulary
 
 HEAVY = (
     *("aiohttp", "asyncio", "kopf", "kubernetes_asyncio", "numpy", "prometheus_client"),
@@ -100,4 +100,4 @@ def test_help_of_all_commands_is_what_each_says_of_itself() -> None:
 
 
 def test_the_words_of_help_are_those_of_lists() -> None:
-    assert {*vocabulary.ORDERS} == {*selection.ORDERS}
+    assert {*vocabulary.ORDERS} == {*gangs.ORDERS}

@@ -13,7 +13,7 @@ from support.listed_clusters import gang, node, written
 SHOWN_ONLY_IN_LOGS = {"structlog", "prometheus_client", "pydantic_settings", "rich", "pygments"}
 OF_THE_OPERATOR = {
     *("kopf", "aiohttp", "uvloop", "gang_scheduler.app", "gang_scheduler.loop"),
-    *("gang_scheduler.apply.binding", "gang_scheduler.report.status_writer"),
+    *("gang_scheduler.apply.binder", "gang_scheduler.report.status_writer"),
 }
 MODELS = "kubernetes_asyncio.client.models"
 """800 modules, one for each kind and version of Kubernetes."""

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gang_scheduler.cli import main
-from gang_scheduler.inspection.snapshots import verifying
+from gang_scheduler.inspection.snapshots import taking
 from support.api_objects import node_body, pod_body
 
 
@@ -65,7 +65,7 @@ def test_what_is_decided_otherwise_is_not_written(
     def differ(*_: object) -> Iterator[str]:
         yield "f: differs"
 
-    monkeypatch.setattr(verifying, "differences", differ)
+    monkeypatch.setattr(taking, "differences", differ)
     file = tmp_path / "s.jsonl"
 
     result = run("-f", manifests, "-o", str(file))

@@ -6,11 +6,10 @@ import pytest
 
 from fuzz import attacks
 from gang_scheduler.decode.pacing import DEAR_SECONDS, PAUSES, Pacing
-from gang_scheduler.decode.workloads import virtual_members
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.suspended.workloads import ManageRules
+from gang_scheduler.workloads import virtual_members
 from support import builders, cache_feeding
 from support.call_counts import calls_of
 

@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import provisioning
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
-from gang_scheduler.model.provisioning_rules import ProvisioningRules, Retry
+from gang_scheduler.model.queues import ProvisioningRules, Retry
 from gang_scheduler.model.refs import GangKey
 
 KEY = GangKey("PodGroup", "ns", "a")

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import volumes as volume_decode
-from gang_scheduler.decode.volume_objects import (
+from gang_scheduler.decode.volumes import (
     Capacity,
     CsiDriver,
     CsiNode,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.inspection import files
-from gang_scheduler.inspection.clusters import Source
+from gang_scheduler.inspection.cluster import Source
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.objects import UnreadableInput
 from support import yaml_texts

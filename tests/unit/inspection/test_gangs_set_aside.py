@@ -7,10 +7,10 @@ import pytest
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.inspection import gangs_set_aside
 from gang_scheduler.inspection.explaining import sentences
-from gang_scheduler.model.causes.errors import DecisionTooLong
+from gang_scheduler.model.causes.gangs import DecisionTooLong
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.report.texts.cause_texts import text_of
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support.builders import SCHEDULER, gang, gang_spec, pod

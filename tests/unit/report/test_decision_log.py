@@ -14,8 +14,8 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from gang_scheduler.apply.binding.gang_binding import GangBinding
-from gang_scheduler.model.causes.admission import QuotaShort
+from gang_scheduler.apply.outcomes import GangBinding
+from gang_scheduler.model.causes.queues import QuotaShort
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.plan import (
     Bind,
@@ -28,8 +28,8 @@ from gang_scheduler.model.plan import (
     Refused,
     Shortage,
 )
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import LINES_A_SECOND, DecisionLog
 from gang_scheduler.state import pruning

@@ -8,16 +8,15 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.apply.binding.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.outcomes import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report import pod_events
-from gang_scheduler.report.backpressure import LONGEST_SECONDS, Backpressure
+from gang_scheduler.report.events import LONGEST_SECONDS, Backpressure
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec, in_order
-from gang_scheduler.model.network.topology import Topology, build
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec, in_order
 from gang_scheduler.model.nodes import Node, NodeTable
+from gang_scheduler.model.topology import Topology, build
 from gang_scheduler.report import topology_status
 
 MANY = 20_000

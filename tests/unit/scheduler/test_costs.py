@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
@@ -23,7 +23,7 @@ NODES = 500
 TRIAL, SEARCH = "gather.place", "cheapest.find"
 EMPTY = "empty_cluster.EmptyCluster._fit"
 ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.EvictionSets._weigh"
-GAIN = "slots.Slots.gain"
+GAIN = "preemptor.Slots.gain"
 EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
 LOOK, PACKED = "effort.Effort.spend", "packing.Packing._seat_each"
 RACKS = TreeSpec("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.network.layers import CLUSTER_LAYER, NODE_LAYER
+from gang_scheduler.model.layers import CLUSTER_LAYER, NODE_LAYER
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.largest import most_members
 from gang_scheduler.scheduler.profile import PROFILES

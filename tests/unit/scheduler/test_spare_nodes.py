@@ -11,7 +11,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import IfEmpty, Plan
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler import spare_nodes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.largest import most_members

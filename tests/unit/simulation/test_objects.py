@@ -2,13 +2,13 @@
 
 import pytest
 
-from gang_scheduler.decode.budgets import DeclaredBudget
-from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.cluster import DeclaredBudget
+from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.found import Loaded
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.reading import Loaded
 
 
 def loaded(text: str) -> Objects:

@@ -49,7 +49,7 @@ ASSUMED = (
 def test_what_is_assumed_and_missing_is_said(texts: list[str], expected: list[str]) -> None:
     found = objects.load(documents.parse("f", "\n---\n".join(texts)), "mine")
 
-    assert expected == [*remarks.of(found, ("mine", "ours"))]
+    assert expected == [*remarks.remarks_of(found, ("mine", "ours"))]
 
 
 @pytest.mark.parametrize(("strategy", "topology"), [("MustGather", ""), ("PreferGather", TREE)])

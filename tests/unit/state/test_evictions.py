@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import EvictionClass, Evictions, Forgotten, YieldedTo
 from gang_scheduler.model.plan import Preemption
@@ -207,7 +207,7 @@ def test_a_gang_without_an_object_is_remembered_by_its_name() -> None:
     body = pod_body("x-0", metadata={"annotations": name | least, "labels": queue}, nodeName="n1")
     cluster.see(body)
     cluster.run("b")
-    key = GangKey(gang_sources.ANNOTATION.name, NAMESPACE, "x")
+    key = GangKey(refs.ANNOTATION.name, NAMESPACE, "x")
 
     cluster.evict({key: RECLAIM}, "b")
     cluster.lose(body)

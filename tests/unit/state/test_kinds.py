@@ -27,13 +27,12 @@ from gang_scheduler.api.kinds import (
     VOLCANO_QUEUES,
     WORKLOAD_PRIORITY_CLASSES,
 )
-from gang_scheduler.decode.workloads import makers
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Change, Changes
 from gang_scheduler.state.kinds import KINDS, Kind
 from gang_scheduler.state.suspended.workloads import ManageRules
+from gang_scheduler.workloads import table
 from support import cache_feeding
 from support.api_objects import node_body, pod_body
 from support.builders import SCHEDULER
@@ -69,7 +68,7 @@ def all_versions() -> Iterator[GVR]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.reader.name))
 def test_an_object_of_every_kind_comes_and_goes(kind: Kind) -> None:
-    cache = Cache([SCHEDULER], Changes(), CacheRules(managed=ManageRules(makers.KINDS)))
+    cache = Cache([SCHEDULER], Changes(), CacheRules(managed=ManageRules(table.MAKER_KINDS)))
     handler = cache_feeding.event_handlers(cache).of(kind.reader.gvr)
     body = bare(kind.reader.kind)
 
@@ -85,7 +84,7 @@ def test_workloads_that_only_make_others_are_read_where_they_are_managed() -> No
         cache = Cache([SCHEDULER], Changes(), CacheRules(managed=ManageRules(managed)))
         return {reader.kind for reader, _ in kinds.sinks(cache)}
 
-    assert set() == read(frozenset({"Job", "RayCluster"})) & makers.KINDS
+    assert set() == read(frozenset({"Job", "RayCluster"})) & table.MAKER_KINDS
     assert {"RayJob"} == read(frozenset({"RayJob"})) - read(frozenset())
 
 

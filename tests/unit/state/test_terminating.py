@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, POD_GROUPS
-from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.terminating import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving

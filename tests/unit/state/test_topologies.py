@@ -8,9 +8,9 @@ import pytest
 from conformance import trees
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.network import topologies
-from gang_scheduler.report.topology_writer import TopologyWriter
+from gang_scheduler.client.fake.client import Fault
+from gang_scheduler.decode import topology
+from gang_scheduler.report.topology_status import TopologyWriter
 from gang_scheduler.watch.sweep import Sweep
 from support import builders, cache_feeding, parts
 from support.topology_harness import SPEC, TopologyHarness
@@ -150,7 +150,7 @@ async def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness
     harness.topology()
     # Its deletion was missed: no event tells of it.
     body = {"metadata": {"name": "default", "uid": "uid-2"}, "spec": {"networkTopologySpec": []}}
-    cache_feeding.upsert(harness.cache, CLUSTER_NETWORK_TOPOLOGIES, topologies.read(body))
+    cache_feeding.upsert(harness.cache, CLUSTER_NETWORK_TOPOLOGIES, topology.read(body))
 
     assert harness.tree() is None
     assert ["uid-2"] == list(cache_feeding.uids(harness.cache, CLUSTER_NETWORK_TOPOLOGIES))

@@ -5,8 +5,7 @@ import pytest
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector
 
 from gang_scheduler.telemetry.exposition import Exposition
-from gang_scheduler.telemetry.family import Counter, Gauge, Histogram
-from gang_scheduler.telemetry.labels import Label, Limited
+from gang_scheduler.telemetry.family import Counter, Gauge, Histogram, Label, Limited
 
 HOSTILE = 'q"\\\n{},= é'
 

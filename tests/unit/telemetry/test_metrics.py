@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from gang_scheduler.decode.workloads import table
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.telemetry.family import Metric
+from gang_scheduler.telemetry.family import MetricOf
+from gang_scheduler.workloads import table
 from support.metric_values import sample
 
 RENAMED = {"job", "instance", "namespace", "pod"}
@@ -17,7 +17,7 @@ OF_ONE = {"gang", "node", "user", "name", "uid"}
 
 
 @pytest.mark.parametrize("metric", metrics.TABLE, ids=lambda each: each.name)
-def test_a_metric_is_named_as_it_should(metric: Metric) -> None:
+def test_a_metric_is_named_as_it_should(metric: MetricOf) -> None:
     assert re.fullmatch("(pgs|training)_[a-z_]+", metric.name)
     assert metric.name.endswith("_total") == (metric.type == "counter")
     assert (metric.type == "histogram") == bool(metric.buckets)

@@ -12,15 +12,14 @@ from gang_scheduler import internal_errors
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.decode.workloads import makers
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.decode.events import LeftOutObjects
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.state.suspended.workloads import ManageRules
-from gang_scheduler.watch import envelope
+from gang_scheduler.watch import known_objects
 from gang_scheduler.watch.known_objects import KnownObjects
+from gang_scheduler.workloads import table
 from support import cache_feeding
 from support import decoded as pod_decode
 from support.api_objects import node_body, pod_body
@@ -35,7 +34,9 @@ class Harness:
     def __init__(self, gvr: GVR = PODS) -> None:
         self.gvr = gvr
         self._left_out = LeftOutObjects()
-        self.cache = Cache([SCHEDULER], Changes(), CacheRules(managed=ManageRules(makers.KINDS)))
+        self.cache = Cache(
+            [SCHEDULER], Changes(), CacheRules(managed=ManageRules(table.MAKER_KINDS))
+        )
         self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
         handler = self.event_handlers.of(gvr)
         self.known_objects = KnownObjects(handler, self.event_handlers.versions)
@@ -262,12 +263,12 @@ def test_what_was_known_stays_where_a_list_has_it_and_it_cannot_be_read() -> Non
 def test_a_page_is_not_lost_for_one_object_that_is_nested_too_deeply() -> None:
     deep = {"metadata": {"name": "a", "uid": "uid-a"}, "spec": {"x": "DEEP"}}
     text = msgspec.json.encode({"metadata": {}, "items": [deep, {"metadata": {"name": "b"}}]})
-    page = envelope.decoded(
-        text.replace(b'"DEEP"', b"[" * 5000 + b'"]["' + b"]" * 5000), envelope.PAGE
+    page = known_objects.decoded(
+        text.replace(b'"DEEP"', b"[" * 5000 + b'"]["' + b"]" * 5000), known_objects.PAGE
     )
 
     assert page.items is not None
-    found = [envelope.IDENTIFIED.decode(each).metadata.name for each in page.items]
+    found = [known_objects.IDENTIFIED.decode(each).metadata.name for each in page.items]
     assert ["a", "b"] == found
 
 

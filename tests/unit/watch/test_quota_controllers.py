@@ -9,10 +9,9 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.queues import kueue
 from gang_scheduler.model.queues import Product
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.queues.declared_queues import QueueRules
+from gang_scheduler.state.queues.declared import QueueRules
 from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers
 from support.builders import SCHEDULER
 

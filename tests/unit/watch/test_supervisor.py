@@ -7,7 +7,7 @@ import anyio
 import pytest
 import structlog
 
-from gang_scheduler.watch import watch_ages
+from gang_scheduler.watch import synced
 from gang_scheduler.watch.supervisor import Tried, WatchDeadError, WatchSupervisor
 from support.metric_values import growing
 
@@ -118,11 +118,11 @@ async def test_while_no_answer_comes_one_kind_is_tried_and_not_all() -> None:
 
 
 async def test_a_kind_that_there_is_no_more_has_no_watch() -> None:
-    watch_ages.seen(KIND)
+    synced.seen(KIND)
     world = World(tried=Tried.ABSENT)
     await world.go_on(70)
 
-    assert KIND not in watch_ages.ages()
+    assert KIND not in synced.ages()
     assert [] == world.begun
 
 

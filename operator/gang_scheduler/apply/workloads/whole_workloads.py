@@ -7,9 +7,8 @@ surplus, keeps the others: of these each is deleted.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-from gang_scheduler.apply.eviction.preemption_run import PATCHED, Step
-from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.retry import Denials
+from gang_scheduler.apply.preemption_run import PATCHED, Step
+from gang_scheduler.client.errors import ApiError, Denials, Kind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.model.suspended import ManagedWorkload

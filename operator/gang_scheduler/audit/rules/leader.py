@@ -12,12 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.due import Due
-from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.objects.kinds import Kind
-from gang_scheduler.audit.objects.pods import Pod, mapping
-from gang_scheduler.audit.stream.events import Object, seconds
-from gang_scheduler.audit.world import Change, World
+from gang_scheduler.audit.events import Finding, Object, seconds
+from gang_scheduler.audit.objects import Kind, Pod, mapping
+from gang_scheduler.audit.world import Change, Due, World
 
 LEASE = Kind("coordination.k8s.io", "Lease")
 LEASE_NAME = "py-gang-scheduler"

@@ -11,14 +11,11 @@ Not flagged: anti-affinity against what another scheduler has bound within the s
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from gang_scheduler.audit import objects
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.due import Due
-from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.objects import selectors
-from gang_scheduler.audit.objects.nodes import Node
-from gang_scheduler.audit.objects.pods import Pod, mapping, rows
-from gang_scheduler.audit.stream.events import Object
-from gang_scheduler.audit.world import Change, World
+from gang_scheduler.audit.events import Finding, Object
+from gang_scheduler.audit.objects import Node, Pod, mapping, rows
+from gang_scheduler.audit.world import Change, Due, World
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -151,7 +148,7 @@ def _is_meant(term: Object, owner: Pod, other: Pod) -> bool:
         namespaces = term.get("namespaces") or [owner.namespace]
         if other.namespace not in namespaces:
             return False
-    return selectors.selects(term.get("labelSelector"), other.labels)
+    return objects.selects(term.get("labelSelector"), other.labels)
 
 
 def _is_near(term: Object, pod: Pod, others: Sequence[Pod], nodes: _Nodes) -> bool:
@@ -183,7 +180,7 @@ def _over(
 ) -> str | None:
     """Return how much too uneven it is: by the fewest in its domain, and the most elsewhere."""
     key, selector = str(constraint.get("topologyKey")), mapping(constraint, "labelSelector")
-    if not selectors.selects(selector, pod.labels):
+    if not objects.selects(selector, pod.labels):
         return None
     own = nodes.value(pod.node, key)
     if own is None:
@@ -203,7 +200,7 @@ def _domains(key: str, pod: Pod, nodes: _Nodes) -> set[str]:
         each.labels[key]
         for each in nodes.steady()
         if all(name in each.labels for name in keys)
-        and (selectors.wants(pod, each) or each.name == pod.node)
+        and (objects.wants(pod, each) or each.name == pod.node)
     } | {nodes.value(pod.node, key) or ""}
 
 
@@ -214,6 +211,6 @@ def _counts(
     for each in pods:
         value = nodes.value(each.node, key)
         same = each.namespace == pod.namespace and not each.is_deleted
-        if value is not None and same and selectors.selects(selector, each.labels):
+        if value is not None and same and objects.selects(selector, each.labels):
             found[value] = found.get(value, 0) + 1
     return found

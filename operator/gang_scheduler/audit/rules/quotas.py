@@ -15,16 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.api import annotations as keys
+from gang_scheduler.audit import objects, queues
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.due import Due
-from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.objects import quantities
-from gang_scheduler.audit.objects.pods import Pod
-from gang_scheduler.audit.quota import queues
-from gang_scheduler.audit.quota.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge, flavors_of
-from gang_scheduler.audit.quota.queues import Account, Tree
-from gang_scheduler.audit.stream.events import Object
-from gang_scheduler.audit.world import Change, World
+from gang_scheduler.audit.charges import DEFAULT_FLAVOR, NO_QUEUE, Charge, flavors_of
+from gang_scheduler.audit.events import Finding, Object
+from gang_scheduler.audit.objects import Pod
+from gang_scheduler.audit.queues import Account, Tree
+from gang_scheduler.audit.world import Change, Due, World
 
 
 class _Case(NamedTuple):
@@ -105,7 +102,7 @@ class Limit(_Quota):
 
     def _words(self, case: _Case, account: Account) -> str:
         resource = case.key[1]
-        total = quantities.shown(resource, account.total)
+        total = objects.shown(resource, account.total)
         return (
             f"{case.pod.key} was bound, with which {account.name} has {total} {resource}: more "
             "than it may use"
@@ -122,7 +119,7 @@ class Guarantee(_Quota):
 
     def _words(self, case: _Case, account: Account) -> str:
         resource = case.key[1]
-        over = quantities.shown(resource, account.used - account.nominal)
+        over = objects.shown(resource, account.used - account.nominal)
         return (
             f"{case.pod.key} was bound, with which {over} {resource} are borrowed that no queue "
             "lends: they are promised or guaranteed to others"

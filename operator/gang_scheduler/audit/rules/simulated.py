@@ -16,12 +16,9 @@ from typing import Any, Final
 
 from gang_scheduler.audit import victims
 from gang_scheduler.audit.auditor import Limits
-from gang_scheduler.audit.due import Due
-from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.objects.kinds import Kind
-from gang_scheduler.audit.objects.pods import Pod, mapping, rows
-from gang_scheduler.audit.stream.events import Object
-from gang_scheduler.audit.world import Change, World
+from gang_scheduler.audit.events import Finding, Object
+from gang_scheduler.audit.objects import Kind, Pod, mapping, rows
+from gang_scheduler.audit.world import Change, Due, World
 
 LEASES: Final = Kind("coordination.k8s.io", "Lease")
 Simulate = Callable[[Sequence[Object]], Mapping[str, Any]]

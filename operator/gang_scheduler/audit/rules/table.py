@@ -4,19 +4,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Protocol
 
 from gang_scheduler.audit.auditor import Limits, Rule
-from gang_scheduler.audit.rules.bindings import Bindings
-from gang_scheduler.audit.rules.capacity import Capacity
-from gang_scheduler.audit.rules.evictions import Evictions
-from gang_scheduler.audit.rules.filters import Filters
-from gang_scheduler.audit.rules.gathering import Gathering
-from gang_scheduler.audit.rules.groups import Groups
+from gang_scheduler.audit.rules.evictions import Evictions, Spared
+from gang_scheduler.audit.rules.gangs import Gathering, Groups, Leftovers, Quorum
 from gang_scheduler.audit.rules.leader import Leader
-from gang_scheduler.audit.rules.leftovers import Leftovers
 from gang_scheduler.audit.rules.pod_affinity import PodAffinity
-from gang_scheduler.audit.rules.ports import Ports
-from gang_scheduler.audit.rules.quorum import Quorum
 from gang_scheduler.audit.rules.quotas import Guarantee, Limit
-from gang_scheduler.audit.rules.spared import Spared
+from gang_scheduler.audit.rules.room import Bindings, Capacity, Filters, Ports
 from gang_scheduler.audit.rules.volumes import Volumes
 
 

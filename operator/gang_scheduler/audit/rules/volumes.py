@@ -11,15 +11,12 @@ Not flagged: claims and volumes that changed after the binding; volumes of drive
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from gang_scheduler.audit import objects
 from gang_scheduler.audit.auditor import Limits
 from gang_scheduler.audit.bound import Binding, binding_of
-from gang_scheduler.audit.due import Due
-from gang_scheduler.audit.findings import Finding
-from gang_scheduler.audit.objects import selectors
-from gang_scheduler.audit.objects.kinds import Kind
-from gang_scheduler.audit.objects.pods import Pod, mapping, rows
-from gang_scheduler.audit.stream.events import Object
-from gang_scheduler.audit.world import Change, World
+from gang_scheduler.audit.events import Finding, Object
+from gang_scheduler.audit.objects import Kind, Pod, mapping, rows
+from gang_scheduler.audit.world import Change, Due, World
 
 CLAIM: Final = Kind("", "PersistentVolumeClaim")
 VOLUME: Final = Kind("", "PersistentVolume")
@@ -106,7 +103,7 @@ class _Moment:
         nodes = [e for e in self._world.nodes.between(node, self._begin, self._end) if e]
         required = [mapping(mapping(e, "spec"), "nodeAffinity").get("required") for e in volumes]
         reached = any(
-            not term or selectors.node_selector_matches(term, each)
+            not term or objects.node_selector_matches(term, each)
             for term in required
             for each in nodes
         )

@@ -16,14 +16,13 @@ import anyio
 import click
 import msgspec
 
-from gang_scheduler.audit import metric, standing
+from gang_scheduler.audit import auditor as audit_auditor
+from gang_scheduler.audit import events, live, standing
 from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.findings import Finding
+from gang_scheduler.audit.events import Event, Finding, Object, UnreadableLineError
+from gang_scheduler.audit.live import Recorder
 from gang_scheduler.audit.rules import table
 from gang_scheduler.audit.rules.simulated import Simulated
-from gang_scheduler.audit.stream import events, recording
-from gang_scheduler.audit.stream.events import Event, Object, UnreadableLineError
-from gang_scheduler.audit.stream.recording import Recorder
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
@@ -77,7 +76,7 @@ class _Report:
         """Print findings."""
         for each in findings:
             self.count += 1
-            metric.FINDINGS.labels(each.rule).inc()
+            audit_auditor.FINDINGS.labels(each.rule).inc()
             click.echo(each.line)
 
 
@@ -123,7 +122,7 @@ def _simulated(objects: Sequence[Object]) -> Mapping[str, Any]:
 def _judge_file(name: str, auditor: Auditor, report: _Report) -> None:
     try:
         with closing(sys.stdin.buffer if name == STDIN else Path(name).open("rb")) as lines:
-            for event in recording.read(lines, name):
+            for event in live.read_recording(lines, name):
                 report.tell(auditor.observe(event))
     except OSError as error:
         refuse([f"{name}: {error.strerror}"])
@@ -142,12 +141,12 @@ def _judge_cluster(wanted: Wanted, auditor: Auditor, report: _Report) -> None:
         recorder = None
         try:
             if wanted.metrics_port is not None:
-                metric.serve(wanted.metrics_port, table.RULES)
+                audit_auditor.serve_metrics(wanted.metrics_port, table.RULES)
             if wanted.record is not None:
                 recorder = stack.enter_context(Recorder(Path(wanted.record)))
         except OSError as error:
             refuse([f"{wanted.record}: {error.strerror}"])
-        except metric.CannotListenError as error:
+        except audit_auditor.CannotListenError as error:
             refuse([f"--metrics-port: {error}"])
         witness = _Witness(auditor, report, recorder, 0.0 if wanted.once else seconds)
         sources.answer(asked, witness.watch)
@@ -166,7 +165,7 @@ class _Witness:
 
     async def watch(self, server: "Server") -> None:
         """Watch until it is time, or a signal. Raises ApiError if it cannot begin."""
-        from gang_scheduler.audit.stream.live import Live  # noqa: PLC0415 - files need no client.
+        from gang_scheduler.audit.live import Live  # noqa: PLC0415 - files need no client.
 
         tell = functools.partial(click.echo, err=True)
         live = Live(server.connection, self._take, tell, server.request_seconds)

@@ -9,10 +9,10 @@ from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.cli.reading.sources import Reading
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.listing import domains, node_states, node_view, shapes, users
-from gang_scheduler.inspection.listing.shapes import Shape
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.listing import domains, node_view, nodes, users
+from gang_scheduler.inspection.listing.domains import Shape
 
 
 def answer_users(asked: Asked, node: str | None) -> None:
@@ -28,7 +28,7 @@ def answer_users(asked: Asked, node: str | None) -> None:
     else:
         page = printing.page(asked, wide=asked.output == "wide")
         lines = [*users.table(found, page)] if found else ["nothing that is scarce is used"]
-        text = "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))
+        text = "".join(f"{line}\n" for line in (*lines, inspection_cluster.origin_line(cluster)))
     printing.show(asked, text)
 
 
@@ -52,13 +52,13 @@ def answer(asked: Asked, node: str | None, depth: int | None, given: Sequence[st
 
 def _shape(text: str) -> Shape:
     try:
-        return shapes.parsed(text)
+        return domains.parsed_shape(text)
     except (ValueError, InvalidField) as error:
         refuse([f"--shape: {error}"])
 
 
 def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Shape]) -> str:
-    most = shapes.commonest(cluster)
+    most = domains.commonest(cluster)
     shown = chosen or ([most] if most is not None else [])
     views = domains.trees(cluster, cluster.snapshot(), shown, depth)
     if asked.output in ("json", "yaml"):
@@ -68,8 +68,8 @@ def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Sh
         return "".join(f"{line}\n" for line in lines)
     page = printing.page(asked, domains.painted, wide=asked.output == "wide")
     lines = [line for view in views for line in domains.table(view, page)]
-    lines += node_states.lines(cluster.cache.node_usage.table())
-    return "".join(f"{line}\n" for line in (*lines, origins.line(cluster)))
+    lines += nodes.node_lines(cluster.cache.node_usage.table())
+    return "".join(f"{line}\n" for line in (*lines, inspection_cluster.origin_line(cluster)))
 
 
 def _node(asked: Asked, cluster: Cluster, name: str) -> str:
@@ -81,5 +81,5 @@ def _node(asked: Asked, cluster: Cluster, name: str) -> str:
     if asked.output == "name":
         return "".join(f"{pod.key}\n" for pod in found.pods)
     page = printing.page(asked, wide=asked.output == "wide")
-    lines = [*node_view.table(found, cluster, page), origins.line(cluster)]
+    lines = [*node_view.table(found, cluster, page), inspection_cluster.origin_line(cluster)]
     return "".join(f"{line}\n" for line in lines)

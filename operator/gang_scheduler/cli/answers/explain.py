@@ -14,10 +14,10 @@ from gang_scheduler.cli.printing import Printed
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.cli.reading.sources import Reading
-from gang_scheduler.inspection import origins
+from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.explaining import history, names, text
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
-from gang_scheduler.inspection.explaining.gangs import Question
+from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.lines import View
 from gang_scheduler.simulation import defaults
@@ -74,7 +74,7 @@ def _explained(
     said = {key: each for key, each in document.items() if key not in PASSING}
     if asked.output in ("json", "yaml"):
         return Printed(printing.documented(document, asked.output), said)
-    shown = text.render(document, view, origins.line(reading.cluster))
+    shown = text.render(document, view, cluster.origin_line(reading.cluster))
     lines = tuple(_DURATION.sub("", line).strip() for line in shown.splitlines())
     return Printed(_painted(shown) if asked.colored else shown, said, (*lines[:-1], ""))
 

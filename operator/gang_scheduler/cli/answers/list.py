@@ -12,25 +12,16 @@ from gang_scheduler.cli.printing import Printed
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.cli.reading.sources import Reading
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import (
-    decisions,
-    gang_table,
-    labels,
-    queue_lines,
-    rows,
-    selection,
-    users,
-)
-from gang_scheduler.inspection.listing.queue_lines import KnownQueues
-from gang_scheduler.inspection.listing.rows import Row
-from gang_scheduler.inspection.listing.selection import Selection
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import decisions, gangs, queues, users
+from gang_scheduler.inspection.listing.gangs import Row, Selection
+from gang_scheduler.inspection.listing.queues import KnownQueues
 from gang_scheduler.inspection.listing.vocabulary import RUNNING, STARTING, STATES, WAITING
 from gang_scheduler.inspection.listing.waits import NEXT_CYCLE
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import NONE
-from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.report.words.text import counted
 
 _AGE: Final = re.compile(r"(?<= )[0-9]+[smhd]([0-9]+[mh])?(?= )")
 """An age in its column."""
@@ -50,16 +41,16 @@ def chosen(
 ) -> Selection:
     """Return which gangs are asked for; ends the process where a selector is none."""
     try:
-        matches = labels.parsed(selector)
+        matches = gangs.parsed_labels(selector)
     except ValueError as error:
         refuse([f"--selector: {error}"])
     wrong = [*_unknown("--state", states, STATES), *_unknown("--reason", reasons, REASONS)]
     if wrong:
         refuse(wrong)
     return Selection(
-        states=selection.words(states),
-        queues=selection.words(queues),
-        reasons=selection.words(reasons),
+        states=gangs.words(states),
+        queues=gangs.words(queues),
+        reasons=gangs.words(reasons),
         selector=selector,
         matches=matches,
         user=getpass.getuser() if mine else "",
@@ -70,7 +61,7 @@ def chosen(
 
 def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterator[str]:
     """Yield what is wrong with words that no gang is listed with: they would list none."""
-    for word in sorted(selection.words(given) - {each.lower() for each in known}):
+    for word in sorted(gangs.words(given) - {each.lower() for each in known}):
         yield f"{option}: {word} is none{meant(word, known)}"
 
 
@@ -85,24 +76,24 @@ def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:
 def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = False) -> str:
     cluster, namespace = reading
     decided = decisions.decide(cluster)
-    found = rows.rows(cluster, decided, namespace)
-    _refuse_unknown_queues(chosen, queue_lines.known(cluster, decided), found)
-    shown = selection.selected(found, chosen)
+    found = gangs.gang_rows(cluster, decided, namespace)
+    _refuse_unknown_queues(chosen, queues.known(cluster, decided), found)
+    shown = gangs.selected(found, chosen)
     if asked.output in ("json", "yaml"):
-        return printing.documented(gang_table.document(shown, cluster), asked.output)
+        return printing.documented(gangs.gang_document(shown, cluster), asked.output)
     if asked.output == "name":
         return "".join(f"{row.name}\n" for row in shown)
     wide, starts = asked.output == "wide", chosen.order == "start"
-    page = printing.page(asked, gang_table.painted, wide=wide, watched=watched)
+    page = printing.page(asked, gangs.painted_gangs, wide=wide, watched=watched)
     header = [_header(found, cluster)] if watched else []
-    lines = [*header, *gang_table.table(shown, cluster, page, wide=wide, starts=starts)]
+    lines = [*header, *gangs.gang_table(shown, cluster, page, wide=wide, starts=starts)]
     if not shown:
         lines = [*header, _nothing(len(found), namespace)]
     others = users.foreign(cluster, namespace) if chosen.is_of_all else ""
     if others and not asked.no_headers:
         lines.append(others)
     # What takes headers out reads rows alone.
-    last = [] if asked.no_headers and not watched else [origins.short_line(cluster)]
+    last = [] if asked.no_headers and not watched else [inspection_cluster.short_line(cluster)]
     return "".join(f"{line}\n" for line in (*lines, *last))
 
 

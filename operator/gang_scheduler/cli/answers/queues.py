@@ -8,17 +8,11 @@ from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.listing import (
-    decisions,
-    gang_table,
-    queue_lines,
-    queue_tree,
-    rows,
-)
+from gang_scheduler.inspection import cluster
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.listing import decisions, gangs, queues
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.inspection.listing.queue_lines import QueueLine
+from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.inspection.listing.vocabulary import WAITING
 
 
@@ -40,10 +34,10 @@ def answer(asked: Asked, name: str | None) -> None:
         problem = f"cannot list {resource} at the cluster scope"
         refuse([f"Error from server (Forbidden): {problem}"], Exit.NOT_ALLOWED)
     decided = decisions.decide(cluster)
-    found = queue_lines.lines(cluster, decided)
+    found = queues.lines_of_queues(cluster, decided)
     if name is not None:
         names = [each.name for each in found]
-        found = queue_lines.below(found, name)
+        found = queues.below(found, name)
         if not found:
             sources.refuse_name("queue", name, names)
     shown = _View(cluster, decided, found, namespace if asked.namespace else "")
@@ -52,25 +46,25 @@ def answer(asked: Asked, name: str | None) -> None:
 
 def _text(asked: Asked, shown: _View, *, with_gangs: bool) -> str:
     if asked.output in ("json", "yaml"):
-        return printing.documented(queue_tree.document(shown.found, shown.cluster), asked.output)
+        return printing.documented(queues.queue_document(shown.found, shown.cluster), asked.output)
     if asked.output == "name":
         return "".join(f"{each.name}\n" for each in shown.found)
-    page = printing.page(asked, queue_tree.painted, wide=asked.output == "wide")
-    lines = [*queue_tree.table(shown.found, page), *queue_tree.LEGEND]
+    page = printing.page(asked, queues.painted_queues, wide=asked.output == "wide")
+    lines = [*queues.queue_table(shown.found, page), *queues.LEGEND]
     if not shown.found:
         lines = ["no queues"]
     if with_gangs:
         lines += _waiting(asked, shown)
-    return "".join(f"{line}\n" for line in (*lines, origins.line(shown.cluster)))
+    return "".join(f"{line}\n" for line in (*lines, cluster.origin_line(shown.cluster)))
 
 
 def _waiting(asked: Asked, shown: _View) -> Iterator[str]:
     """Yield the gangs that wait in the queues, in the order of turns."""
     names = {each.name for each in shown.found}
-    every = rows.rows(shown.cluster, shown.decided, shown.namespace)
+    every = gangs.gang_rows(shown.cluster, shown.decided, shown.namespace)
     waiting = [row for row in every if row.state == WAITING and row.queue in names]
     if waiting:
         wide = asked.output == "wide"
         yield ""
-        page = printing.page(asked, gang_table.painted, wide=wide)
-        yield from gang_table.table(waiting, shown.cluster, page, wide=wide)
+        page = printing.page(asked, gangs.painted_gangs, wide=wide)
+        yield from gangs.gang_table(waiting, shown.cluster, page, wide=wide)

@@ -44,7 +44,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
     read = list(documents.read(wanted.filenames, recursive=wanted.recursive))
     policy = _policy(read, given)
     found = _objects(read, policy, wanted)
-    for note in remarks.of(found, policy.scheduler_names):
+    for note in remarks.remarks_of(found, policy.scheduler_names):
         click.echo(note, err=True)
     outcome = simulate(found, Options(policy, wanted.until_settled, wanted.recreate_victims))
     for note in remarks.of_topologies(found, outcome.cache):

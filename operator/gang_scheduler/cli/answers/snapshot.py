@@ -14,9 +14,9 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
-from gang_scheduler.inspection.snapshots import files, pseudonyms, taking, tenants, verifying
-from gang_scheduler.inspection.snapshots.files import Snapshot
+from gang_scheduler.inspection.snapshots import pseudonyms, taking, tenants
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
+from gang_scheduler.inspection.snapshots.taking import Snapshot
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import defaults
 from gang_scheduler.simulation.objects import UnreadableInput
@@ -68,7 +68,7 @@ def take(asked: Asked, wanted: Wanted) -> None:
         if names is not None:
             stand_for = {"words": names.words, "numbers": names.numbers}
             _write(f"{name}{NAMES}", json.dumps(stand_for, indent=2).encode())
-        _write(name, files.packed([content]) if name.endswith(files.PACKED) else content)
+        _write(name, taking.packed([content]) if name.endswith(taking.PACKED) else content)
         objects = sum(taken.header.counts.values())
         click.echo(f"{name}: {objects} objects", err=True)
 
@@ -95,7 +95,7 @@ def _verify(taken: Snapshot, name: str, content: bytes, names: Pseudonyms | None
     """End the process if what is to be written is not decided as the cluster is."""
     rename = names.text if names is not None else str
     try:
-        lines = list(verifying.differences(name, content, taken.cluster, rename))
+        lines = list(taking.differences(name, content, taken.cluster, rename))
     except UnreadableInput as error:
         refuse(error.lines, Exit.NOT_TRUE)
     if lines:
@@ -104,6 +104,6 @@ def _verify(taken: Snapshot, name: str, content: bytes, names: Pseudonyms | None
 
 def _write(name: str, content: bytes) -> None:
     try:
-        files.write(content, Path(name))
+        taking.write_files(content, Path(name))
     except OSError as error:
         refuse([f"{name}: cannot be written: {error.strerror}"])

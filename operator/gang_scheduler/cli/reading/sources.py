@@ -17,9 +17,9 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, meant, refuse
 from gang_scheduler.cli.reading import given
 from gang_scheduler.cli.reading.asking import Asked
-from gang_scheduler.decode import durations
-from gang_scheduler.inspection import files, origins
-from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.decode import fields
+from gang_scheduler.inspection import cluster, files
+from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.telemetry import family, logger
 
@@ -48,7 +48,7 @@ def read(asked: Asked) -> Reading:
         refuse_unknown_namespace(reading)
     else:
         ask = functools.partial(_of_server, asked)
-        reading = answer(asked, ask, needs=origins.ASK_FOR_ALL if asked.all_namespaces else "")
+        reading = answer(asked, ask, needs=cluster.ASK_FOR_ALL if asked.all_namespaces else "")
     tell(reading)
     return reading
 
@@ -183,6 +183,6 @@ def seconds(text: str, option: str = "--request-timeout") -> float:
     if text.isdecimal():
         return float(text)
     try:
-        return durations.seconds(text, option, or_zero=True)
+        return fields.seconds(text, option, or_zero=True)
     except InvalidField as error:
         refuse([str(error)])

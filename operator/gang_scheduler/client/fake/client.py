@@ -1,10 +1,11 @@
-"""One client's side: its calls, and their faults."""
+"""One client of the fake API server: its calls, and their faults."""
 
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import cast
+from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 from gang_scheduler.api.kinds import (
     GVR,
@@ -13,12 +14,15 @@ from gang_scheduler.api.kinds import (
     POD_DISRUPTION_BUDGETS,
     PODS,
 )
-from gang_scheduler.client import claim_patches
+from gang_scheduler.client import patches
 from gang_scheduler.client.errors import BUDGET, ApiError
-from gang_scheduler.client.fake.cluster import EVENTS, LEASES, FakeCluster, now
-from gang_scheduler.client.fake.documents import (
+from gang_scheduler.client.fake.cluster import (
+    EVENTS,
+    LEASES,
     Document,
+    FakeCluster,
     merge,
+    now,
     require_same,
     require_uid,
     require_unbound,
@@ -26,9 +30,44 @@ from gang_scheduler.client.fake.documents import (
     set_condition,
     uid_of,
 )
-from gang_scheduler.client.fake.faults import NO_FAULT, Call, Fault, Script
 from gang_scheduler.client.port import Body
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
+
+
+class Call(NamedTuple):
+    """One call of the port."""
+
+    method: str
+    namespace: str
+    name: str
+    arguments: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault of a call: the call takes time, then fails or never ends.
+
+    `after`: the write has happened by then, and only its answer is late or lost.
+    """
+
+    error: ApiError | None = None
+    after: bool = False
+    delay_seconds: float = 0.0
+    hangs: bool = False
+
+    async def strike(self) -> None:
+        """Make the fault happen."""
+        if self.hangs:
+            await asyncio.Event().wait()
+        await asyncio.sleep(self.delay_seconds)
+        if self.error is not None:
+            raise ApiError(*self.error.details)
+
+
+NO_FAULT = Fault()
+
+Script = Callable[[Call], Fault | None]
+"""Decides the fault of a call. May change the cluster, as another writer that was faster."""
 
 
 class FakeApi:
@@ -118,7 +157,7 @@ class FakeApi:
         async with self._call("select_node", claim.namespace, claim.name, seen):
             return self._change(
                 *(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name),
-                lambda found: claim_patches.selecting(found, claim, node),
+                lambda found: patches.selecting_node(found, claim, node),
             )
 
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
@@ -129,7 +168,7 @@ class FakeApi:
         async with self._call("reserve", name=volume.name, arguments={"claim": claim}):
             return self._change(
                 *(PERSISTENT_VOLUMES, "", volume.name),
-                lambda found: claim_patches.reserving(found, volume, claim),
+                lambda found: patches.reserving_claim(found, volume, claim),
             )
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
@@ -298,7 +337,7 @@ class FakeApi:
         with self.cluster.changing(gvr, namespace, name) as found:
             for part, changes in (patch_for(found) or {}).items():
                 found[part] = merge(found.get(part), changes)
-        return claim_patches.version_of(self.cluster.get(gvr, namespace, name))
+        return patches.version_of(self.cluster.get(gvr, namespace, name))
 
     def _require_new(self, gvr: GVR, namespace: str, name: str) -> None:
         if self.cluster.has(gvr, namespace, name):

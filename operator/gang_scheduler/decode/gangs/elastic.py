@@ -1,18 +1,19 @@
-"""Between how many workers a gang may grow and shrink, and at what pace, in an annotation."""
+"""Elastic gangs in annotations: the bounds between which workers come and go, and at which pace."""
 
+import functools
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import durations, json_fields
-from gang_scheduler.decode.fields import field
-from gang_scheduler.decode.json_fields import JsonField
-from gang_scheduler.model import remembered
-from gang_scheduler.model.causes.specs import InvalidInput
+from gang_scheduler.decode import fields as decode_fields
+from gang_scheduler.decode.fields import GREATEST_INTEGER, JsonField, field
+from gang_scheduler.model import records
+from gang_scheduler.model.causes.gangs import InvalidInput
 from gang_scheduler.model.gangs import Elastic, Role
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.reasons import Problem, Reason
 
 BIND, REPLICAS = "Bind", "Replicas"
 LONGEST_COOLDOWN_SECONDS: Final = 86_400
@@ -95,7 +96,7 @@ def _role_contradicted(elastic: Elastic, roles: Sequence[Role]) -> InvalidField 
     return InvalidField(f"{WHERE}.minWorkers", elastic.min_workers, same)
 
 
-@remembered.by_short_texts(4096)
+@records.by_short_texts(4096)
 def _read(text: str) -> Elastic:
     """Return what a text says. Remembered, as all members of a gang have the same one."""
     faults = Faults()
@@ -103,7 +104,9 @@ def _read(text: str) -> Elastic:
     faults.read(partial(_mode, fields["mode"]), BIND)
     found = Elastic(
         min_workers=faults.read(partial(_at_least_1, fields["minWorkers"]), 1),
-        max_workers=faults.read(partial(_at_least_1, fields["maxWorkers"]), json_fields.GREATEST),
+        max_workers=faults.read(
+            partial(_at_least_1, fields["maxWorkers"]), decode_fields.GREATEST_INTEGER
+        ),
         role=faults.read(partial(_text, fields["role"], ""), ""),
     )
     if found.max_workers < found.min_workers:
@@ -115,7 +118,7 @@ def _read(text: str) -> Elastic:
 
 
 def _fields(text: str, faults: Faults) -> Mapping[str, JsonField]:
-    return json_fields.read(WHERE, text).fields(*_FIELDS, faults=faults)
+    return decode_fields.read_json(WHERE, text).fields(*_FIELDS, faults=faults)
 
 
 def _mode(found: JsonField) -> str:
@@ -144,7 +147,7 @@ def _at_pace(elastic: Elastic, found: JsonField) -> Elastic:
 def _cooldown(found: JsonField) -> int:
     if found.value is None:
         return 0
-    seconds = durations.seconds(found.text(), found.path, or_zero=True)
+    seconds = decode_fields.seconds(found.text(), found.path, or_zero=True)
     if seconds > LONGEST_COOLDOWN_SECONDS:
         raise found.wrong("must be at most 24h")
     return seconds
@@ -163,3 +166,59 @@ def _at_least_1(found: JsonField) -> int:
 
 def _text(found: JsonField, default: str) -> str:
     return default if found.value is None else found.text()
+
+
+# The roles of a gang, as an annotation declares them.
+
+MOST_ROLES: Final = 64
+WHERE_ROLES: Final = field(annotations.ROLES)
+_LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+def read_roles(present: Mapping[str, str]) -> tuple[Role, ...]:
+    """Return the roles in rank order, empty if none are declared.
+
+    Raises InvalidField for all that are invalid.
+    """
+    text = present.get(annotations.ROLES)
+    return () if text is None else _roles(decode_fields.read_json(WHERE_ROLES, text))
+
+
+def quorum_of_roles(roles: Sequence[Role], minimum: int | None, where: str) -> int:
+    """Return the sum of the minima of roles, which a `minimum` in the field `where` must be, too.
+
+    `minimum` is None where the object says none. Raises InvalidField.
+    """
+    together = sum(each.min_member for each in roles)
+    if minimum is not None and minimum != together:
+        raise InvalidField(
+            where, minimum, f"must be {together}, the sum of the minima in {WHERE_ROLES}"
+        )
+    return together
+
+
+def _roles(found: JsonField) -> tuple[Role, ...]:
+    if not isinstance(found.value, dict):
+        raise found.wrong('must be an object such as {"master": 1, "worker": 2}')
+    if not 0 < len(found.value) <= MOST_ROLES:
+        problem = f"must name 1 to {MOST_ROLES} roles"
+        raise InvalidField(found.path, len(found.value), problem)
+    faults = Faults()
+    for name in found.value:
+        if not _LABEL_VALUE.fullmatch(name):
+            faults.add(InvalidField(found.path, name, "must name roles by values that labels have"))
+    roles = tuple(
+        Role(name, faults.read(functools.partial(_minimum, name, value), 0))
+        for name, value in found.value.items()
+    )
+    faults.check()
+    if not 0 < sum(each.min_member for each in roles) <= GREATEST_INTEGER:
+        raise found.wrong(f"must have minima of 1 to {GREATEST_INTEGER} in all")
+    return roles
+
+
+def _minimum(name: str, value: object) -> int:
+    found = JsonField(f"{WHERE_ROLES}.{name}", value)
+    if found.whole_number() < 0:
+        raise found.wrong("must be at least 0")
+    return found.whole_number()

@@ -1,28 +1,30 @@
-"""Gang specs of PodGroups of scheduling.sigs.k8s.io and scheduling.x-k8s.io, valid or not."""
+"""Gang specs of PodGroups of all three API groups, valid or not."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
 
 from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
-from gang_scheduler.decode import durations, fields, keys
-from gang_scheduler.decode.checkpoints import policies, reports
-from gang_scheduler.decode.fields import amounts
+from gang_scheduler.decode import checkpoints, fields, keys, topology
+from gang_scheduler.decode.fields import amounts, label_layer
+from gang_scheduler.decode.gangs import annotations
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
-from gang_scheduler.decode.gangs import gang_annotations
-from gang_scheduler.decode.gangs import roles as role_annotations
-from gang_scheduler.decode.gangs.gang_specs import (
+from gang_scheduler.decode.gangs.specs import (
     DEFAULTS,
     NO_ROLES,
     GangSpec,
+    MadePart,
+    Managed,
+    SuspendedWorkload,
     checked_together,
     invalid_spec,
     unsupported_inputs,
     unsupported_mode,
     without_spec,
 )
-from gang_scheduler.decode.gangs.remembered import (
+from gang_scheduler.decode.gangs.status_fields import (
     RESERVED,
     RESTING,
     backfill_of,
@@ -31,12 +33,149 @@ from gang_scheduler.decode.gangs.remembered import (
     scale_of,
     start_time,
 )
-from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import FieldsUnsupported
 from gang_scheduler.model.evictions import RunTime
-from gang_scheduler.model.refs import GangKey
-from gang_scheduler.wire.metadata import Metadata, MetadataOnly
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest, WorkloadRef
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.wire.core import Metadata, MetadataOnly
+from gang_scheduler.wire.workloads import (
+    DisruptionMode,
+    NativePodGroup,
+    NativePodGroupSpec,
+    SchedulingConstraints,
+)
+
+# The topology constraint of a PodGroup of scheduling.k8s.io.
+
+NATIVE_FIELD: Final = "spec.schedulingConstraints"
+NO_LAYER: Final = LayerRef("", by_label=True)
+"""Stands for a layer that cannot be read."""
+
+
+def native_constraint(constraints: SchedulingConstraints) -> TopologyRequest | None:
+    """Return the request of a native PodGroup's constraint: members must gather in all its layers.
+
+    Raises InvalidField for all keys that no node label can have.
+    """
+    keys = [each.key for each in constraints.topology]
+    paths = [f"{NATIVE_FIELD}.topology[{i}].key" for i in range(len(keys))]
+    faults = Faults()
+    must = {
+        faults.read(partial(label_layer, path, key), NO_LAYER): None
+        for path, key in zip(paths, keys, strict=True)
+    }
+    faults.check()
+    return TopologyRequest(must=tuple(must), where=paths[0]) if must else None
+
+
+def unknown_constraints(constraints: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the fields of a native constraint that are set and unknown here."""
+    yield from (f"{NATIVE_FIELD}.{name}" for name in _others(constraints, "topology"))
+    for i, each in enumerate(constraints.get("topology") or []):
+        yield from (f"{NATIVE_FIELD}.topology[{i}].{name}" for name in _others(each, "key"))
+
+
+def _others(present: Mapping[str, Any], known: str) -> Iterator[str]:
+    return (name for name, value in present.items() if value and name != known)
+
+
+# Gang specs of PodGroups of scheduling.k8s.io.
+
+MIN_COUNT = "spec.schedulingPolicy.gang.minCount"
+NATIVE_UNREAD = NativePodGroup(metadata=Metadata())
+
+
+def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
+    """Return the gang spec of a PodGroup of scheduling.k8s.io, in any served version."""
+    seen = without_spec(body, refs.NATIVE.name)
+    faults = Faults()
+    try:
+        metadata = fields.read(body, MetadataOnly).metadata
+        spec = faults.read(lambda: fields.read(body, NativePodGroup), NATIVE_UNREAD).spec
+        present = metadata.annotations
+        for wrong in (*keys.misplaced_podset(present), *keys.options_not_read(present)):
+            faults.add(wrong)
+        min_count = faults.read(lambda: _min_count(spec), 1)
+        roles = faults.read(lambda: elastic_annotation.read_roles(metadata.annotations), NO_ROLES)
+        if roles and spec is not NATIVE_UNREAD.spec:
+            faults.read(lambda: _quorum(spec, roles), 0)
+        min_runtime = faults.read(lambda: annotations.min_runtime(metadata.annotations), 0)
+        force = faults.read(lambda: annotations.force_delete(metadata.annotations), None)
+        lasts = faults.read(
+            lambda: fields.expected_duration(metadata.labels, metadata.annotations), None
+        )
+        elastic = faults.read(lambda: elastic_annotation.elastic_of(metadata.annotations), None)
+        checkpoint = faults.read(lambda: checkpoints.policy_of(metadata.annotations), None)
+        constraints = spec.scheduling_constraints
+        topology_request = faults.read(lambda: native_constraint(constraints), None)
+        unsupported = tuple(_not_yet(body, spec))
+        for where in unsupported if faults else ():
+            faults.add(InvalidField(where, None, "is not supported"))
+        faults.check()
+    except InvalidField as error:
+        return replace(seen, problem=invalid_spec(error))
+    said = replace(
+        seen,
+        min_member=min_count,
+        roles=roles,
+        apart=spec.scheduling_policy.gang is None,
+        elastic=elastic,
+        priority=spec.priority,
+        options=replace(DEFAULTS, min_runtime_seconds=min_runtime, force_delete_seconds=force),
+        topology_request=topology_request,
+        disrupted_whole=_disrupts_all(spec.disruption_mode),
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
+        run_time=None if lasts is None else RunTime(expected=lasts),
+        checkpoint=checkpoint,
+        saved=checkpoints.of_annotations(metadata.annotations, checkpoint),
+        problem=_unsupported(unsupported)
+        or unsupported_inputs(unsupported_mode(metadata.annotations)),
+        was_scheduled=is_true(seen.status, "PodGroupInitiallyScheduled"),
+        scheduled_at=condition_since(seen.status, "PodGroupInitiallyScheduled"),
+    )
+    return said if said.apart else checked_together(said, MIN_COUNT)
+
+
+def _min_count(spec: NativePodGroupSpec) -> int:
+    gang = spec.scheduling_policy.gang
+    if gang is not None and gang.min_count < 1:
+        raise InvalidField(MIN_COUNT, gang.min_count, "must be at least 1")
+    return 1 if gang is None else gang.min_count
+
+
+def _disrupts_all(mode: DisruptionMode | str) -> bool:
+    return mode == "PodGroup" if isinstance(mode, str) else mode.all is not None
+
+
+def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]:
+    """Yield the fields of a native PodGroup that must not be ignored and are not supported yet."""
+    if spec is NATIVE_UNREAD.spec:
+        return
+    constraints = (body.get("spec") or {}).get("schedulingConstraints") or {}
+    yield from unknown_constraints(constraints)
+    if spec.resource_claims:
+        yield "spec.resourceClaims"
+    if spec.parent_composite_pod_group_name:
+        yield "spec.parentCompositePodGroupName"
+
+
+def _quorum(spec: NativePodGroupSpec, roles: tuple[Role, ...]) -> int:
+    gang = spec.scheduling_policy.gang
+    if gang is None:
+        where = "spec.schedulingPolicy.gang"
+        raise InvalidField(where, None, f"is required beside {elastic_annotation.WHERE_ROLES}")
+    return elastic_annotation.quorum_of_roles(roles, gang.min_count, MIN_COUNT)
+
+
+def _unsupported(found: tuple[str, ...]) -> Problem | None:
+    return Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported(found)) if found else None
+
+
+# Gang specs of PodGroups of scheduling.sigs.k8s.io and scheduling.x-k8s.io.
 
 _READ_APART = frozenset({"metadata", "status"})
 UNREAD = PodGroup(spec=PodGroupSpec(min_member=1))
@@ -45,7 +184,7 @@ UNREAD = PodGroup(spec=PodGroupSpec(min_member=1))
 
 def pod_group(body: Mapping[str, Any]) -> GangSpec:
     """Return the gang spec of a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io."""
-    seen = without_spec(body, gang_sources.POD_GROUP.name)
+    seen = without_spec(body, refs.POD_GROUP.name)
     faults = Faults()
     try:
         metadata = fields.read(body, MetadataOnly).metadata
@@ -60,15 +199,17 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             faults.add(wrong)
         if misplaced := naming.misplaced(metadata.labels, present):
             faults.add(misplaced)
-        options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
-        roles = faults.read(lambda: role_annotations.read(present), NO_ROLES)
+        options = faults.read(lambda: annotations.read(present), DEFAULTS)
+        roles = faults.read(lambda: elastic_annotation.read_roles(present), NO_ROLES)
         if roles and parsed is not UNREAD:
             minimum = parsed.spec.min_member
-            faults.read(lambda: role_annotations.quorum(roles, minimum, "spec.minMember"), 0)
-        topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
-        lasts = faults.read(lambda: durations.expected(metadata.labels, present), None)
+            faults.read(
+                lambda: elastic_annotation.quorum_of_roles(roles, minimum, "spec.minMember"), 0
+            )
+        topology_request = faults.read(lambda: topology.network_topology_spec(present), None)
+        lasts = faults.read(lambda: fields.expected_duration(metadata.labels, present), None)
         elastic = faults.read(lambda: elastic_annotation.elastic_of(present), None)
-        checkpoint = faults.read(lambda: policies.policy_of(present), None)
+        checkpoint = faults.read(lambda: checkpoints.policy_of(present), None)
         not_read = (*keys.not_read(metadata.labels, present), *unsupported_mode(present))
         for each in not_read if faults else ():
             faults.add(each)
@@ -90,7 +231,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             queue_request=naming.request_of(metadata.labels, present),
             run_time=None if lasts is None else RunTime(expected=lasts),
             checkpoint=checkpoint,
-            saved=reports.of_annotations(present, checkpoint),
+            saved=checkpoints.of_annotations(present, checkpoint),
             made_for=_controller_of(metadata),
             problem=unsupported_inputs(not_read),
             was_scheduled=is_true(seen.status, "Scheduled"),
@@ -113,3 +254,70 @@ def _said(body: Mapping[str, Any]) -> Mapping[str, Any]:
 def _controller_of(metadata: Metadata) -> GangKey | None:
     found = metadata.controller
     return GangKey(found.kind, metadata.namespace, found.name) if found.kind else None
+
+
+# An object that describes gangs, and PodGroups as such objects. The kinds in `workloads` are read
+# in that package.
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MisplacedRequest:
+    """What a workload asks for in the wrong place: `problem` is that of its pods in no gang.
+
+    `schedulers` are the schedulers of these pods; none if the workload has ended, or is a part of a
+    larger one.
+    """
+
+    workload: WorkloadRef
+    problem: Problem
+    schedulers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class GangObject:
+    """An object that describes gangs: none, one, or several that are a group.
+
+    `misplaced` is what a workload asks for in the wrong place, `queue_request` what it says of the
+    queue of its pods, and `workload` how these name it: by its uid, or by namespace/name. Of a Job,
+    `pods` is how many it can have, `run_time` how long they run with what is wrong with that,
+    `failures` what evictions mean for it, and `failed_gang` the gang of its pods if it has failed.
+    Of a JobSet, `parts` are its replicatedJobs with how many pods each can have, and of one that a
+    TrainJob owns, `by_default` are its gangs where pods of TrainJobs are gangs without asking;
+    `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
+    in a queue without pods, `managed` one that was let start from there, and `part` is said of what
+    such a workload has made. If it is not `readable`, all of these stay as they were known.
+    """
+
+    uid: str
+    gang_specs: tuple[GangSpec, ...] = ()
+    misplaced: MisplacedRequest | None = None
+    pods: JobPods | None = None
+    parts: tuple[tuple[str, int], ...] = ()
+    by_default: tuple[GangSpec, ...] | None = None
+    in_order: bool = False
+    failures: JobFailures | None = None
+    failed_gang: GangKey | None = None
+    workload: str = ""
+    queue_request: QueueRequest | None = None
+    run_time: RunTime | None = None
+    run_time_problem: Problem | None = None
+    suspended: SuspendedWorkload | None = None
+    managed: Managed | None = None
+    part: MadePart | None = None
+    readable: bool = True
+
+
+def pod_group_object(body: Body) -> GangObject:
+    """Return a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io."""
+    return _described(body, pod_group(body))
+
+
+def native_pod_group_object(body: Body) -> GangObject:
+    """Return a PodGroup of scheduling.k8s.io, in any served version."""
+    return _described(body, native_pod_group(body))
+
+
+def _described(body: Body, *specs: GangSpec) -> GangObject:
+    return GangObject(body["metadata"]["uid"], specs)

@@ -1,20 +1,58 @@
-"""How a pod says which gang it belongs to, and its role and rank there. The first match wins.
+"""The gang of a pod, and its role and rank in the gang. The first match wins.
 
-A pod may name its gang itself; else the kinds of workloads are asked in the order of their table.
+A pod may name its gang itself; otherwise the kinds of workloads are asked in the order of their
+table.
 """
 
-from collections.abc import Callable, Collection, Iterable
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods.rank import NO_INDEX, Rank, index_of
-from gang_scheduler.model import gang_sources
-from gang_scheduler.model.gang_sources import GangSource
-from gang_scheduler.model.refs import GangKey
-from gang_scheduler.wire.metadata import NO_OWNER, Metadata, OwnerReference
+from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
+from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import JsonField, field, label_layer
+from gang_scheduler.model import records, refs
+from gang_scheduler.model.refs import GangKey, GangSource
+from gang_scheduler.model.topology_request import LayerRef, PodSet, Slices, TopologyRequest
+from gang_scheduler.wire.core import NO_OWNER, Metadata, OwnerReference
 from gang_scheduler.wire.pods import Pod
+
+# The rank of a member. Members with neighbouring ranks get neighbouring nodes.
+
+Rank = tuple[int, ...]
+
+NO_INDEX: Final = -1
+MOST_DIGITS: Final = 9
+
+
+def index_of(present: Mapping[str, str]) -> int:
+    """Return the number in the index annotation, else NO_INDEX. Raises InvalidField."""
+    text = present.get(annotations.NETWORK_TOPOLOGY_INDEX)
+    if text is None:
+        return NO_INDEX
+    if not _is_number(text):
+        field = f"metadata.annotations[{annotations.NETWORK_TOPOLOGY_INDEX}]"
+        raise InvalidField(field, text, "must be a whole number of at least 0")
+    return int(text)
+
+
+def numbers(metadata: Metadata, keys: Iterable[str]) -> Rank:
+    """Return the numbers that a controller wrote under these keys, without those that are none."""
+    found = []
+    for key in keys:
+        text = metadata.annotations.get(key) or metadata.labels.get(key, "")
+        if _is_number(text):
+            found.append(int(text))
+    return tuple(found)
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= MOST_DIGITS and text.isascii() and text.isdigit()
+
 
 POD_GROUP_LABELS: Final = (
     annotations.POD_GROUP_LABEL,
@@ -144,7 +182,7 @@ def _has(metadata: Metadata, keys: frozenset[str]) -> bool:
 
 
 def _alone(source: Pod) -> GangKey:
-    return GangKey(gang_sources.SINGLE.name, source.metadata.namespace, source.metadata.name)
+    return GangKey(refs.SINGLE.name, source.metadata.namespace, source.metadata.name)
 
 
 def _native(source: Pod) -> str:
@@ -162,7 +200,206 @@ def _annotation(source: Pod) -> str:
 
 
 _NAMED: Final = (
-    (gang_sources.NATIVE, _native),
-    (gang_sources.POD_GROUP, _pod_group_label),
-    (gang_sources.ANNOTATION, _annotation),
+    (refs.NATIVE, _native),
+    (refs.POD_GROUP, _pod_group_label),
+    (refs.ANNOTATION, _annotation),
 )
+
+
+# The topology request in a pod's own annotations, as Kueue defines them for a podset.
+
+MOST_SLICE_LAYERS: Final = 3
+# Messages name the first of these annotations that a pod has.
+_TELLING = (
+    annotations.PODSET_REQUIRED,
+    annotations.PODSET_PREFERRED,
+    annotations.PODSET_SLICE_LAYERS,
+    annotations.PODSET_SLICE_LAYER,
+    annotations.PODSET_UNCONSTRAINED,
+    annotations.PODSET_GROUP,
+)
+_GATHERING = (
+    annotations.PODSET_REQUIRED,
+    annotations.PODSET_PREFERRED,
+    annotations.PODSET_UNCONSTRAINED,
+)
+# The labels that say which podset of its workload a pod is in.
+_PART_LABELS = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL, "training.kubeflow.org/replica-type")
+
+Text = tuple[tuple[str, str], ...]
+
+
+def podset_of(metadata: Metadata) -> PodSet | None:
+    """Return the podset of a pod; None without a topology request. Equal ones are one object."""
+    present = metadata.annotations.items()
+    own = tuple(sorted((key, text) for key, text in present if key in annotations.PODSET_KEYS))
+    return _podset(own, _owner(metadata)) if own else None
+
+
+def _owner(metadata: Metadata) -> str:
+    """Return a key that only pods of one podset share, among podsets that ask alike.
+
+    All Jobs of a replicatedJob are one podset, so the key has the JobSet instead of the controller.
+    """
+    labels = metadata.labels
+    workload = labels.get(JOB_SET_LABEL) or metadata.controller.uid
+    part = next((labels[key] for key in _PART_LABELS if labels.get(key)), "")
+    return f"{workload}/{part}"
+
+
+@records.by_short_texts(1024)
+def _podset(own: Text, owner: str) -> PodSet | None:
+    present, faults = dict(own), Faults()
+    podset = PodSet(
+        _topology_request(present, faults), faults.read(lambda: _group(present), ""), owner
+    )
+    try:
+        faults.check()
+    except InvalidField as error:
+        return PodSet(owner=owner, problem=str(error))
+    return podset if annotations.ask_for_topology(present) else None
+
+
+def _topology_request(present: Mapping[str, str], faults: Faults) -> TopologyRequest:
+    chosen = [key for key in _GATHERING if key in present]
+    for key in chosen[1:]:
+        faults.add(_beside(present, key, chosen[0]))
+    faults.read(lambda: _check_unconstrained(present), None)
+    must = faults.read(lambda: _layer(present, annotations.PODSET_REQUIRED), ())
+    prefer = faults.read(lambda: _layer(present, annotations.PODSET_PREFERRED), ())
+    return TopologyRequest(
+        must=must,
+        prefer=prefer,
+        upward=bool(prefer),
+        slices=_slices(present, faults),
+        where=next((field(key) for key in _TELLING if key in present), ""),
+    )
+
+
+def _layer(present: Mapping[str, str], key: str) -> tuple[LayerRef, ...]:
+    """Return the layer that an annotation names; empty without the annotation."""
+    return (label_layer(field(key), present[key]),) if key in present else ()
+
+
+def _check_unconstrained(present: Mapping[str, str]) -> None:
+    text = present.get(annotations.PODSET_UNCONSTRAINED, "true")
+    if text not in annotations.GO_TRUE | annotations.GO_FALSE:
+        where = field(annotations.PODSET_UNCONSTRAINED)
+        raise InvalidField(where, text, "must be true or false")
+
+
+def _slices(present: Mapping[str, str], faults: Faults) -> tuple[Slices, ...]:
+    one = (annotations.PODSET_SLICE_LAYER, annotations.PODSET_SLICE_SIZE)
+    if annotations.PODSET_SLICE_LAYERS in present:
+        for key in one:
+            if key in present:
+                faults.add(_beside(present, key, annotations.PODSET_SLICE_LAYERS))
+        text = present[annotations.PODSET_SLICE_LAYERS]
+        return faults.read(lambda: _listed(text, faults), ())
+    for key, other in (one, one[::-1]):
+        if key in present and other not in present:
+            faults.add(_without(other, key))
+    layer = faults.read(lambda: _layer(present, one[0]), ())
+    size = faults.read(lambda: fields.whole_number(present, one[1], None), None)
+    return tuple(Slices(each, size) for each in layer if size is not None)
+
+
+def _listed(text: str, faults: Faults) -> tuple[Slices, ...]:
+    """Return the slices of several layers, from coarse to fine, without what is wrong with them.
+
+    Raises InvalidField for what is no list of slices.
+    """
+    where = field(annotations.PODSET_SLICE_LAYERS)
+    entries = fields.read_json(where, text).items(MOST_SLICE_LAYERS)
+    if not entries:
+        raise InvalidField(where, [], "must have at least one entry")
+    slices: list[Slices] = []
+    for entry in entries:
+        read = faults.read(partial(_slice, entry, slices, faults), None)
+        slices += () if read is None else (read,)
+    return tuple(slices)
+
+
+def _slice(entry: JsonField, above: Sequence[Slices], faults: Faults) -> Slices | None:
+    topology, size = entry.fields("topology", "size", faults=faults).values()
+    layer = faults.read(lambda: _slice_layer(topology, above), None)
+    count = faults.read(lambda: _slice_size(size, above), None)
+    return None if layer is None or count is None else Slices(layer, count)
+
+
+def _slice_layer(topology: JsonField, above: Sequence[Slices]) -> LayerRef:
+    layer = label_layer(topology.path, topology.text())
+    if any(layer == each.layer for each in above):
+        raise topology.wrong("must be listed once")
+    return layer
+
+
+def _slice_size(size: JsonField, above: Sequence[Slices]) -> int:
+    count = size.whole_number()
+    if count < 1:
+        raise size.wrong("must be at least 1")
+    if above and above[-1].size % count:
+        raise size.wrong(f"must divide the size above it, which is {above[-1].size}")
+    return count
+
+
+def _group(present: Mapping[str, str]) -> str:
+    name = present.get(annotations.PODSET_GROUP)
+    if name is None:
+        return ""
+    return JsonField(field(annotations.PODSET_GROUP), name).text()
+
+
+def _beside(present: Mapping[str, str], key: str, other: str) -> InvalidField:
+    return InvalidField(field(key), present[key], f"must be absent beside {other}")
+
+
+def _without(key: str, other: str) -> InvalidField:
+    return InvalidField(field(key), None, f"is required beside {other}")
+
+
+# The run of a workload to which a pod belongs. A run never repeats the parts of it that have
+# succeeded.
+
+ATTEMPT: Final = "jobset.sigs.k8s.io/restart-attempt"
+JOB_SET_UID: Final = "jobset.sigs.k8s.io/jobset-uid"
+RENEWED: Final = frozenset({annotations.APP_WRAPPER_LABEL, "leaderworkerset.sigs.k8s.io/name"})
+"""Labels of pods whose controllers are themselves made anew, by what these name."""
+REPLACING: Final = frozenset(
+    {
+        *("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Node"),
+        *("RayCluster", "LeaderWorkerSet", "Pod"),
+    }
+)
+"""The kinds that create a pod in place of one that has ended, however it has."""
+
+
+def run_of(metadata: Metadata) -> str:
+    """Return what two pods of one run have in common; "" for a pod of none.
+
+    A controller that replaces what has ended has no runs. The Jobs of a JobSet are one, until it is
+    restarted. A pod group of Kueue is one as long as its total stays: what has succeeded counts.
+    """
+    labels = metadata.labels
+    job_set = labels.get(annotations.JOB_SET_LABEL)
+    if job_set:
+        of_job_set = (job_set, labels.get(JOB_SET_UID, ""), labels.get(ATTEMPT, ""))
+        return sys.intern("/".join(of_job_set))
+    if labels.get(annotations.KUEUE_POD_GROUP):
+        return sys.intern(metadata.annotations.get(annotations.KUEUE_POD_GROUP_TOTAL, ""))
+    controller = metadata.controller
+    return "" if controller.kind in REPLACING else sys.intern(controller.uid)
+
+
+def workload_uid_of(metadata: Metadata) -> str:
+    """Return the uid of the workload that makes a pod anew as long as it is there.
+
+    "" for a pod whose controller is made anew itself, under another uid, and for what is not known.
+    """
+    labels, controller = metadata.labels, metadata.controller
+    if not RENEWED.isdisjoint(labels):
+        return ""
+    if annotations.JOB_SET_LABEL in labels:
+        return sys.intern(labels.get(JOB_SET_UID, ""))
+    makes = controller.is_job or controller.is_stateful_set or controller.is_training_job
+    return sys.intern(controller.uid) if makes else ""

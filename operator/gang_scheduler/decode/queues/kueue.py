@@ -1,21 +1,30 @@
-"""ClusterQueues and Cohorts of Kueue, in every version that is served."""
+"""Kueue's ClusterQueues, Cohorts, LocalQueues and classes, in every version that is served."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields, label_selectors
-from gang_scheduler.decode.queues import values
-from gang_scheduler.decode.queues.declared import DeclaredQueue
-from gang_scheduler.model.affinity.requirements import Requirement
+from gang_scheduler.decode import cluster, fields
+from gang_scheduler.decode.queues import shared
+from gang_scheduler.decode.queues.shared import (
+    AdmissionCheck,
+    DeclaredFlavor,
+    DeclaredQueue,
+    LocalQueue,
+    WorkloadPriorityClass,
+)
+from gang_scheduler.model.nodes import Taint
+from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.queues import (
     EvictionPolicy,
     EvictionRules,
+    Flavor,
     FlavorPreference,
     FlavorResource,
     Fungibility,
+    Product,
     Queue,
     QueueKind,
     QueueRef,
@@ -24,8 +33,38 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.wire.quantities import Quantity
-from gang_scheduler.wire.queues import kueue as wire
+from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.wire import queues as wire
+from gang_scheduler.wire.core import Quantity
+from gang_scheduler.wire.queues import ResourceFlavor
+
+# ResourceFlavors: sets of nodes. Kueue's and ours have the same shape.
+
+
+def flavor_of(product: Product) -> Callable[[Mapping[str, Any]], DeclaredFlavor]:
+    """Return what reads the ResourceFlavors of a product. That raises InvalidField."""
+
+    def read(body: Mapping[str, Any]) -> DeclaredFlavor:
+        source = fields.read(body, ResourceFlavor)
+        return DeclaredFlavor(source.metadata.uid, _flavor(product, source))
+
+    return read
+
+
+def _flavor(product: Product, source: ResourceFlavor) -> Flavor:
+    spec = source.spec
+    return Flavor(
+        product=product,
+        name=source.metadata.name,
+        node_labels=tuple(sorted(spec.node_labels.items())),
+        node_taints=tuple(Taint(each.key, each.value, each.effect) for each in spec.node_taints),
+        tolerations=tuple(
+            Toleration(each.key, each.operator or "Equal", each.value, each.effect)
+            for each in spec.tolerations
+        ),
+        topology=spec.topology_name,
+    )
+
 
 V1BETA1, V1ALPHA1 = "v1beta1", "v1alpha1"
 USAGE_BASED, NOT_USAGE_BASED = "UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing"
@@ -53,16 +92,16 @@ def cluster_queue(body: Mapping[str, Any]) -> DeclaredQueue:
         uid=metadata.uid,
         created_at=fields.timestamp(metadata.creation_timestamp),
         parent=QueueRef(QueueKind.COHORT, parent) if parent else None,
-        weight=values.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
+        weight=shared.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
         quotas=_quotas(spec.resource_groups),
         resource_groups=tuple(
             ResourceGroup(tuple(each.covered_resources), tuple(one.name for one in each.flavors))
             for each in spec.resource_groups
         ),
-        strategy=values.choice(
+        strategy=shared.choice(
             "spec.queueingStrategy", spec.queueing_strategy, Strategy, Strategy.BEST_EFFORT_FIFO
         ),
-        stop=values.choice("spec.stopPolicy", spec.stop_policy, StopPolicy, StopPolicy.NONE),
+        stop=shared.choice("spec.stopPolicy", spec.stop_policy, StopPolicy, StopPolicy.NONE),
         namespaces=_namespaces(spec),
         fungibility=_fungibility(spec.flavor_fungibility),
         evictions=_evictions(spec.preemption),
@@ -86,7 +125,7 @@ def cohort(body: Mapping[str, Any]) -> DeclaredQueue:
         uid=metadata.uid,
         created_at=fields.timestamp(metadata.creation_timestamp),
         parent=QueueRef(QueueKind.COHORT, parent) if parent else None,
-        weight=values.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
+        weight=shared.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
         quotas=_quotas(spec.resource_groups),
     )
     return DeclaredQueue(_judged(queue), gvr, generation=metadata.generation)
@@ -101,9 +140,9 @@ def gvr_of(body: Mapping[str, Any], plural: str) -> GVR:
 def _judged(queue: Queue) -> Queue:
     """Return the queue with what makes no sense in it."""
     try:
-        values.check_weight("spec.fairSharing.weight", queue.weight)
+        shared.check_weight("spec.fairSharing.weight", queue.weight)
     except InvalidField as error:
-        return replace(queue, problem=values.problem(error))
+        return replace(queue, problem=shared.problem(error))
     return queue
 
 
@@ -132,20 +171,20 @@ def _check_flavor(where: str, group: wire.ResourceGroup, flavor: wire.FlavorQuot
 
 def _quota(where: str, source: wire.ResourceQuota) -> Quota:
     return Quota(
-        nominal=values.amount(f"{where}.nominalQuota", source.name, source.nominal_quota),
+        nominal=shared.amount(f"{where}.nominalQuota", source.name, source.nominal_quota),
         borrowing_limit=_limit(f"{where}.borrowingLimit", source.name, source.borrowing_limit),
         lending_limit=_limit(f"{where}.lendingLimit", source.name, source.lending_limit),
     )
 
 
 def _limit(where: str, resource: str, quantity: Quantity | None) -> int | None:
-    return None if quantity is None else values.amount(where, resource, quantity)
+    return None if quantity is None else shared.amount(where, resource, quantity)
 
 
 def _namespaces(spec: wire.ClusterQueueSpec) -> tuple[Requirement, ...] | None:
     if spec.namespace_selector is None:
         return None
-    return label_selectors.requirements(spec.namespace_selector, "spec.namespaceSelector")
+    return cluster.label_requirements(spec.namespace_selector, "spec.namespaceSelector")
 
 
 def _fungibility(source: wire.FlavorFungibility) -> Fungibility:
@@ -155,7 +194,7 @@ def _fungibility(source: wire.FlavorFungibility) -> Fungibility:
         stop_when_evicting=_stops(
             f"{where}.whenCanPreempt", source.when_can_preempt, PREEMPT, GOES_ON
         ),
-        preference=values.choice(
+        preference=shared.choice(
             f"{where}.preference",
             source.preference,
             FlavorPreference,
@@ -175,16 +214,16 @@ def _stops(where: str, text: str, formerly: str, default: str) -> bool:
 def _evictions(source: wire.ClusterQueuePreemption) -> EvictionRules:
     where, borrow = "spec.preemption", source.borrow_within_cohort
     return EvictionRules(
-        within_queue=values.choice(
+        within_queue=shared.choice(
             f"{where}.withinClusterQueue", source.within_cluster_queue, WITHIN, EvictionPolicy.NEVER
         ),
-        reclaim=values.choice(
+        reclaim=shared.choice(
             f"{where}.reclaimWithinCohort",
             source.reclaim_within_cohort,
             RECLAIM,
             EvictionPolicy.NEVER,
         ),
-        while_borrowing=values.choice(
+        while_borrowing=shared.choice(
             f"{where}.borrowWithinCohort.policy",
             borrow.policy,
             WHILE_BORROWING,
@@ -214,3 +253,48 @@ def _by_local_usage(mode: str) -> bool:
         must = f"must be one of {USAGE_BASED}, {NOT_USAGE_BASED}"
         raise InvalidField("spec.admissionScope.admissionMode", mode, must)
     return mode == USAGE_BASED
+
+
+# LocalQueues, WorkloadPriorityClasses and AdmissionChecks of Kueue.
+
+MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
+PROVISIONING: Final = "kueue.x-k8s.io/provisioning-request"
+_ONE_CLUSTER: Final = (
+    f"spec.controllerName {MULTI_KUEUE} has no effect: gangs are placed in this cluster alone"
+)
+
+
+def local_queue(body: Mapping[str, Any]) -> LocalQueue:
+    """Return a LocalQueue. Raises InvalidField."""
+    source = fields.read(body, wire.LocalQueue)
+    spec, metadata = source.spec, source.metadata
+    weight = shared.weight("spec.fairSharing.weight", spec.fair_sharing.weight)
+    shared.check_weight("spec.fairSharing.weight", weight)
+    return LocalQueue(
+        uid=metadata.uid,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        cluster_queue=QueueRef(QueueKind.CLUSTER_QUEUE, spec.cluster_queue),
+        stop=shared.choice("spec.stopPolicy", spec.stop_policy, StopPolicy, StopPolicy.NONE),
+        weight=weight,
+    )
+
+
+def workload_priority_class(body: Mapping[str, Any]) -> WorkloadPriorityClass:
+    """Return a WorkloadPriorityClass. Raises InvalidField."""
+    source = fields.read(body, wire.WorkloadPriorityClass)
+    return WorkloadPriorityClass(source.metadata.uid, source.metadata.name, source.value)
+
+
+def admission_check(body: Mapping[str, Any]) -> AdmissionCheck:
+    """Return an AdmissionCheck. Raises InvalidField."""
+    source = fields.read(body, wire.AdmissionCheck)
+    controller, parameters = source.spec.controller_name, source.spec.parameters
+    return AdmissionCheck(
+        source.metadata.uid,
+        source.metadata.name,
+        controller=controller,
+        api_version=str(body.get("apiVersion", "")),
+        notes=(_ONE_CLUSTER,) if controller == MULTI_KUEUE else (),
+        config=parameters.name if parameters.kind == "ProvisioningRequestConfig" else "",
+    )

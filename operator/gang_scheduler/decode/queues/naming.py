@@ -12,7 +12,7 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.fields import field
-from gang_scheduler.model import remembered
+from gang_scheduler.model import records
 from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
 
 LABELS: Final = {
@@ -79,7 +79,7 @@ def _names(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[Qu
                 yield QueueName(kind, name)
 
 
-@remembered.by_short_texts(4096)
+@records.by_short_texts(4096)
 def _shared(
     names: tuple[QueueName, ...],
     priority_class: str,
@@ -91,7 +91,7 @@ def _shared(
     return QueueRequest(names, priority_class, provisioning_class, consumes)
 
 
-@remembered.by_short_texts(4096)
+@records.by_short_texts(4096)
 def _charged_to(queue: str, flavors: str) -> ChargedTo:
     return ChargedTo(queue, _flavors(flavors))
 

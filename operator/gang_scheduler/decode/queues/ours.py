@@ -7,25 +7,24 @@ from typing import Any
 
 import msgspec
 
+from gang_scheduler.api import queue as api
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.api.parsing import InvalidField, parse_spec
-from gang_scheduler.api.queues import queue as api
-from gang_scheduler.api.queues.queue import QueueSpec
-from gang_scheduler.api.queues.quota import Borrowing, FlavorFungibility, QueueQuota
-from gang_scheduler.api.queues.rules import (
+from gang_scheduler.api.queue import (
     AdmissionControl,
     Backfill,
+    Borrowing,
     BorrowingEviction,
+    FlavorFungibility,
     PriorityRange,
     QueuePreemption,
+    QueueQuota,
+    QueueSpec,
+    WhenBorrowing,
 )
-from gang_scheduler.api.queues.values import WhenBorrowing
-from gang_scheduler.decode import durations, fields, label_selectors
-from gang_scheduler.decode.queues import values
-from gang_scheduler.decode.queues.declared import DeclaredQueue
-from gang_scheduler.model.affinity.requirements import Requirement
-from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.provisioning_rules import ProvisioningRules
+from gang_scheduler.decode import cluster, fields
+from gang_scheduler.decode.queues import shared
+from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     GPU,
@@ -39,6 +38,7 @@ from gang_scheduler.model.queues import (
     FlavorPreference,
     FlavorResource,
     Fungibility,
+    ProvisioningRules,
     Queue,
     QueueKind,
     QueueRef,
@@ -50,10 +50,9 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.wire.metadata import Metadata
-from gang_scheduler.wire.quantities import Quantities
-from gang_scheduler.wire.selectors import LabelSelector
-from gang_scheduler.wire.structs import Wire
+from gang_scheduler.model.reasons import Problem
+from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.wire.core import LabelSelector, Metadata, Quantities, Wire
 
 
 class _Selecting(Wire, frozen=True):
@@ -130,7 +129,7 @@ def gpus_twice(queue: Queue, gpu_resources: Collection[str]) -> Problem | None:
         "spec.quota" if queue.resource_groups[0].flavors == (DEFAULT_FLAVOR,) else "spec.flavors"
     )
     must = f"must not name both {GPU} and {both[0]}: {GPU} counts it, too"
-    return values.problem(InvalidField(where, None, must))
+    return shared.problem(InvalidField(where, None, must))
 
 
 def _parent(ref: QueueRef, spec: QueueSpec) -> QueueRef | None:
@@ -155,9 +154,9 @@ def _quotas(spec: QueueSpec) -> dict[FlavorResource, Quota]:
     base = _borrowing(spec.borrowing)
     found = {}
     for flavor, where, quota in _by_flavor(spec):
-        soft = values.amounts(f"{where}.soft", quota.soft)
-        hard = values.amounts(f"{where}.hard", quota.hard)
-        guaranteed = values.amounts(f"{where}.guaranteed", quota.guaranteed)
+        soft = shared.amounts(f"{where}.soft", quota.soft)
+        hard = shared.amounts(f"{where}.hard", quota.hard)
+        guaranteed = shared.amounts(f"{where}.guaranteed", quota.guaranteed)
         promised = {**guaranteed, **hard, **soft}
         for resource in sorted(promised):
             found[FlavorResource(flavor, resource)] = replace(
@@ -194,7 +193,7 @@ def _resource_groups(spec: QueueSpec) -> tuple[ResourceGroup, ...]:
 def _namespaces(selector: LabelSelector | None) -> tuple[Requirement, ...]:
     if selector is None:
         return ()
-    return label_selectors.requirements(selector, "spec.namespaceSelector")
+    return cluster.label_requirements(selector, "spec.namespaceSelector")
 
 
 def _lenders(source: Borrowing | None) -> frozenset[str] | None:
@@ -222,7 +221,7 @@ def _reservations(source: Backfill) -> ReservationRules:
     after = None
     if source.reservation_after is not None:
         where = "spec.backfill.reservationAfter"
-        after = durations.seconds(source.reservation_after, where, or_zero=True)
+        after = fields.seconds(source.reservation_after, where, or_zero=True)
     return ReservationRules(source.enabled is not False, after)
 
 
@@ -236,28 +235,28 @@ def _evictions(source: QueuePreemption) -> EvictionRules:
         may_lose=source.allow_preemption is not False,
         may_lose_to=None if ours is None else frozenset(ours),
         fence=bool(source.fence),
-        min_runtime=values.seconds(source.min_runtime),
+        min_runtime=shared.seconds(source.min_runtime),
     )
 
 
 def _saving(spec: QueueSpec) -> SavingRules:
     asked, grace = spec.checkpoint_timeout, (spec.preemption or QueuePreemption()).grace_period
     return SavingRules(
-        timeout=None if asked is None else values.seconds(asked),
-        grace=None if grace is None else values.seconds(grace),
+        timeout=None if asked is None else shared.seconds(asked),
+        grace=None if grace is None else shared.seconds(grace),
     )
 
 
 def _judged(queue: Queue, spec: QueueSpec) -> Queue:
     """Return the queue with what makes no sense in it."""
     try:
-        values.check_weight("spec.weight", queue.weight)
+        shared.check_weight("spec.weight", queue.weight)
         _check_places(queue, spec)
         for _, where, quota in _by_flavor(spec):
             _check_order(where, quota)
         _check_priorities(queue.limits)
     except InvalidField as error:
-        return replace(queue, problem=values.problem(error))
+        return replace(queue, problem=shared.problem(error))
     return queue
 
 
@@ -274,8 +273,8 @@ def _check_places(queue: Queue, spec: QueueSpec) -> None:
 def _check_order(where: str, quota: QueueQuota) -> None:
     """Raise InvalidField unless guaranteed, soft and hard are in this order."""
     for least, most in (("guaranteed", "soft"), ("guaranteed", "hard"), ("soft", "hard")):
-        above = values.amounts(where, getattr(quota, most))
-        for resource, found in values.amounts(where, getattr(quota, least)).items():
+        above = shared.amounts(where, getattr(quota, most))
+        for resource, found in shared.amounts(where, getattr(quota, least)).items():
             if found > above.get(resource, found):
                 given, bound = getattr(quota, least)[resource], getattr(quota, most)[resource]
                 must = f"must not be more than {most}, which is {bound}"
@@ -308,6 +307,6 @@ def _recent(status: object) -> RecentUsage | None:
     try:
         found = fields.read(status if isinstance(status, Mapping) else {}, _Status).recent_usage
         at = fields.timestamp(found.at)
-        return RecentUsage(at, values.amounts("amounts", found.amounts)) if at else None
+        return RecentUsage(at, shared.amounts("amounts", found.amounts)) if at else None
     except InvalidField:
         return None

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.queues import values
-from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.decode.queues import shared
 from gang_scheduler.decode.queues.kueue import gvr_of
+from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     VOLCANO_ROOT,
@@ -23,7 +23,7 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.wire.queues import volcano as wire
+from gang_scheduler.wire import queues as wire
 
 STRATEGIES: Final = {
     "": Strategy.BEST_EFFORT_FIFO,
@@ -42,7 +42,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
     try:
         _check(spec, quotas)
     except InvalidField as error:
-        problem = values.problem(error)
+        problem = shared.problem(error)
     found = Queue(
         ref=ref,
         uid=metadata.uid,
@@ -74,9 +74,9 @@ def _parent(ref: QueueRef, spec: wire.QueueSpec) -> QueueRef | None:
 
 
 def _quotas(spec: wire.QueueSpec) -> dict[FlavorResource, Quota]:
-    capability = values.amounts("spec.capability", spec.capability)
-    deserved = values.amounts("spec.deserved", spec.deserved)
-    guarantee = values.amounts("spec.guarantee.resource", spec.guarantee.resource)
+    capability = shared.amounts("spec.capability", spec.capability)
+    deserved = shared.amounts("spec.deserved", spec.deserved)
+    guarantee = shared.amounts("spec.guarantee.resource", spec.guarantee.resource)
     return {
         FlavorResource(DEFAULT_FLAVOR, resource): Quota(
             nominal=max(deserved.get(resource, 0), guarantee.get(resource, 0)),
@@ -102,7 +102,7 @@ def _strategy(text: str) -> Strategy:
 
 def _check(spec: wire.QueueSpec, quotas: Mapping[FlavorResource, Quota]) -> None:
     """Raise InvalidField for what makes no sense."""
-    values.check_weight("spec.weight", Fraction(spec.weight))
+    shared.check_weight("spec.weight", Fraction(spec.weight))
     for (_, resource), quota in quotas.items():
         if quota.limit is not None and quota.nominal > quota.limit:
             where, limit = f"spec.capability.{resource}", spec.capability[resource]
@@ -115,8 +115,8 @@ def _notes(spec: wire.QueueSpec) -> Iterator[str]:
         yield "spec.affinity has no effect"
     if spec.extend_clusters:
         yield "spec.extendClusters has no effect"
-    deserved = values.amounts("spec.deserved", spec.deserved)
-    for resource, amount in values.amounts("", spec.guarantee.resource).items():
+    deserved = shared.amounts("spec.deserved", spec.deserved)
+    for resource, amount in shared.amounts("", spec.guarantee.resource).items():
         if amount > deserved.get(resource, amount):
             yield (
                 f"spec.deserved.{resource} is less than spec.guarantee.resource.{resource}, which "

@@ -1,15 +1,188 @@
-"""The answer for a NAME: a document, or what there is of that name instead."""
+"""The answer of `explain` for a NAME: a document, or the objects that have that name instead."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Source
-from gang_scheduler.inspection.explaining import gangs, names, strangers, written
-from gang_scheduler.inspection.explaining.gangs import Question
+from gang_scheduler.api import annotations
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Source
+from gang_scheduler.inspection.explaining import document, names, sentences
+from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.names import Match
+from gang_scheduler.inspection.explaining.sentences import LEADS, Names, uncapital, with_end
+from gang_scheduler.inspection.listing import gangs
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.words.text import counted, foreign_members, ours
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import GangInfo
+
+# Pods, PodGroups and Jobs that are no gang of ours, and how to make one of them.
+
+
+def sentence_of(match: Match, cache: Cache) -> str:
+    """Return why what was found is no gang; "" if it is one."""
+    if match.pod is not None:
+        return _of_pod(match.pod, cache)
+    if match.workload is not None:
+        return _of_workload(match.workload, cache)
+    if match.gang is not None:
+        return _of_gang(match.gang, cache)
+    return ""
+
+
+def _of_pod(pod: Pod, cache: Cache) -> str:
+    if pod.scheduler not in cache.schedulers:
+        its = pod.scheduler or "not named"
+        return f"Not a gang: its scheduler is {its}; {ours(cache.schedulers)}."
+    if pod.gated:
+        return (
+            "It is gated: no scheduler looks at a pod before all of its spec.schedulingGates are "
+            "removed."
+        )
+    return ""
+
+
+def _of_workload(key: GangKey, cache: Cache) -> str:
+    pods = [pod for pod in cache.pods() if (pod.namespace, pod.job) == (key.namespace, key.name)]
+    number = "both" if len(pods) == 2 else f"all {len(pods)}"
+    waiting = sorted(pod.name for pod in pods if not pod.node and not pod.terminal)
+    said = ""
+    if waiting:
+        said = (
+            f"{len(waiting)} of {len(pods)} pods {'waits' if len(waiting) == 1 else 'wait'} for a "
+            f"node, of which explain pod/{waiting[0]} says more. "
+        )
+    return (
+        f"{said}Not a gang: each pod of this {key.source} starts by itself. Label its template "
+        f'{annotations.JOB_GANG_LABEL}: "true" to start {number} together.'
+    )
+
+
+def _of_gang(key: GangKey, cache: Cache) -> str:
+    """Return why a PodGroup is none of ours: all of its members are another scheduler's."""
+    foreign = cache.foreign_members.of(key)
+    info = cache.gang_queue.infos.get(key)
+    if not foreign or (info is not None and info.observed.members):
+        return ""
+    return f"Not ours: {foreign_members(foreign, cache.schedulers)}."
+
+
+# The answer for users with rights in one namespace only: what the scheduler wrote there. Nothing
+# is computed, because no node is known and no pod of another namespace.
 
 Json = dict[str, Any]
+NOT_KNOWN: Final = ("quota", "where", "nodes", "preemption", "wouldStart")
+"""The parts that need the whole cluster."""
+NOTHING_WRITTEN: Final = "The scheduler has written nothing about it yet."
+
+
+def document_of(key: GangKey, asked: Question) -> Json:
+    """Return what is written of a gang, and which parts are not known."""
+    cluster = asked.cluster
+    info = cluster.cache.gang_queue.infos[key]
+    # The cycle brings what is remembered of gangs in line with their members.
+    cluster.snapshot()
+    phase = phases.phase_of(phases.counts_of(info))
+    reason, message = _why(info)
+    return {
+        "name": str(key),
+        **document.header_of(info, cluster),
+        "phase": phase.value,
+        "state": gangs.state_of(info),
+        "verdict": "Waits" if _waits(info, phase) else None,
+        "reason": reason or None,
+        "summary": _summary(info, phase, cluster.cache, (reason, message)),
+        **_in_queue(info),
+        **_nodes(info),
+        "notKnown": list(NOT_KNOWN),
+        **asked.history_of(info),
+    }
+
+
+def _waits(info: GangInfo, phase: Phase) -> bool:
+    """Return whether a member waits for a node."""
+    return phase not in document.OVER and not all(pod.node for pod in info.observed.living)
+
+
+def _summary(info: GangInfo, phase: Phase, cache: Cache, why: tuple[str, str]) -> str:
+    if _waits(info, phase):
+        said = _sentence(*why) if why[0] else NOTHING_WRITTEN
+        return f"{said} {sentences.alike_hint(info, cache)}".rstrip()
+    if not info.observed.members and phase not in document.OVER and not info.awaits_pods:
+        return sentences.without_members(info, cache, Names(info.key.namespace))
+    ended = document.ended(phase)
+    if ended:
+        return ended
+    number = len(info.observed.living)
+    return f"It runs: {counted(number, 'member')}." if number else "No member waits for a node."
+
+
+def _sentence(reason: str, message: str) -> str:
+    """Return what a reason comes to, and the first sentence of the message."""
+    lead = LEADS[Reason(reason)] if reason in set(Reason) else reason
+    said = message.partition(". ")[0].removesuffix(".")
+    return with_end(f"{lead}: {uncapital(said)}" if said else lead)
+
+
+def _why(info: GangInfo) -> tuple[str, str]:
+    """Return the reason and message of the condition Scheduled, else of a member's condition."""
+    for each in _status(info).get("conditions") or []:
+        if each.get("type") == "Scheduled" and each.get("status") == "False":
+            return str(each.get("reason", "")), str(each.get("message", ""))
+    said = (pod.unscheduled for pod in info.observed.living if pod.unscheduled is not None)
+    return next(said, ("", ""))
+
+
+def _in_queue(info: GangInfo) -> Json:
+    """Return the place in the queue and the start that are written."""
+    found = _status(info).get("queue")
+    if not isinstance(found, Mapping) or not found.get("position"):
+        return {}
+    place = {
+        "queue": found.get("name"),
+        "place": found["position"],
+        "of": found.get("pending", found["position"]),
+        "placeInCluster": None,
+        "ofCluster": None,
+        "ahead": {},
+        "neverStart": 0,
+    }
+    at = found.get("estimatedStart")
+    start = {"start": {"basis": "Reserved", "at": at, "after": None}} if at else {}
+    return {"position": place, **start}
+
+
+def _nodes(info: GangInfo) -> Json:
+    """Return the nodes of members, by rank."""
+    members = info.observed.in_rank_order(pod for pod in info.observed.living if pod.node)
+    by_node: dict[str, list[int]] = {}
+    for rank, pod in enumerate(members):
+        by_node.setdefault(pod.node, []).append(rank)
+    if not by_node:
+        return {}
+    since = max((pod.scheduled_at or pod.started_at for pod in members), default=0)
+    return {
+        "running": {
+            "members": len(members),
+            "since": document.moment(since),
+            "waitedSeconds": None,
+            "domain": _status(info).get("domain"),
+            "spans": [],
+            "ranks": [{"node": node, "ranks": ranks} for node, ranks in by_node.items()],
+            "evictable": None,
+        }
+    }
+
+
+def _status(info: GangInfo) -> Mapping[str, Any]:
+    spec = info.observed.spec
+    return spec.status if spec is not None else {}
+
 
 HEADER: Final = {"apiVersion": "py-gang-scheduler.io/v1alpha1", "kind": "Explanation"}
 
@@ -37,14 +210,14 @@ def answer_for(name: str, namespace: str, asked: Question) -> Answer:
 
 def _document(match: Match, asked: Question) -> Json:
     cluster = asked.cluster
-    stranger = strangers.sentence_of(match, cluster.cache)
+    stranger = sentence_of(match, cluster.cache)
     if stranger or match.gang is None:
         made = {"name": _name(match), "state": "NotAGang", "verdict": None, "summary": stranger}
     elif cluster.source is Source.WRITTEN:
-        made = written.document_of(match.gang, asked)
+        made = document_of(match.gang, asked)
     else:
-        made = gangs.document_of(match.gang, asked)
-    return {**HEADER, **origins.document(cluster), **made}
+        made = document.document_of(match.gang, asked)
+    return {**HEADER, **inspection_cluster.origin_document(cluster), **made}
 
 
 def _name(match: Match) -> str:

@@ -13,7 +13,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.events import CONTROLLER
-from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.report.words.text import counted
 from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.gangs.gang_info import GangInfo
 

@@ -1,13 +1,15 @@
-"""The lines of each part of the text, from the values of the document."""
+"""The lines of each part of an explanation, from the values of the document."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.explaining.wording import duration, listed, ordinal
-from gang_scheduler.inspection.listing import ages
-from gang_scheduler.model.queues import NONE
-from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE, QUOTA_PREEMPTIBLE
+from gang_scheduler.inspection.explaining.sentences import between, duration, listed, ordinal
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.queues import NONE, ROOT
+from gang_scheduler.report.words.text import counted
 
 Json = dict[str, Any]
 DOMAINS: Final = 5
@@ -90,7 +92,7 @@ def _start(found: Json, now: int, *, first: bool) -> str:
             return f"reserved, once {after} has ended; that has no declared end"
         return f"unknown: {after} has no declared end"
     at = seconds_of(found["at"])
-    when = f"about {ages.moment(at, now)} UTC (in {duration(at - now)})"
+    when = f"about {tables.moment(at, now)} UTC (in {duration(at - now)})"
     if found["basis"] == "Reserved":
         return f"{when}: reserved, once {after} has ended"
     ends = f"{after} ends then, as declared"
@@ -236,7 +238,7 @@ def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     found = document.get("history", [])
     told = [
         Line(
-            f"{ages.moment(seconds_of(each['at']), now)}  {each['what']}{_again(each, now)}",
+            f"{tables.moment(seconds_of(each['at']), now)}  {each['what']}{_again(each, now)}",
             under=True,
             hanging=9,
         )
@@ -251,9 +253,213 @@ def _again(each: Json, now: int) -> str:
     times = each.get("times", 1)
     if times == 1:
         return ""
-    return f" ({times} times, last at {ages.moment(seconds_of(each['last']), now)})"
+    return f" ({times} times, last at {tables.moment(seconds_of(each['last']), now)})"
 
 
 def seconds_of(text: str) -> int:
     """Return a time of the document in seconds since the epoch."""
     return int(datetime.fromisoformat(text).timestamp())
+
+
+# Lines about evictions: the pods that go for the gang, or the rule that forbids every eviction.
+
+SPARED: Final = {
+    Sparing.LABEL: f"the label {DISABLE_PREEMPTIBLE} or {QUOTA_PREEMPTIBLE} forbids it",
+    Sparing.POD_GROUP: "spec.preemptable: false of its PodGroup forbids it",
+    Sparing.JOB: "the Job could end for good, and has no podFailurePolicy",
+    Sparing.MIN_RUNTIME: "the minimum run time of the gang is not over",
+    Sparing.OTHER_SCHEDULER: "another scheduler placed it",
+    Sparing.PINNED: "the owner would create it again on the same node",
+    Sparing.SYSTEM: "its priority is that of the system",
+    Sparing.BINDING: "it is being bound",
+}
+"""What protects pods beside their priority, in words."""
+SWITCHED_OFF: Final = "none: preemption is switched off (setting preemption)"
+
+
+def preemption_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return what evictions it makes, or what forbids them."""
+    found = document.get("preemption")
+    if found is None:
+        return []
+    if found["victims"]:
+        return [Line(_victims(found["victims"], document))]
+    return [Line(_forbidden(found, document["priority"]))]
+
+
+def _victims(victims: Sequence[Json], document: Json) -> str:
+    number = sum(each["number"] for each in victims)
+    pods = listed([name for each in victims for name in each["pods"]])
+    goes = "goes" if number == 1 else "go"
+    return f"{counted(number, 'pod')} {goes}: {pods}{work(victims, document)}"
+
+
+def _forbidden(found: Json, priority: int) -> str:
+    if found["verdict"] == "Terminating":
+        leaving = found["leaving"]
+        leaves = "leaves" if leaving == 1 else "leave"
+        named = f", {listed(found['awaited'])}" if found["awaited"] else ""
+        return f"none more: {counted(leaving, 'pod')} {leaves} already{named}"
+    known, rights = found["protection"], found["rights"]
+    if found["message"]:
+        said = str(found["message"]).removesuffix(".")
+        return said if found["verdict"] == "Blocked" else f"{said}{_kept(known)}"
+    if found["switchedOff"] or found["queueForbids"]:
+        return SWITCHED_OFF if found["switchedOff"] else "none: its queue evicts no pods"
+    if known is None:
+        return "none: no pod runs that could go"
+    if rights is None:
+        return _protected(known, priority)
+    return f"{_in_queues(rights)}{_kept({**known, 'ranked': 0})}"
+
+
+def _kept(known: Json | None) -> str:
+    """Return which pods stay by their priority, and what else protects which."""
+    if known is None:
+        return ""
+    parts = [_ranked(known)] if known["ranked"] else []
+    parts += [_spared(each) for each in known["sparedBy"]]
+    if known["underBudget"]:
+        of = f", such as {known['ofBudget']}" if known["ofBudget"] else ""
+        parts.append(
+            f"{counted(known['underBudget'], 'pod')} would go last: a PodDisruptionBudget allows "
+            f"no eviction{of}"
+        )
+    return f"; {'; '.join(parts)}" if parts else ""
+
+
+def _ranked(known: Json) -> str:
+    rank = "ranks" if known["ranked"] == 1 else "rank"
+    of = f"{known['ranked']} of {counted(known['pods'], 'pod')}"
+    return f"{of} {rank} no lower, the lowest at {known['lowestOfRanked']}{_such(known['nearest'])}"
+
+
+def _spared(each: Json) -> str:
+    stay = f"{counted(each['pods'], 'pod')} {'stays' if each['pods'] == 1 else 'stay'}"
+    return f"{stay}: {SPARED[each['reason']]}{_such(each['example'])}"
+
+
+def _such(pod: str | None) -> str:
+    return f" ({pod})" if pod else ""
+
+
+def _in_queues(rights: Json) -> str:
+    """Return what keeps the pods of its own queue, and those of others."""
+    return f"none: {_of_own(rights)}; {_of_others(rights)}"
+
+
+def _of_own(rights: Json) -> str:
+    own, lower = rights["ownPods"], rights["ownLower"]
+    of = "of gangs without a queue" if rights["queue"] == NONE.name else f"of {rights['queue']}"
+    if not own:
+        return f"no pod {of} runs"
+    if lower:
+        return f"{counted(lower, 'pod')} {of} may go by priority, which is no help or not allowed"
+    return f"by priority none of the {counted(own, 'pod')} {of} may go"
+
+
+def _of_others(rights: Json) -> str:
+    """Return why other queues keep what they have."""
+    borrowing = rights["borrowing"]
+    if not borrowing:
+        return "no pod runs in a queue that uses more than its own"
+    some = f"{counted(borrowing, 'pod')} of queues that use more than their own"
+    if rights["reclaims"]:
+        return f"{some} may go, which is no help or not allowed"
+    stay = "stays" if borrowing == 1 else "stay"
+    if not rights["goesOver"]:
+        return f"{some} {stay}: its queue takes nothing back"
+    if rights["queue"] == NONE.name:
+        return f"{some} {stay}: gangs without a queue have nothing of their own to take back"
+    return f"{some} {stay}: with this gang {rights['queue']} would use more than its own, too"
+
+
+def _protected(known: Json, priority: int) -> str:
+    """Return what protects the pods that run."""
+    number = known["pods"]
+    if known["ranked"] == number:
+        every = "the only pod that runs has" if number == 1 else f"all {number} pods that run have"
+        lowest = f"{known['lowestOfRanked']} or more{_such(known['nearest'])}"
+        return f"none: {every} priority {lowest}, and it has {priority}"
+    if not known["lower"]:
+        return f"none{_kept(known).replace(';', ':', 1)}"
+    some = counted(known["lower"], "pod")
+    said = f"none: {some} of lower priority may go, and that is not allowed to it or no help"
+    return f"{said}{_kept(known)}"
+
+
+# Lines about quota: what a queue has and uses, what the gang adds, and what is short.
+
+NOTHING: Final = "0"
+WITHOUT_QUEUE: Final = "gangs without a queue"
+ALL: Final = "all queues together"
+
+
+def quota_lines(document: Json, view: View) -> list[Line]:
+    """Return a line for its queue; for those above if wide, or if only these have too little."""
+    found = document.get("quota", [])
+    flavored = len({each["flavor"] for each in found}) > 1
+    own = [each for each in found if each["queue"] == found[0]["queue"]]
+    told = {each["resource"] for each in own if each["heldBy"] or not _is_short(each)}
+    above = (each for each in found[len(own) :] if view.wide or _tells_more(each, told))
+    return [Line(_sentence(each, flavored=flavored)) for each in (*own, *above)]
+
+
+def _tells_more(each: Json, told: set[str]) -> bool:
+    return _is_short(each) and each["resource"] not in told
+
+
+def _is_short(each: Json) -> bool:
+    return bool(each["short"] != NOTHING)
+
+
+def _sentence(each: Json, *, flavored: bool) -> str:
+    what = f"{each['resource']} of {each['flavor']}" if flavored else str(each["resource"])
+    ahead = f", and gangs before it take {each['ahead']}" if each["ahead"] != NOTHING else ""
+    return f"{_what_it_has(each, what)}{ahead}; {_what_is_added(each)}"
+
+
+def _what_it_has(each: Json, what: str) -> str:
+    """Return what a queue was promised, and how much of that is used."""
+    name, used = _subject(each["queue"]), each["used"]
+    several = name in (WITHOUT_QUEUE, ALL)
+    has, uses = ("have", "use") if several else ("has", "uses")
+    if each["nominal"] == NOTHING:
+        borrowed = ", all of it borrowed" if used != NOTHING else ""
+        own = f"no {what} of {'their' if several else 'its'} own"
+        return f"{name} {has} {own}, {uses} {used}{borrowed}"
+    more = "more than that" if name == ALL else "of it borrowed"
+    borrowed = f", {each['borrowed']} {more}" if each["borrowed"] != NOTHING else ""
+    return f"{name} {has} {each['nominal']} {what}, {uses} {used}{borrowed}"
+
+
+def _subject(queue: str) -> str:
+    """Return how a queue is called in a sentence."""
+    return {NONE.name: WITHOUT_QUEUE, ROOT.name: ALL}.get(queue, queue)
+
+
+def _what_is_added(each: Json) -> str:
+    """Return what the gang adds, and whether that may be."""
+    adds = f"this adds {each['adds']}"
+    if not _is_short(each):
+        if each["borrows"] == NOTHING:
+            return f"{adds}, within its quota"
+        part = "" if each["borrows"] == each["adds"] else f"{each['borrows']} of them "
+        return f"{adds}, {part}borrowed"
+    left = each["available"]
+    is_none = left.startswith("-") or left == NOTHING
+    rest = "nothing is left" if is_none else f"only {left} {'is' if left == '1' else 'are'} left"
+    return f"{adds}, and {rest}: {each['short']} short{_holders(each['heldBy'])}"
+
+
+def _holders(found: list[dict[str, Any]]) -> str:
+    """Return which queues hold more than their own."""
+    if not found:
+        return ""
+    said = [f"{_borrows(one['queue'])} {one['borrowed']}" for one in found]
+    return f"; {between(said)}"
+
+
+def _borrows(queue: str) -> str:
+    name = _subject(queue)
+    return f"{name} {'borrow' if name == WITHOUT_QUEUE else 'borrows'}"

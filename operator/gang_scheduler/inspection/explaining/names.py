@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler.decode.workloads import table
-from gang_scheduler.model import gang_sources, likeness
+from gang_scheduler.model import likeness, refs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.workloads import table
 
 POD: Final = "pod"
 POD_GROUP: Final = "podgroup"
-POD_GROUPS: Final = frozenset({gang_sources.NATIVE.name, gang_sources.POD_GROUP.name})
-WITHOUT_OBJECT: Final = frozenset({gang_sources.ANNOTATION.name, gang_sources.SINGLE.name})
+POD_GROUPS: Final = frozenset({refs.NATIVE.name, refs.POD_GROUP.name})
+WITHOUT_OBJECT: Final = frozenset({refs.ANNOTATION.name, refs.SINGLE.name})
 
 
 class Match(NamedTuple):
@@ -117,21 +117,21 @@ def _workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
 
 def _of_pods_workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
     """Yield the gangs of the pods of a Job; the Job, if each of its pods is a gang of one."""
-    if not asked.is_of(gang_sources.JOB.name):
+    if not asked.is_of(refs.JOB.name):
         return
     pods = [pod for pod in cache.pods() if pod.job and asked.is_called(pod.namespace, pod.job)]
     for pod in pods:
         if pod.scheduler not in cache.schedulers:
             yield Match(pod=pod)
-        elif pod.gang.source == gang_sources.SINGLE.name:
-            yield Match(workload=GangKey(gang_sources.JOB.name, pod.namespace, pod.job))
+        elif pod.gang.source == refs.SINGLE.name:
+            yield Match(workload=GangKey(refs.JOB.name, pod.namespace, pod.job))
         else:
             yield Match(pod.gang)
 
 
 def _gangs(cache: Cache, asked: Wanted) -> Iterator[Match]:
     for key in cache.gang_queue.infos:
-        is_annotated = key.source == gang_sources.ANNOTATION.name and asked.is_of(key.source)
+        is_annotated = key.source == refs.ANNOTATION.name and asked.is_of(key.source)
         if is_annotated and asked.is_called(key.namespace, key.name):
             yield Match(key)
 
@@ -155,6 +155,6 @@ def _names(asked: Wanted, key: GangKey) -> bool:
 
 def _has_pods_elsewhere(cache: Cache, key: GangKey) -> bool:
     """Return whether the pods of a Job name other gangs than that of their Job."""
-    return key.source == gang_sources.JOB.name and any(
+    return key.source == refs.JOB.name and any(
         pod.job == key.name and pod.namespace == key.namespace for pod in cache.pods()
     )

@@ -7,21 +7,22 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from gang_scheduler.decode.workloads import table
-from gang_scheduler.inspection.explaining.wording import between, listed
-from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
-from gang_scheduler.model.causes.specs import (
+from gang_scheduler.inspection.explaining.sentences import between, listed
+from gang_scheduler.model.causes.gangs import (
     FieldsUnsupported,
     GangMissing,
     MinMemberAboveJobs,
     ObjectMissing,
     PriorityClassMissing,
+    Requested,
+    UnknownLayers,
 )
-from gang_scheduler.model.causes.topology import Requested, UnknownLayers
+from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Cause
-from gang_scheduler.report.texts.reasons.entry import Turn
+from gang_scheduler.model.reasons import Cause
+from gang_scheduler.report.words.reasons import Turn
 from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation
+from gang_scheduler.workloads import table
 
 CLAIM: Final = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
 CREATE: Final = "create it"

@@ -1,26 +1,30 @@
 """The first sentence of an explanation: one cause, and the one number that is short."""
 
 import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.inspection.explaining.wording import (
-    Names,
-    amount,
-    between,
-    domain,
-    listed,
-    taint_text,
-    uncapital,
-    with_end,
-)
-from gang_scheduler.model.causes.members import MembersMissing
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model import likeness
+from gang_scheduler.model.causes.gangs import MembersMissing, MinMemberAboveJobs
+from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Misfit, Obstacle, PreemptionVerdict, Refused
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.model.resources import PODS
-from gang_scheduler.report.texts import messages, room_texts
-from gang_scheduler.report.texts.cause_texts import text_if_any
-from gang_scheduler.report.texts.causes.members import role_counts
-from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import QueueSet
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import PODS, quantity
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.report import missing_members
+from gang_scheduler.report.missing_members import NearNames
+from gang_scheduler.report.words import messages, room
+from gang_scheduler.report.words.causes import text_if_any
+from gang_scheduler.report.words.gang_causes import role_counts
+from gang_scheduler.report.words.text import counted
 from gang_scheduler.scheduler.explanation.findings import (
     Barred,
     Beside,
@@ -30,6 +34,233 @@ from gang_scheduler.scheduler.explanation.findings import (
     Verdict,
     Where,
 )
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.workloads import table
+
+# The form of names, amounts and times in sentences.
+
+MINUTE, HOUR, DAY = 60, 3600, 86_400
+OF_ANOTHER_NAMESPACE = "a gang of another namespace"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How gangs are called in one `namespace`; `hides`: those of others are not named there."""
+
+    namespace: str
+    hides: bool = False
+
+    def gang(self, key: GangKey) -> str:
+        """Return the name of a gang, or that it is one of another namespace."""
+        return OF_ANOTHER_NAMESPACE if self._is_hidden(key.namespace) else str(key)
+
+    def pods(self, keys: Iterable[str]) -> list[str]:
+        """Return the names of pods; of those that are hidden only how many there are."""
+        listed = list(keys)
+        shown = [each for each in listed if not self._is_hidden(each.partition("/")[0])]
+        hidden = len(listed) - len(shown)
+        return shown + ([f"{counted(hidden, 'pod')} of other namespaces"] if hidden else [])
+
+    def _is_hidden(self, namespace: str) -> bool:
+        return self.hides and namespace != self.namespace
+
+
+def duration(seconds: float) -> str:
+    """Return how long something lasts, in its largest unit."""
+    whole = max(0, int(seconds))
+    if whole < 2 * MINUTE:
+        return f"{whole} s"
+    if whole < 2 * HOUR:
+        return f"{whole // MINUTE} min"
+    if whole < 2 * DAY:
+        return f"{whole // HOUR} h"
+    return f"{whole // DAY} days"
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, and how many others there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def ordinal(number: int) -> str:
+    """Return a place, such as 2nd."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def amount(resource: str, number: int) -> str:
+    """Return an amount with its resource."""
+    return f"{quantity(resource, number)} {resource}"
+
+
+def domain(found: Domain) -> str:
+    """Return LAYER/NAME of a domain."""
+    return "/".join((found.layer, *found.path[-1:]))
+
+
+def taint_text(taint: Taint) -> str:
+    """Return a taint as kubectl shows it."""
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect}"
+
+
+def uncapital(text: str) -> str:
+    """Return a sentence as what follows a colon: without a capital, unless a kind begins it."""
+    first = text.partition(" ")[0]
+    return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
+
+
+def with_end(text: str) -> str:
+    """Return a sentence with its end."""
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
+def between(found: Sequence[str]) -> str:
+    """Return names as a list that ends in and."""
+    *others, last = found
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+# Details that the first sentence leaves open: the members that are missing, and similar names that
+# may be meant.
+
+MOST_NAMED: Final = 4
+FIRST_DELAY_SECONDS: Final = 10
+LONGEST_DELAY_SECONDS: Final = 600
+MOST_DOUBLED: Final = 8
+"""The controller of Jobs waits so long after a pod has ended, and doubles that with each other one,
+up to the longest; after so many it has come to that."""
+_NUMBERED: Final = re.compile(r"(.*-)(0|[1-9][0-9]{0,8})")
+
+
+def hint_of_refusal(
+    refused: Refused, info: GangInfo, cache: Cache, declared: QueueSet, names: Names
+) -> str:
+    """Return a sentence beside the first one; "" where there is no more to say."""
+    cause = refused.cause
+    if refused.reason is Reason.POD_GROUP_NOT_FOUND:
+        return alike_hint(info, cache) or _elsewhere(info, cache, names)
+    if isinstance(cause, MinMemberAboveJobs):
+        return ""  # Those that it lacks can never be there.
+    if isinstance(cause, QueueUnusable) and cause.fault is QueueFault.NOT_FOUND:
+        return _meant(cause, declared)
+    if refused.reason is Reason.WAITING_FOR_MEMBERS:
+        return missing_hints(info)
+    return ""
+
+
+def _meant(cause: QueueUnusable, declared: QueueSet) -> str:
+    names = [each.ref.name for each in declared.queues if each.ref.kind.value == cause.kind]
+    near = likeness.close_to(cause.queue, names)
+    return f"Did you mean {near[0]}?" if near else ""
+
+
+def alike_hint(info: GangInfo, cache: Cache) -> str:
+    """Return the PodGroup that no pod names, and that members of a missing one may mean."""
+    if not missing_members.is_in_want(info):
+        return ""
+    meant = NearNames(cache.gang_queue.infos.values()).without_members(info.key)
+    if meant is None:
+        return ""
+    return f'PodGroup "{meant.key.name}" exists, and no pod names it: is that one meant?'
+
+
+def _elsewhere(info: GangInfo, cache: Cache, names: Names) -> str:
+    """Return the PodGroup of the same name in another namespace that waits for members."""
+    meant = NearNames(cache.gang_queue.infos.values()).elsewhere(info.key)
+    return (
+        missing_members.text_of_other(meant, hides_names=names.hides) if meant is not None else ""
+    )
+
+
+def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
+    """Return that no pod names a gang, and which pods may mean it: those of a missing PodGroup."""
+    spec = info.observed.spec
+    if spec is not None and spec.suspended:
+        return _suspended(info.key, spec, cache)
+    needed = info.observed.min_member
+    are = "is" if needed == 1 else "are"
+    said = f"It has no member yet: {needed} {are} needed, and no pod names it."
+    if again := _created_again(info):
+        return f"It has no member now: {needed} {are} needed. {again}"
+    near = NearNames(cache.gang_queue.infos.values())
+    pods = missing_members.text_of(near.meant(info.key))
+    if not pods and (other := near.elsewhere(info.key)) is not None:
+        pods = missing_members.text_of_pods_elsewhere(other, hides_names=names.hides)
+    return f"{said} {pods[:1].upper()}{pods[1:]}".rstrip()
+
+
+def _created_again(info: GangInfo) -> str:
+    """Return when the pods of a gang come again that was evicted; "" for one that was not."""
+    spec = info.observed.spec
+    evictions = spec.evictions if spec is not None else None
+    if evictions is None or not evictions.last:
+        return ""
+    ended = min(info.observed.min_member, MOST_DOUBLED)
+    by = evictions.last + min(FIRST_DELAY_SECONDS << (ended - 1), LONGEST_DELAY_SECONDS)
+    return (
+        f"It was evicted at {rfc3339(evictions.last)}: a Job creates its pods again at about "
+        f"{rfc3339(by)}, and within seconds if it has backoffLimitPerIndex."
+    )
+
+
+def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
+    """Return that the workload of a gang is suspended, and why nothing here lets it start."""
+    said = "It is suspended (spec.suspend): its controller creates no pods."
+    kind = table.BY_NAME[key.source].object_kind or key.source
+    found = cache.suspended.kept_back(spec.uid, kind)
+    why = [f"setting manageJobs does not list {kind}"] if found.by_kind else []
+    if found.names_none:
+        why.append("it names no queue")
+    if found.absent is not None:
+        why.append(f"there are no queues such as {found.absent.kind} {found.absent.name}")
+    why += [f"its pod template has schedulerName {name}" for name in sorted(found.schedulers)]
+    return f"{said} This scheduler does not let it start: {between(why)}." if why else said
+
+
+def missing_hints(info: GangInfo) -> str:
+    """Return which members are missing, as far as the numbers of the others tell."""
+    spec = info.observed.spec
+    if spec is None:
+        return ""
+    living = info.observed.living
+    if not spec.roles:
+        return _sentence(_of_numbered(living, info.observed.min_member))
+    found = [name for role in spec.roles for name in _of_role(living, role)]
+    return _sentence(found)
+
+
+def _of_role(living: Collection[Pod], role: Role) -> list[str]:
+    return _of_numbered([pod for pod in living if pod.role == role.name], role.min_member)
+
+
+def _of_numbered(living: Collection[Pod], needed: int) -> list[str]:
+    """Return the names of those that are missing of pods that are numbered from 0."""
+    matches = [_NUMBERED.fullmatch(pod.name) for pod in living]
+    found = [each for each in matches if each is not None]
+    numbers = {int(each[2]) for each in found}
+    if len({each[1] for each in found}) == 1 and len(found) == len(matches):
+        return [f"{found[0][1]}{number}" for number in _lacking(numbers, living, needed)]
+    ranks = {pod.rank[0] for pod in living if len(pod.rank) == 1}
+    return [f"index {number}" for number in _lacking(ranks, living, needed)]
+
+
+def _lacking(numbers: Collection[int], living: Collection[Pod], needed: int) -> list[int]:
+    """Return the numbers below `needed` that are not there, if all that are there are below."""
+    if len(numbers) != len(living) or not numbers or max(numbers) >= needed:
+        return []
+    return [number for number in range(needed) if number not in numbers]
+
+
+def _sentence(names: Collection[str]) -> str:
+    if not names:
+        return ""
+    shown = [*names][:MOST_NAMED]
+    said = between(shown) if len(names) == len(shown) else listed([*names], MOST_NAMED)
+    return f"Missing: {said}."
+
 
 LEADS: Final = {
     Reason.UNSCHEDULABLE: "It lacks room",
@@ -83,7 +314,7 @@ def first(found: Explanation, names: Names) -> str:
     bought = refused.reason is Reason.WAITING_FOR_PROVISIONING
     if refused.misfit is None and in_vain and not bought:
         # Quota that is freed, or another turn, would not help it.
-        return f"{FOR_GOOD}: {room_texts.asked_in_vain(in_vain)}. {said}"
+        return f"{FOR_GOOD}: {room.asked_in_vain(in_vain)}. {said}"
     return said if found.beside is None else _both(said, found.beside, found.where)
 
 
@@ -179,17 +410,17 @@ def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:
     if misfit.nodes == 0:
         return f"{LEADS[Reason.UNSCHEDULABLE]}: there are no nodes"
     if refused.empty_flavors or misfit.unlabelled is not None:
-        return f"{FOR_GOOD}: {uncapital(room_texts.shortage(refused, misfit).removesuffix('.'))}"
+        return f"{FOR_GOOD}: {uncapital(room.shortage(refused, misfit).removesuffix('.'))}"
     short = misfit.shortage
     if short is not None and short.oversized:
-        return f"{FOR_GOOD}: {uncapital(room_texts.shortage(refused, misfit).removesuffix('.'))}"
+        return f"{FOR_GOOD}: {uncapital(room.shortage(refused, misfit).removesuffix('.'))}"
     if short is None or short.obstacle is Obstacle.RESOURCES or _gathers(where):
         return f"{LEADS[Reason.UNSCHEDULABLE]}: {_of_room(refused, misfit, where)}"
     return _of_obstacle(refused, misfit, short.obstacle)
 
 
 def _shortage(refused: Refused, misfit: Misfit) -> str:
-    return uncapital(room_texts.shortage(refused, misfit).removesuffix("."))
+    return uncapital(room.shortage(refused, misfit).removesuffix("."))
 
 
 def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
@@ -198,7 +429,7 @@ def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
     if misfit.fits:
         members = "members fits" if misfit.fits == 1 else "members fit"
         lead = f"Only {misfit.fits} of {misfit.needs} {members}"
-    said = room_texts.lacking(misfit).removeprefix("then ")
+    said = room.lacking(misfit).removeprefix("then ")
     more = _more_of(refused, misfit, obstacle)
     return f"{lead}: {said}{f': {more}' if more else ''}"
 

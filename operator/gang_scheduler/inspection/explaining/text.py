@@ -1,20 +1,181 @@
-"""The document for people: the first sentence, the parts, and where the answer comes from."""
+"""The text of `explain`: the first sentence, the parts, and the origin of the answer."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gang_scheduler.inspection.explaining import (
-    eviction_lines,
-    lines,
-    quota_lines,
-    running_lines,
-    variant_lines,
+from gang_scheduler.inspection.explaining import lines
+from gang_scheduler.inspection.explaining.lines import (
+    NOT_KNOWN,
+    Line,
+    Part,
+    View,
+    seconds_of,
+    short,
+    work,
 )
-from gang_scheduler.inspection.explaining.lines import Line, Part, View
-from gang_scheduler.inspection.explaining.wording import duration
+from gang_scheduler.inspection.explaining.lines import Json as LinesJson
+from gang_scheduler.inspection.explaining.sentences import between, duration, listed
+from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.queues import NONE
-from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.report.words.text import counted
+
+# Lines about a running gang: its nodes, since when it runs, and the gangs that could evict it.
+
+
+def running_lines(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return where members run, and since when."""
+    found = document.get("running")
+    if found is None:
+        return []
+    now = seconds_of(document["readAt"])
+    where = short(found["domain"]) if found["domain"] else "the cluster"
+    spans = ", ".join(f"{each['domains']} {each['layer']}" for each in found["spans"])
+    made = [Line(f"{counted(found['members'], 'member')} in {where}{f': {spans}' * bool(spans)}")]
+    if found["since"]:
+        since = seconds_of(found["since"])
+        waited = found["waitedSeconds"]
+        after = f", after {duration(waited)}" if waited is not None else ""
+        made.append(
+            Line(f"since {tables.moment(since, now)} UTC, for {duration(now - since)}{after}")
+        )
+    made.append(Line(_by_node(found["ranks"])))
+    if "elastic" in found:
+        made.append(Line(_elastic(found["elastic"])))
+    if "degraded" in found:
+        made.append(Line(found["degraded"]))
+    return made
+
+
+def _by_node(ranks: Sequence[LinesJson]) -> str:
+    return listed([f"{each['node']}: {_run(each['ranks'])}" for each in ranks], 8)
+
+
+def _run(ranks: Sequence[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
+        return f"ranks {ranks[0]}-{ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks))}"
+
+
+def _elastic(found: LinesJson) -> str:
+    text = f"{found['now']} workers, of {found['min']} to {found['max']}"
+    return f"{text}; may grow again at {found['nextAllowed']}" if found["nextAllowed"] else text
+
+
+def evictable_lines(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return which gangs could evict it."""
+    found = document.get("running")
+    if found is None:
+        return []
+    known = found["evictable"]
+    if known is None:
+        return [Line(NOT_KNOWN)]
+    if not known["pods"]:
+        return [Line("none of its pods may be evicted now")]
+    queue = f", or other queues that reclaim from {known['queue']}" if known["queue"] else ""
+    some = counted(known["pods"], "pod")
+    return [Line(f"{some} may go for gangs of priority {known['fromPriority']} or more{queue}")]
+
+
+# Lines about changes: with which change the gang would start now, and what that needs.
+
+WIDEST: Final = 45
+"""How wide the column of changes is at most."""
+
+
+def would_start(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return with which changes the gang would start now."""
+    found = document.get("wouldStart")
+    if found is None:
+        return []
+    if not found:
+        return [] if document.get("needs") else [Line(_nothing(document))]
+    names = [_change(each, document) for each in found]
+    width = min(max(map(len, names)), WIDEST)
+    return [
+        Line(
+            f"{name:<{width}}   {_outcome(each, document)}{_by(each)}",
+            under=True,
+            hanging=width + 5,
+        )
+        for name, each in zip(names, found, strict=True)
+    ]
+
+
+def _nothing(document: LinesJson) -> str:
+    """Return that no change helps that was tried."""
+    if "Room" in document.get("lacks", ()):
+        return "no single change: it lacks both room and quota"
+    return "no single change that was tried: fewer members, less asked, a higher priority"
+
+
+def _by(each: LinesJson) -> str:
+    return f" ({each['by']})" if each["by"] else ""
+
+
+def _change(each: LinesJson, document: LinesJson) -> str:
+    return _CHANGES[each["change"]](each, document)
+
+
+def _ended(each: LinesJson, document: LinesJson) -> str:
+    left = seconds_of(each["at"]) - seconds_of(document["readAt"])
+    return f"{each['after']} ended, in {duration(left)}"
+
+
+def _of_group(each: LinesJson, document: LinesJson) -> str:
+    """Return which gang of a group a change is about."""
+    return f" of {each['gang']}" if document["group"] else ""
+
+
+def _labels(labels: LinesJson) -> str:
+    return " ".join(f"{key}={value}" for key, value in labels.items())
+
+
+def _quota(one: LinesJson) -> str:
+    """Return which object gets how much quota, in which field."""
+    amount = f"{one['amount']} {one['resource']} instead of {one['insteadOf']}"
+    return f"{one['kind']} {one['queue']}: {amount} ({between(one['fields'])})"
+
+
+def _asked(one: LinesJson) -> str:
+    return f"{one['amount']} {one['resource']} instead of {one['insteadOf']} a member"
+
+
+_CHANGES: Final[Mapping[str, Callable[[LinesJson, LinesJson], str]]] = {
+    "FewerMembers": lambda it, said: f"minMember {it['number']} of {it['of']}{_of_group(it, said)}",
+    "SofterLayer": lambda it, _: f"PreferGather instead of Must in {it['layer']}",
+    "HigherPriority": lambda it, said: f"priority {it['number']} instead of {said['priority']}",
+    "RunTimesOver": lambda *_: "minimum run times over",
+    "OtherFlavor": lambda it, _: _labels(it["labels"]),
+    "NextEnd": _ended,
+    "MoreQuota": lambda it, _: between([_quota(one) for one in it["quotas"]]),
+    "LessAsked": lambda it, _: between([_asked(one) for one in it["requests"]]),
+    "TaintsTolerated": lambda it, _: f"toleration of {between(it['taints'])}",
+    "SelectorRemoved": lambda it, _: f"no nodeSelector {_labels(it['labels'])}",
+}
+
+
+def _outcome(each: LinesJson, document: LinesJson) -> str:
+    where = f"in {between([short(name) for name in each['domains']])}" if each["domains"] else ""
+    where = where or f"on {listed(each['nodes'])}"
+    if not each["victims"]:
+        return where
+    number = sum(one["number"] for one in each["victims"])
+    pods = listed([name for one in each["victims"] for name in one["pods"]])
+    return f"{counted(number, 'pod')} would go: {pods}{work(each['victims'], document)}"
+
+
+def needs_lines(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+    """Return what is to be created or mended before the gang can start."""
+    return [Line(_need(each), under=True) for each in document.get("needs", ())]
+
+
+def _need(each: LinesJson) -> str:
+    named: Sequence[str] = [each["object"], *([each["field"]] if each["field"] else [])]
+    return f"{', '.join(named)}: {each['value']} ({each['by']})"
+
 
 Json = dict[str, Any]
 LABEL: Final = 12
@@ -99,22 +260,22 @@ def _said_of(document: Json, key: str, part: Part, view: View) -> list[Line]:
 
 BLOCKS: Final[tuple[tuple[tuple[str, str, Part], ...], ...]] = (
     (
-        ("RUNNING", "running", running_lines.running),
-        ("EVICTION", "running", running_lines.evictable),
+        ("RUNNING", "running", running_lines),
+        ("EVICTION", "running", evictable_lines),
     ),
     (
         ("POSITION", "position", lines.position),
         ("START", "start", lines.start),
-        ("QUOTA", "quota", quota_lines.quota),
+        ("QUOTA", "quota", lines.quota_lines),
     ),
     (
         ("WHERE", "where", lines.where),
         ("NODES", "nodes", lines.nodes),
-        ("PREEMPTION", "preemption", eviction_lines.preemption),
+        ("PREEMPTION", "preemption", lines.preemption_lines),
     ),
     (
-        ("IT NEEDS", "needs", variant_lines.needs),
-        ("IT WOULD START NOW WITH", "wouldStart", variant_lines.would_start),
+        ("IT NEEDS", "needs", needs_lines),
+        ("IT WOULD START NOW WITH", "wouldStart", would_start),
         ("HISTORY", "history", lines.history),
     ),
 )

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gang_scheduler import queue_figures
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.model.causes.admission import QuotaShort
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.model.causes.queues import QuotaShort
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused
-from gang_scheduler.model.problems import NOT_IN_LINE
 from gang_scheduler.model.queues import NONE, FlavorResource, QueueFigures
+from gang_scheduler.model.reasons import NOT_IN_LINE
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule

@@ -1,25 +1,98 @@
-"""The nodes of each domain of the network: ready, used, and how large a gang would start there."""
+"""Network domains: their nodes, ready and used, and how large a gang would start in each."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
 import numpy as np
 
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import amounts, node_states, plain_table
-from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
-from gang_scheduler.inspection.listing.plain_table import Page
-from gang_scheduler.inspection.listing.shapes import Room, Shape
-from gang_scheduler.model.network import topology
-from gang_scheduler.model.network.layers import NODE_LAYER
-from gang_scheduler.model.network.topology import Domain, Topology
-from gang_scheduler.model.network.topology_scope import NODES_ALONE
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import nodes as listing_nodes
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
+from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.model import topology
+from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.resources import quantity, quantity_of
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.resources import PODS, amount_of, quantity, quantity_of
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology import Domain, Topology
+from gang_scheduler.model.topology_scope import NODES_ALONE
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.steps import Steps
+
+# The resources that one pod of a gang asks of a node, and how large a gang of equal members would
+# start now.
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A pod as its gang has several: what it asks of a node. `amounts` are shown."""
+
+    pod_class: PodClass
+    amounts: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return ",".join(f"{name}={amount}" for name, amount in self.amounts.items())
+
+
+def parsed_shape(text: str) -> Shape:
+    """Return the shape of `nvidia.com/gpu=8,cpu=4`. Raises ValueError for what is none."""
+    asked: dict[str, int] = {}
+    for part in text.split(","):
+        name, found, amount = part.strip().partition("=")
+        if not (found and name):
+            raise ValueError(f"{part!r} is no RESOURCE=AMOUNT")
+        asked[name] = amount_of(name, amount)
+    shown = {name: quantity_of(name, amount) for name, amount in asked.items()}
+    return Shape(PodClass(requests=tuple(sorted({**asked, PODS: 1}.items()))), shown)
+
+
+def commonest(cluster: Cluster) -> Shape | None:
+    """Return what most of the pods ask that wait; None while none does."""
+    infos = cluster.cache.gang_queue.infos.values()
+    ours = cluster.cache.schedulers
+    waiting = (pod for info in infos for pod in info.observed.living if not pod.node)
+    counts = Counter(_alone(pod.pod_class) for pod in waiting if pod.scheduler in ours)
+    if not counts:
+        return None
+    asked = max(counts, key=lambda each: (counts[each], each.requests))
+    return Shape(asked, _shown(asked.requests))
+
+
+def _alone(asked: PodClass) -> PodClass:
+    """Return what a pod asks of a node, whatever other pods and volumes there are."""
+    return replace(asked, pod_affinity=None, selected_by=frozenset(), storage=None)
+
+
+def _shown(requests: Iterable[tuple[str, int]]) -> dict[str, str]:
+    """Return what is shown of requests: what devices offer, else all."""
+    asked = {name: amount for name, amount in requests if amount and name != PODS}
+    devices = {name: amount for name, amount in asked.items() if listing_nodes.is_extended(name)}
+    return {name: quantity_of(name, amount) for name, amount in (devices or asked).items()}
+
+
+class Room:
+    """The room for gangs that start now: what runs, and what is reserved, stays."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
+        # Reserved room is taken where a cycle begins.
+        self._trial = Steps(replace(snapshot, groups=()), profile).trial
+        self._profile = profile
+
+    def members(self, shape: Shape) -> IntArray:
+        """Return how many members each node takes, in the order of the nodes."""
+        slots = offer_slots(shape.pod_class, self._trial, self._profile)
+        return slots.clip(max=MOST)
+
+
+MOST: Final = 1_000_000
+"""Of members that ask for nothing, a node takes any number."""
 
 _READY_COLUMN: Final = 1
 TAINTED: Final = "TAINTED"
@@ -74,7 +147,7 @@ def _view(
     slots: Sequence[IntArray],
     depth: int | None,
 ) -> TreeView:
-    resources = amounts.scarce(snapshot.nodes)
+    resources = listing_nodes.scarce(snapshot.nodes)
     measures = _measures(snapshot, resources, slots)[tree.rows]
     deepest = len(tree.levels) - 2 if depth is None else min(depth, len(tree.levels) - 1)
     found = [
@@ -102,7 +175,7 @@ def _view(
 def _measures(snapshot: Snapshot, resources: Sequence[str], slots: Sequence[IntArray]) -> IntArray:
     """Return what is summed, a row a node: counts of nodes, used, offered, and members."""
     nodes: NodeTable = snapshot.nodes
-    shown = amounts.columns(nodes, resources)
+    shown = listing_nodes.columns(nodes, resources)
     offered = nodes.allocatable[:, shown]
     used = offered - snapshot.free[:, shown]
     usable = nodes.ready & ~nodes.unschedulable
@@ -110,7 +183,7 @@ def _measures(snapshot: Snapshot, resources: Sequence[str], slots: Sequence[IntA
         nodes.ready,
         np.ones(len(nodes), dtype=np.int64),
         nodes.unschedulable,
-        np.array([bool(node_states.taints_of(node)) for node in nodes.nodes], dtype=np.bool_),
+        np.array([bool(listing_nodes.taints_of(node)) for node in nodes.nodes], dtype=np.bool_),
         usable & ~(used > 0).any(axis=1),
     )
     return np.column_stack([*counts, *used.T, *offered.T, *slots]).astype(np.int64)
@@ -133,11 +206,12 @@ def table(view: TreeView, page: Page) -> Iterator[str]:
     headings = ["DOMAIN", "READY", "CORDONED", TAINTED, "WHOLE", *view.resources]
     headings += [f"LARGEST {shape}" for shape in view.shapes]
     rows = [_cells(line, view.resources) for line in view.lines]
-    headings, rows = plain_table.without_silent(headings, rows, (TAINTED,))
+    headings, rows = tables.without_silent(headings, rows, (TAINTED,))
     drops = (TAINTED, "CORDONED", *reversed(view.resources[1:]), "WHOLE")
-    yield from plain_table.lines(headings, rows, page, headings[1:], drops)
+    yield from tables.table_lines(headings, rows, page, headings[1:], drops)
     if view.outside:
-        yield f"outside of {view.name}, for lack of a label: {node_states.listed(view.outside)}"
+        outside = listing_nodes.listed_nodes(view.outside)
+        yield f"outside of {view.name}, for lack of a label: {outside}"
 
 
 def painted(column: int, text: str) -> str:
@@ -158,7 +232,7 @@ def _cells(line: DomainLine, resources: Sequence[str]) -> list[str]:
         f"{quantity(name, part)}/{quantity(name, whole)}"
         for name, (part, whole) in zip(resources, line.used, strict=True)
     ]
-    tainted = str(line.tainted) if line.tainted else plain_table.NOTHING
+    tainted = str(line.tainted) if line.tainted else tables.NOTHING
     counts = (f"{line.ready}/{line.nodes}", str(line.cordoned), tainted, str(line.whole))
     return ["  " * line.depth + shown, *counts, *used, *map(str, line.members)]
 
@@ -168,9 +242,9 @@ def document(views: Sequence[TreeView], cluster: Cluster) -> Json:
     return {
         "apiVersion": API_VERSION,
         "kind": "ClusterView",
-        **origins.document(cluster),
+        **inspection_cluster.origin_document(cluster),
         "trees": [_tree(view) for view in views],
-        "nodes": node_states.document(cluster.cache.node_usage.table()),
+        "nodes": listing_nodes.node_document(cluster.cache.node_usage.table()),
     }
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from gang_scheduler.api.conditions import rfc3339
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import ages, amounts, domains, node_states, plain_table
-from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
-from gang_scheduler.inspection.listing.plain_table import Page
-from gang_scheduler.model import gang_sources
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import domains, tables
+from gang_scheduler.inspection.listing import nodes as listing_nodes
+from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
+from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.model import refs
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.resources import PODS, quantity, quantity_of
@@ -37,7 +38,7 @@ def view(cluster: Cluster, name: str) -> NodeView | None:
         return None
     used = tuple(
         (resource, int(nodes.allocatable[row, column] - free[row, column]), int(whole))
-        for resource in amounts.scarce(nodes)
+        for resource in listing_nodes.scarce(nodes)
         for column in (nodes.axis[resource],)
         for whole in (nodes.allocatable[row, column],)
     )
@@ -51,7 +52,7 @@ def table(shown: NodeView, cluster: Cluster, page: Page) -> Iterator[str]:
     """Yield lines on the node, and one for each pod."""
     state = "ready" if shown.node.ready else "not ready"
     said = [state, *(["cordoned"] if shown.node.unschedulable else [])]
-    said += [f"taint {node_states.shown(each)}" for each in shown.node.taints]
+    said += [f"taint {listing_nodes.shown(each)}" for each in shown.node.taints]
     said += [
         f"{quantity(name, part)}/{quantity(name, whole)} {name}" for name, part, whole in shown.used
     ]
@@ -60,7 +61,7 @@ def table(shown: NodeView, cluster: Cluster, page: Page) -> Iterator[str]:
     names = [name for name, _, _ in shown.used]
     headings = ("POD", "GANG", "PRI", "PHASE", "TIME", *names, "SCHEDULER")
     rows = [_cells(pod, names, cluster.read_at) for pod in shown.pods]
-    yield from plain_table.lines(
+    yield from tables.table_lines(
         headings, rows, page, (*_RIGHT, *names), ("TIME", "PRI", "SCHEDULER")
     )
 
@@ -68,7 +69,7 @@ def table(shown: NodeView, cluster: Cluster, page: Page) -> Iterator[str]:
 def _cells(pod: Pod, names: Sequence[str], now: int) -> list[str]:
     asked = dict(pod.pod_class.requests)
     since = pod.started_at or pod.scheduled_at
-    time = ages.age(now - since) if since else "-"
+    time = tables.age(now - since) if since else "-"
     used = (quantity(name, asked.get(name, 0)) for name in names)
     phase = "Terminating" if pod.deleting else pod.phase.value
     return [pod.key, _gang(pod) or "-", str(pod.priority), phase, time, *used, pod.scheduler]
@@ -76,7 +77,7 @@ def _cells(pod: Pod, names: Sequence[str], now: int) -> list[str]:
 
 def _gang(pod: Pod) -> str:
     """Return the gang of a pod; "" for a pod by itself."""
-    return "" if pod.gang.source == gang_sources.SINGLE.name else str(pod.gang)
+    return "" if pod.gang.source == refs.SINGLE.name else str(pod.gang)
 
 
 def document(shown: NodeView, cluster: Cluster) -> Json:
@@ -84,11 +85,11 @@ def document(shown: NodeView, cluster: Cluster) -> Json:
     return {
         "apiVersion": API_VERSION,
         "kind": "NodeView",
-        **origins.document(cluster),
+        **inspection_cluster.origin_document(cluster),
         "node": shown.node.name,
         "ready": shown.node.ready,
         "cordoned": shown.node.unschedulable,
-        "taints": [node_states.taint_document(each) for each in shown.node.taints],
+        "taints": [listing_nodes.taint_document(each) for each in shown.node.taints],
         "domain": shown.domain or None,
         "resources": [domains.used(*each) for each in shown.used],
         "pods": [_pod(pod) for pod in shown.pods],

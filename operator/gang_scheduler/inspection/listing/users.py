@@ -5,15 +5,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.inspection import origins
-from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.listing import amounts, plain_table
-from gang_scheduler.inspection.listing.gang_table import API_VERSION, Json
-from gang_scheduler.inspection.listing.plain_table import Page
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import nodes, tables
+from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
+from gang_scheduler.inspection.listing.tables import Page
 from gang_scheduler.inspection.listing.vocabulary import USER
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.resources import quantity, quantity_of
-from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.report.words.text import counted
 
 _DROPS: Final = ("PODS", "SCHEDULER")
 
@@ -34,7 +34,7 @@ class UserLine:
 
 def lines(cluster: Cluster, namespace: str = "") -> list[UserLine]:
     """Return the users of what is scarce, most of it first."""
-    resources = amounts.scarce(cluster.cache.node_usage.table())
+    resources = nodes.scarce(cluster.cache.node_usage.table())
     found: defaultdict[tuple[str, str, str], list[Pod]] = defaultdict(list)
     for pod in _on_nodes(cluster, namespace):
         if any(name in resources and number for name, number in pod.pod_class.requests):
@@ -92,13 +92,13 @@ def table(found: Sequence[UserLine], page: Page) -> Iterator[str]:
     headings = ("NAMESPACE", "USER", "SCHEDULER", "PODS", *names)
     rows = [
         [
-            *(each.namespace, each.user or plain_table.NOTHING, each.scheduler, str(each.pods)),
+            *(each.namespace, each.user or tables.NOTHING, each.scheduler, str(each.pods)),
             *(quantity(*used) for used in each.used),
         ]
         for each in found
     ]
-    shown = plain_table.without_silent(headings, rows, ("USER",))
-    yield from plain_table.lines(*shown, page, ("PODS", *names), _DROPS)
+    shown = tables.without_silent(headings, rows, ("USER",))
+    yield from tables.table_lines(*shown, page, ("PODS", *names), _DROPS)
 
 
 def document(found: Sequence[UserLine], cluster: Cluster) -> Json:
@@ -106,7 +106,7 @@ def document(found: Sequence[UserLine], cluster: Cluster) -> Json:
     return {
         "apiVersion": API_VERSION,
         "kind": "UserList",
-        **origins.document(cluster),
+        **inspection_cluster.origin_document(cluster),
         "items": [
             {
                 "namespace": each.namespace,

@@ -1,18 +1,77 @@
-"""Why gangs wait: a reason, and what is to be said of it in one sentence and in full."""
+"""Why a gang waits: a reason, one sentence, the full message, and a short form for a column."""
 
 import re
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.clusters import Cluster, Source
-from gang_scheduler.inspection.listing import briefs
+from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing.decisions import Decisions
-from gang_scheduler.model.causes.members import MembersMissing
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.texts.cause_texts import text_of
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.model.causes.gangs import ClaimsUnbound, MembersMissing
+from gang_scheduler.model.causes.queues import QuotaShort
+from gang_scheduler.model.plan import Bind, Misfit, Obstacle, Oversized, Refused
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.resources import quantity
+from gang_scheduler.report.words import room as word_room
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.messages import describe
+from gang_scheduler.report.words.text import counted
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
+
+# The reason why a gang waits in a few words for a column: the one number that is short. A reason
+# without a short form is described by the first sentence of the whole message.
+
+
+def brief_of(refused: Refused, ahead: int = 0) -> str:
+    """Return why a gang waits in a few words; "" where there is no short form.
+
+    `ahead` is what gangs before it take of the quota that it lacks.
+    """
+    if refused.with_group is not None:
+        return f"starts with {refused.with_group.refused.gang.key}, which waits"
+    tried = refused.preemption
+    if tried is not None and tried.waits:
+        return "pods leave" if not tried.victims else f"{counted(tried.victims, 'pod')} must leave"
+    if isinstance(refused.cause, QuotaShort):
+        return _of_quota(refused.cause, ahead)
+    if refused.misfit is not None and not refused.empty_flavors:
+        return _of_room(refused.misfit)
+    return ""
+
+
+def _of_quota(cause: QuotaShort, ahead: int) -> str:
+    short = quantity(cause.resource, cause.asked - max(0, cause.available))
+    where = f"in {cause.queue}" if cause.queue else "for gangs without a queue"
+    taken = f", gangs before it take {quantity(cause.resource, ahead)}" if ahead else ""
+    return f"{short} {cause.resource} short {where}{taken}"
+
+
+def _of_room(misfit: Misfit) -> str:
+    """Return how many members find room, and where most of them do."""
+    short = misfit.shortage
+    if misfit.nodes == 0 or misfit.unlabelled is not None:
+        return word_room.lacking(misfit)
+    if short is not None and short.oversized:
+        return _of_size(short.oversized[0])
+    most = "at most " if misfit.at_most else ""
+    if misfit.offers is not None and misfit.offers.best:
+        domain, room = misfit.offers.best[0]
+        if domain.path:
+            return f"{domain.path[-1]} has {most}{room} of {misfit.needs}"
+    if short is not None and short.obstacle is not Obstacle.RESOURCES:
+        return word_room.lacking(misfit).removeprefix("then ")
+    if misfit.needs > 1:
+        return f"room for {most}{misfit.fits} of {misfit.needs}"
+    return word_room.lacking(misfit)
+
+
+def _of_size(found: Oversized) -> str:
+    asked = f"asks {quantity(found.resource, found.asked)} {found.resource}"
+    if not found.largest:
+        return f"{asked}, nodes have none"
+    return f"{asked}, nodes have {quantity(found.resource, found.largest)}"
+
 
 NEXT_CYCLE: Final = "NextCycle"
 """Why a gang waits that has room: it is given that by the next cycle."""
@@ -40,7 +99,7 @@ def of(info: GangInfo, counts: Counts, decisions: Decisions, cluster: Cluster) -
     refused = decisions.refused.get(info.key)
     if refused is not None and not refused.left_over:
         ahead = decisions.ahead.get(info.key, 0)
-        return Wait(refused.reason.value, describe(refused), briefs.of(refused, ahead))
+        return Wait(refused.reason.value, describe(refused), brief_of(refused, ahead))
     if info.key in decisions.starting:
         return Wait(NEXT_CYCLE, "there is room: it starts with the next cycle", "there is room")
     if cluster.source is Source.WRITTEN and (found := written(info)) != UNKNOWN:
@@ -71,3 +130,33 @@ def queue_written(info: GangInfo) -> dict[str, Any]:
 
 
 _NOT_SCHEDULED: Final = ("Scheduled", "False")
+
+
+# Gangs that have nodes and wait for the volumes of their claims, as far as objects show it. Only
+# the scheduler knows which room it holds for them: the claims name the selected nodes, and the
+# conditions say what the gang waits for.
+
+
+def keep_room(cache: Cache) -> None:
+    """Keep the room that the scheduler holds for members whose claims have selected nodes."""
+    if not cache.volumes.in_use:
+        return
+    for info in cache.gang_queue.infos.values():
+        if written(info).reason == Reason.WAITING_FOR_VOLUMES.value:
+            cache.nominate(_held(info, cache))
+
+
+def _held(info: GangInfo, cache: Cache) -> list[Bind]:
+    waiting = [pod for pod in info.observed.living if not pod.node and not pod.nominated]
+    nodes = ((pod, cache.volumes.selected_node(pod)) for pod in waiting)
+    return [Bind(pod, node) for pod, node in nodes if node]
+
+
+def cause_of(info: GangInfo, cache: Cache) -> ClaimsUnbound | None:
+    """Return which claims a gang waits for that has room; None if it waits for none."""
+    waiting = [pod for pod in info.observed.living if not pod.node]
+    awaited = {each for pod in waiting for each in cache.volumes.awaited(pod)}
+    if not awaited:
+        return None
+    claims = {f"{pod.namespace}/{each.claim}" for pod in waiting for each in pod.volumes}
+    return ClaimsUnbound(len(awaited), len(claims), min(awaited))

@@ -1,23 +1,72 @@
-"""Which texts become pseudonyms, and which stay. The same text becomes the same pseudonym.
+"""Pseudonyms in a snapshot: which texts get one, and which stay. Equal texts get the same one.
 
-Names, namespaces, values of labels, texts of annotations and keys that are not well known become
-such. Numbers stay, and the order of names, which ties go by; so do identities that say nothing.
+Names, namespaces, values of labels, texts of annotations and keys that are not well known are
+replaced. Numbers stay, and so does the order of names, which breaks ties; so do identities that
+reveal nothing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from gang_scheduler.decode.pods.pod import OUR_MARK
-from gang_scheduler.inspection.snapshots import api_words, numbers, shapes, vocabulary, words
-from gang_scheduler.inspection.snapshots.files import Snapshot
-from gang_scheduler.inspection.snapshots.recording import Line
-from gang_scheduler.inspection.snapshots.shapes import Shape
-from gang_scheduler.inspection.snapshots.whitelist import WRITTEN
+from gang_scheduler.inspection.snapshots import vocabulary, whitelist, words
+from gang_scheduler.inspection.snapshots.taking import Line, Snapshot
+from gang_scheduler.inspection.snapshots.whitelist import WRITTEN, Shape
 from gang_scheduler.simulation.snapshot_files import Header, Told
 from gang_scheduler.state import kinds
+
+# Pseudonyms of numbers that identify something: addresses, and numbers of many digits. Such a
+# number is also found inside names, as in `ip-10-0-3-7`. All other numbers stay, for example the 7
+# of `llama-7`. A pseudonym is as long as its number, and of two numbers the smaller one gets the
+# smaller pseudonym, whether digits or values are compared: names keep their order.
+
+_OCTET: Final = "[0-9]{1,3}"
+TELLING: Final = re.compile(
+    rf"(?<![0-9])(?:{_OCTET}(?P<sign>[.-]){_OCTET}(?P=sign){_OCTET}(?P=sign){_OCTET}|[0-9]{{7,}})"
+    r"(?![0-9])"
+)
+AMOUNT: Final = re.compile(r"[+-]?[0-9]*\.?[0-9]*(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
+"""Amounts stay, however large: quotas and requests are compared with each other."""
+
+
+def number_of(text: str) -> Iterator[str]:
+    """Yield the numbers of a text that are not to be told."""
+    if not AMOUNT.fullmatch(text):
+        yield from (each[0] for each in TELLING.finditer(text))
+
+
+def number_pseudonyms(numbers: Iterable[str]) -> dict[str, str]:
+    """Return the pseudonym of each number."""
+    present = set(numbers)
+    following: dict[str, set[str]] = {}
+    for number in present:
+        for place, sign in enumerate(number):
+            following.setdefault(number[:place], set()).add(sign)
+    return {each: "".join(_signs(each, following)) for each in present}
+
+
+def renamed_numbers(text: str, by: dict[str, str]) -> str:
+    """Return a text with the pseudonyms of its numbers."""
+    return text if AMOUNT.fullmatch(text) else TELLING.sub(lambda match: by[match[0]], text)
+
+
+def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
+    """Yield each digit by its place among those that follow the same beginning; zero stays."""
+    is_leading = True
+    for place, sign in enumerate(number):
+        if not sign.isdigit():
+            is_leading = True
+            yield sign
+            continue
+        beside = sorted(each for each in following[number[:place]] if each.isdigit())
+        # A number that does not begin with zero must not become one that does.
+        least = int(is_leading and beside[0] != "0")
+        is_leading = is_leading and sign == "0"
+        yield str(beside.index(sign) + least)
+
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HIDDEN: Final = "hidden"
@@ -33,15 +82,15 @@ class Pseudonyms:
 
     def __init__(self, texts: Iterable[str]) -> None:
         found = [each for each in texts if not stays(each)]
-        parts = {part for text in found for part in words.of(text)}
-        self.words = words.pseudonyms(parts, vocabulary.WORDS)
-        self.numbers = numbers.pseudonyms(part for text in found for part in numbers.of(text))
+        parts = {part for text in found for part in words.words_of(text)}
+        self.words = words.word_pseudonyms(parts, vocabulary.WORDS)
+        self.numbers = number_pseudonyms(part for text in found for part in number_of(text))
 
     def text(self, text: str) -> str:
         """Return the pseudonym of a text, itself for one that stays."""
         if stays(text):
             return text
-        return words.renamed(numbers.renamed(text, self.numbers), self.words)
+        return words.renamed_words(renamed_numbers(text, self.numbers), self.words)
 
 
 def of(snapshot: Snapshot) -> Pseudonyms:
@@ -66,7 +115,7 @@ def anonymized(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
 
 def stays(text: str) -> bool:
     """Return whether a text tells nothing of a cluster: a known key, made by chance, a time."""
-    if UUID.fullmatch(text) or api_words.TIME.fullmatch(text):
+    if UUID.fullmatch(text) or vocabulary.TIME.fullmatch(text):
         return True
     return "/" in text and vocabulary.is_known(text)
 
@@ -112,19 +161,19 @@ def _renamed(value: Any, shape: Shape, field: str, rename: Rename) -> Any:  # no
         if shape.fields is not None:
             known = shape.fields
             return {
-                name: _renamed(each, known.get(name, shapes.PRESENCE), name, rename)
+                name: _renamed(each, known.get(name, whitelist.PRESENCE), name, rename)
                 for name, each in value.items()
             }
-        inner = shape.values or shapes.PRESENCE
+        inner = shape.values or whitelist.PRESENCE
         return {_key(key, rename): _renamed(v, inner, "", rename) for key, v in value.items()}
     if isinstance(value, list):
-        return [_renamed(each, shape.items or shapes.PRESENCE, field, rename) for each in value]
+        return [_renamed(each, shape.items or whitelist.PRESENCE, field, rename) for each in value]
     is_kept = not isinstance(value, str) or value in shape.words
     return value if is_kept else _text(value, field, rename)
 
 
 def _text(text: str, field: str, rename: Rename) -> str:
-    if field in vocabulary.KEPT_FIELDS and api_words.is_known(text):
+    if field in vocabulary.KEPT_FIELDS and vocabulary.is_api_word(text):
         return text
     if field in vocabulary.KEY_FIELDS:
         return _key(text, rename)

@@ -1,21 +1,33 @@
-"""Snapshots of an API server, and of files."""
+"""Snapshots of an API server or of files, written to a file and checked against the cluster."""
 
-from collections.abc import Sequence
+import gzip
+import io
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
+from msgspec.json import Decoder
 
 from gang_scheduler import __version__
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.inspection import files as clusters_of_files
-from gang_scheduler.inspection.clusters import Cluster
-from gang_scheduler.inspection.snapshots import recording
-from gang_scheduler.inspection.snapshots.files import Snapshot, counts
-from gang_scheduler.inspection.snapshots.recording import Line, Recorder
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.decode.events import EventHandlers, KindHandler
+from gang_scheduler.decode.reader import HasMetadata, Object
+from gang_scheduler.inspection import files
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.snapshots import whitelist
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
-from gang_scheduler.settings.choices import QuotaOf
+from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
+from gang_scheduler.settings.values import QuotaOf
 from gang_scheduler.simulation import documents, snapshot_files
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
@@ -25,6 +37,137 @@ from gang_scheduler.state import kinds
 if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
 
+
+# The objects with which a cache is filled, recorded meanwhile: the same objects, of the same
+# moment.
+
+PLACES: Mapping[str, int] = {each.reader.name: i for i, each in enumerate(kinds.KINDS)}
+"""The order of kinds in a snapshot."""
+
+
+class Line(NamedTuple):
+    """An object of a snapshot: its kind by its place among all, its name, and its text."""
+
+    place: int
+    namespace: str
+    name: str
+    uid: str
+    text: bytes
+
+
+def line_of_body(gvr: GVR, body: Mapping[str, Any]) -> Line:
+    """Return what is written of an object that is a value."""
+    reader = kinds.of(gvr).reader
+    written = whitelist.of_body(reader.gvr, reader.kind, body)
+    return line_of_written(PLACES[reader.name], written)
+
+
+def line_of_written(place: int, written: Mapping[str, Any]) -> Line:
+    """Return the line of what is written of an object."""
+    metadata = written.get("metadata") or {}
+    namespace, name, uid = (str(metadata.get(each, "")) for each in ("namespace", "name", "uid"))
+    return Line(place, namespace, name, uid, msgspec.json.encode(written))
+
+
+class Recorder:
+    """Stands before the handlers of all kinds, and has a line of each object, by kind and uid."""
+
+    def __init__(self, event_handlers: EventHandlers) -> None:
+        self.versions = event_handlers.versions
+        self.lines: dict[tuple[str, str], Line] = {}
+        self.all = tuple(_Recording(each, self.lines) for each in event_handlers.all)
+
+
+class _Recording:
+    """Stands before the handler of one kind."""
+
+    def __init__(self, handler: KindHandler[Any], lines: dict[tuple[str, str], Line]) -> None:
+        self.name = handler.name
+        self.versions = handler.versions
+        self._kind = kinds.of(handler.versions[0]).reader.kind
+        self._handler = handler
+        self._lines = lines
+
+    @property
+    def decoder(self) -> Decoder[Any] | None:
+        """What reads the bytes of an object."""
+        return self._handler.decoder
+
+    def take(self, event: Object) -> None:
+        """Take in an event, and write the object down as it is now."""
+        self._handler.take(event)
+        line = line_of_body(self.versions[0], event["object"])
+        if event["type"] == "DELETED":
+            self._lines.pop((self.name, line.uid), None)
+        else:
+            self._lines[self.name, line.uid] = line
+
+    def take_decoded(self, change: str, source: HasMetadata) -> None:
+        """Take in an event without a detour. Raises InvalidField, having done nothing."""
+        self._handler.take_decoded(change, source)
+        metadata, gvr = source.metadata, self.versions[0]
+        text = whitelist.of_struct(gvr, self._kind, source)
+        self._lines[self.name, metadata.uid] = Line(
+            *(PLACES[self.name], metadata.namespace, metadata.name, metadata.uid), text
+        )
+
+
+# The content of a snapshot file: a header and a line for each object. The same objects give the
+# same bytes.
+
+PACKED: Final = ".gz"
+LEVEL: Final = 6
+"""Of compression: the next one takes twice as long for a hundredth of the size."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """A header and the lines of objects in their order, with the cluster that they are of."""
+
+    header: Header
+    lines: tuple[Line, ...]
+    cluster: Cluster
+
+    def content(self) -> Iterator[bytes]:
+        """Yield the lines of the file."""
+        yield msgspec.json.encode(self.header) + b"\n"
+        for each in self.lines:
+            yield each.text + b"\n"
+
+
+def counts(lines: Iterable[Line]) -> dict[str, int]:
+    """Return how many objects there are, by the name of their kind."""
+    found = Counter(each.place for each in lines)
+    return {kinds.KINDS[place].reader.name: found[place] for place in sorted(found)}
+
+
+def packed(content: Iterable[bytes]) -> bytes:
+    """Return lines compressed, without a name and a time, which would differ."""
+    into = io.BytesIO()
+    with gzip.GzipFile("", "wb", LEVEL, into, mtime=0) as file:
+        file.writelines(content)
+    return into.getvalue()
+
+
+def write_files(content: bytes, path: Path) -> None:
+    """Write a file that its owner alone may read, whole or not at all. Raises OSError."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Give a file that becomes the one at a path if nothing goes wrong."""
+    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
 _SETTINGS: Final = {Product.KUEUE: "kueue", Product.VOLCANO: "volcano"}
 """The settings that say whether quota of a product is enforced."""
 
@@ -32,7 +175,7 @@ _SETTINGS: Final = {Product.KUEUE: "kueue", Product.VOLCANO: "volcano"}
 async def of_server(server: "Server") -> Snapshot:
     """Return the snapshot of a cluster. Raises ApiError, 403 if nodes or pods may not be listed."""
     # Here, since files need no Kubernetes client.
-    from gang_scheduler.inspection import history, live, profiles  # noqa: PLC0415
+    from gang_scheduler.inspection import history, live  # noqa: PLC0415
 
     recorders: list[Recorder] = []
 
@@ -40,7 +183,7 @@ async def of_server(server: "Server") -> Snapshot:
         recorders.append(Recorder(event_handlers))
         return recorders[0]
 
-    operator = await profiles.read(server)
+    operator = await live.read_profiles(server)
     cluster = await live.everything(server, operator, seen_by)
     events = await history.of_scheduler(server)
     kubernetes = await _version_of(server)
@@ -93,7 +236,7 @@ def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Sn
     if stored and manifest is not None:
         must = f"is no part of the snapshot {stored[0].file}: take a snapshot of one or the other"
         raise UnreadableInput([Problem(f"{manifest.place}: {must}")])
-    cluster, found = clusters_of_files.loaded(items, policy, at=at)
+    cluster, found = files.loaded(items, policy, at=at)
     if not stored:
         lines = tuple(_lines_of(found))
         header = _header(cluster, source=snapshot_files.FILES, counts=counts(lines))
@@ -107,11 +250,7 @@ def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Sn
 
 def _lines_of(found: Objects) -> list[Line]:
     """Return the lines of manifests in their order, which is that of their age."""
-    return [
-        recording.line_of_body(each.gvr, each.body)
-        for each in found.loaded
-        if each.body is not None
-    ]
+    return [line_of_body(each.gvr, each.body) for each in found.loaded if each.body is not None]
 
 
 def _line_of(stored: Stored) -> Line:
@@ -124,7 +263,7 @@ def _line_of(stored: Stored) -> Line:
         if row.reader.kind == kind
         and body.get("apiVersion") in {gvr.api_version for gvr in row.reader.versions}
     )
-    return recording.line_of_body(reader.gvr, body)
+    return line_of_body(reader.gvr, body)
 
 
 def _header(cluster: Cluster, **more: Any) -> Header:  # noqa: ANN401 - other fields of a header.
@@ -154,3 +293,63 @@ def _served(cluster: Cluster) -> frozenset[Product]:
 
 def _text(at: int) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# A check that the scheduler decides on the file as it decides on the cluster.
+
+Rename = Callable[[str], str]
+Pods = tuple[tuple[str, str], ...]
+
+
+class Decisions(NamedTuple):
+    """What a cycle decides, in its order: pods by their uids, with their nodes."""
+
+    placed: tuple[tuple[str, Pods], ...]
+    preemptions: tuple[tuple[str, Pods, tuple[str, ...]], ...]
+    refused: tuple[tuple[str, str], ...]
+    reservations: tuple[tuple[str, int | None], ...]
+
+
+def decisions(cluster: Cluster, rename: Rename = str) -> Decisions:
+    """Return what the next cycle decides; names in it are renamed."""
+    plan: Plan = schedule(cluster.snapshot(), cluster.profile, to_the_end=True)
+    return Decisions(
+        tuple((_key(each.gang, rename), _pods(each.binds, rename)) for each in plan.placed),
+        tuple(_preemption(each, rename) for each in plan.preemptions),
+        tuple((_key(each.gang, rename), each.reason.value) for each in plan.refused),
+        tuple((_keys(each.gangs, rename), each.start) for each in plan.reservations),
+    )
+
+
+def differences(name: str, content: bytes, cluster: Cluster, rename: Rename = str) -> Iterator[str]:
+    """Yield a line for each kind of decision in which a file is decided otherwise than a cluster.
+
+    Raises UnreadableInput for a content that cannot be read back.
+    """
+    read_back, _ = files.loaded(list(documents.of_content(name, content)), Policy())
+    found, expected = decisions(read_back), decisions(cluster, rename)
+    for what, one, other in zip(Decisions._fields, expected, found, strict=True):
+        if one != other:
+            pairs = zip((*one, None), (*other, None), strict=False)
+            first, instead = next(pair for pair in pairs if pair[0] != pair[1])
+            yield f"{name}: {what} are not those of the cluster: {instead}, and not {first}"
+
+
+def _preemption(preemption: Preemption, rename: Rename) -> tuple[str, Pods, tuple[str, ...]]:
+    victims = tuple(sorted(rename(each.pod.uid) for each in preemption.victims))
+    gangs = _keys(preemption.gangs, rename)
+    return gangs, _pods(preemption.nominations, rename), victims
+
+
+def _pods(binds: tuple[Bind, ...], rename: Rename) -> Pods:
+    return tuple((rename(each.pod.uid), rename(each.node)) for each in binds)
+
+
+def _keys(gangs: tuple[Gang, ...], rename: Rename) -> str:
+    return " ".join(_key(each, rename) for each in gangs)
+
+
+def _key(gang: Gang, rename: Rename) -> str:
+    """Return the source, namespace and name of a gang."""
+    source, namespace, name = gang.key
+    return f"{source} {rename(namespace)}/{rename(name)}"

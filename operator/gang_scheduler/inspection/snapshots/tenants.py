@@ -12,9 +12,14 @@ import msgspec
 from gang_scheduler.api import annotations, kinds
 from gang_scheduler.inspection import files as clusters_of_files
 from gang_scheduler.inspection.snapshots import vocabulary, words
-from gang_scheduler.inspection.snapshots.files import Snapshot, counts
 from gang_scheduler.inspection.snapshots.pseudonyms import UUID
-from gang_scheduler.inspection.snapshots.recording import PLACES, Line, line_of_written
+from gang_scheduler.inspection.snapshots.taking import (
+    PLACES,
+    Line,
+    Snapshot,
+    counts,
+    line_of_written,
+)
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from gang_scheduler.simulation.snapshot_files import Told
@@ -133,7 +138,7 @@ class _Hidden:
 
     def __init__(self, names: Iterable[str]) -> None:
         # A name of words that mean the same in every cluster tells nothing.
-        telling = [each for each in names if not vocabulary.WORDS.issuperset(words.of(each))]
+        telling = [each for each in names if not vocabulary.WORDS.issuperset(words.words_of(each))]
         self._by_name = {name: f"other-{i}" for i, name in enumerate(sorted(telling), start=1)}
         # Longer names first: one may begin with another.
         either = "|".join(re.escape(each) for each in sorted(telling, key=len, reverse=True))

@@ -1,36 +1,163 @@
-"""The one table of what is written of each kind: what its reader decodes, and nothing beside it.
+"""The whitelist of a snapshot: the fields of each kind that its reader decodes, and no others.
 
-Of labels all are written, since selectors may ask for any; of annotations those that are read.
+All labels are written, since selectors may ask for any; of annotations only those that are read.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+import enum
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, get_args, get_origin
 
 import msgspec
+from pydantic import BaseModel
 
 from gang_scheduler.api import annotations, kinds
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.api.network_topology import ClusterNetworkTopologySpec
 from gang_scheduler.api.pod_group import PodGroupSpec, PodGroupStatus
-from gang_scheduler.api.queues.queue import QueueSpec
-from gang_scheduler.api.queues.status import QueueStatus
-from gang_scheduler.decode import foreign_marks, keys, priority_classes, volumes
-from gang_scheduler.decode.network import kueue_topologies
+from gang_scheduler.api.queue import QueueSpec, QueueStatus
+from gang_scheduler.api.topology import ClusterNetworkTopologySpec
+from gang_scheduler.decode import cluster, foreign_marks, keys, topology, volumes
 from gang_scheduler.decode.pods.pod import KNOWN_ANNOTATIONS
-from gang_scheduler.decode.workloads import spark, table, volcano_pod_groups
-from gang_scheduler.inspection.snapshots import shapes
-from gang_scheduler.inspection.snapshots.shapes import Shape
-from gang_scheduler.wire import budgets, nodes, pod_groups, pods
+from gang_scheduler.wire import cluster as wire_cluster
+from gang_scheduler.wire import pods, provisioning, queues, workloads
 from gang_scheduler.wire import volumes as volume_wire
-from gang_scheduler.wire.conditions import Condition
-from gang_scheduler.wire.metadata import Metadata, MetadataOnly
-from gang_scheduler.wire.provisioning import configs as provisioning_configs
-from gang_scheduler.wire.provisioning import requests as provisioning_requests
-from gang_scheduler.wire.queues import flavors, kueue, volcano
-from gang_scheduler.wire.workloads import apps, jobs, kubeflow, lws, ray
-from gang_scheduler.wire.workloads import spark as spark_wire
+from gang_scheduler.wire.core import Condition, Metadata, MetadataOnly
+from gang_scheduler.workloads import spark, table, volcano
+
+# The fields that are read of a kind, derived from the types into which its reader decodes. So a
+# field that no reader knows is never written, and a field that a reader learns is written at once.
+
+Value = Any
+"""Any JSON value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What may be where a value is.
+
+    `fields` are those of an object, `values` is what a map has under each key, `items` what a list
+    has; None: no object, no map, no list. `scalar`: there may be text, a number or a truth value,
+    and `words` are those that the API knows there, if they are few. `only` are the keys of a map
+    that are read, None for all. `others`: of fields that are not read, it is read that they are
+    there.
+    """
+
+    fields: Mapping[str, "Shape"] | None = None
+    values: "Shape | None" = None
+    items: "Shape | None" = None
+    scalar: bool = False
+    words: frozenset[str] = frozenset()
+    only: Callable[[str], bool] | None = None
+    others: bool = False
+
+
+PRESENCE: Final = Shape()
+"""Nothing is read but whether it is there."""
+SCALAR: Final = Shape(scalar=True)
+
+
+def shape_of(kind: Any) -> Shape:  # noqa: ANN401 - any type that a struct or model may have.
+    """Return the shape of a type: a wire struct, a model of the API, or what these consist of."""
+    if kind is Any or kind is object:
+        return PRESENCE
+    origin = get_origin(kind)
+    if origin is typing.Annotated:
+        return shape_of(get_args(kind)[0])
+    if origin in (typing.Union, types.UnionType):
+        return _either(shape_of(each) for each in get_args(kind) if each is not types.NoneType)
+    if origin is dict:
+        values = shape_of(get_args(kind)[1])
+        return PRESENCE if values is PRESENCE else Shape(values=values)
+    if origin in (list, tuple):
+        return Shape(items=shape_of(get_args(kind)[0]))
+    return _of_class(kind)
+
+
+def _of_class(kind: type) -> Shape:
+    if issubclass(kind, msgspec.Struct):
+        found = msgspec.structs.fields(kind)
+        return Shape(fields={each.encode_name: shape_of(each.type) for each in found})
+    if issubclass(kind, BaseModel):
+        models = kind.model_fields.items()
+        return Shape(
+            fields={each.alias or name: shape_of(each.annotation) for name, each in models}
+        )
+    if issubclass(kind, enum.Enum):
+        return Shape(scalar=True, words=frozenset(str(each.value) for each in kind))
+    return SCALAR
+
+
+def _either(shapes: Iterable[Shape]) -> Shape:
+    """Return what may have any of these shapes."""
+    found = Shape()
+    for each in shapes:
+        found = Shape(
+            fields=each.fields if found.fields is None else found.fields,
+            values=found.values or each.values,
+            items=found.items or each.items,
+            scalar=found.scalar or each.scalar,
+            words=found.words | each.words,
+        )
+    return found
+
+
+def changed(shape: Shape, path: str, change: Callable[[Shape], Shape]) -> Shape:
+    """Return a shape with another one at a path such as `spec.volumes[].name`."""
+    if not path:
+        return change(shape)
+    if path.startswith("[]"):
+        rest = path.removeprefix("[]").removeprefix(".")
+        return replace(shape, items=changed(shape.items or PRESENCE, rest, change))
+    name, rest = _first(path)
+    known = shape.fields or {}
+    inner = changed(known.get(name, PRESENCE), rest, change)
+    return replace(shape, fields={**known, name: inner})
+
+
+def _first(path: str) -> tuple[str, str]:
+    """Return the first field of a path, and what follows."""
+    name, dot, rest = path.partition(".")
+    if name.endswith("[]"):
+        return name.removesuffix("[]"), f"[]{dot}{rest}"
+    return name, rest
+
+
+def pruned(value: Value, shape: Shape) -> Value:
+    """Return what is read of a value, whether it can be read or not.
+
+    Where a value has the wrong type, an empty one of that type stands for it: reading it fails, as
+    before.
+    """
+    if isinstance(value, Mapping):
+        return _pruned_object(value, shape)
+    if isinstance(value, list):
+        items = shape.items
+        return [] if items is None else [pruned(each, items) for each in value]
+    if value is None or shape.scalar:
+        return value
+    return type(value)()
+
+
+def _pruned_object(value: Mapping[str, Value], shape: Shape) -> Value:
+    if shape.fields is not None:
+        known = shape.fields
+        found = {
+            name: pruned(each, known[name])
+            for name, each in value.items()
+            if name in known and each is not None
+        }
+        if shape.others:
+            strange = {name: True for name, each in value.items() if each and name not in known}
+            found |= strange
+        return found
+    if shape.values is not None:
+        only, values = shape.only, shape.values
+        return {k: pruned(v, values) for k, v in value.items() if only is None or only(k)}
+    return {}
+
 
 PREFIXES: Final = (
     *KNOWN_ANNOTATIONS,
@@ -53,7 +180,7 @@ KEYS: Final = frozenset(
         annotations.SELECTED_NODE,
         volumes.BIND_COMPLETED,
         volumes.OLD_CLASS,
-        volcano_pod_groups.TASK,
+        volcano.TASK,
     }
 )
 """Other annotations that are."""
@@ -68,7 +195,7 @@ def is_read(annotation: str) -> bool:
 
 _ONLY: Final = {"annotations": is_read, "sparkConf": SPARK_SETTINGS.__contains__}
 """Maps of which some keys are read, by the names of their fields, wherever they are."""
-_METADATA: Final = shapes.of(Metadata)
+_METADATA: Final = shape_of(Metadata)
 
 
 def _narrowed(shape: Shape, name: str = "") -> Shape:
@@ -85,7 +212,7 @@ def _narrowed(shape: Shape, name: str = "") -> Shape:
 
 def _struct(kind: type[msgspec.Struct]) -> Shape:
     """Return the shape of an object that is read as one struct; its kind is written in any case."""
-    known = shapes.of(kind).fields or {}
+    known = shape_of(kind).fields or {}
     own = {name: shape for name, shape in known.items() if name != "apiVersion"}
     return _narrowed(Shape(fields={"metadata": _METADATA, **own}))
 
@@ -97,72 +224,70 @@ def _parts(**parts: Shape) -> Shape:
 
 def _native_pod_group() -> Shape:
     """Return the shape of a native PodGroup: a constraint that is not known keeps it waiting."""
-    found = shapes.of(pod_groups.NativePodGroup).fields or {}
+    found = shape_of(workloads.NativePodGroup).fields or {}
     spec = found["spec"]
     for path in ("schedulingConstraints", "schedulingConstraints.topology[]"):
-        spec = shapes.changed(spec, path, lambda shape: replace(shape, others=True))
+        spec = changed(spec, path, lambda shape: replace(shape, others=True))
     return _parts(spec=spec, status=_of_gangs(Shape(fields={"conditions": _CONDITIONS})))
 
 
 def _of_gangs(status: Shape) -> Shape:
     """Return the shape of the status of a PodGroup: it tells when members saved their work."""
-    checkpoint = Shape(fields={"doneAt": shapes.SCALAR})
+    checkpoint = Shape(fields={"doneAt": SCALAR})
     return replace(status, fields={**(status.fields or {}), "checkpoint": checkpoint})
 
 
 def _recent_usage() -> Shape:
     """Return the shape of what of the status of a Queue decisions depend on."""
-    known = shapes.of(QueueStatus).fields or {}
+    known = shape_of(QueueStatus).fields or {}
     return Shape(fields={"recentUsage": known["recentUsage"]})
 
 
-_CONDITIONS: Final = Shape(items=shapes.of(Condition))
-_POD_GROUP: Final = _parts(
-    spec=shapes.of(PodGroupSpec), status=_of_gangs(shapes.of(PodGroupStatus))
-)
-_TRAINING_JOB: Final = _struct(kubeflow.TrainingJob)
-_FLAVOR: Final = _struct(flavors.ResourceFlavor)
+_CONDITIONS: Final = Shape(items=shape_of(Condition))
+_POD_GROUP: Final = _parts(spec=shape_of(PodGroupSpec), status=_of_gangs(shape_of(PodGroupStatus)))
+_TRAINING_JOB: Final = _struct(workloads.TrainingJob)
+_FLAVOR: Final = _struct(queues.ResourceFlavor)
 
 WRITTEN: Final[Mapping[GVR, Shape]] = {
-    kinds.NODES: _struct(nodes.Node),
+    kinds.NODES: _struct(wire_cluster.Node),
     kinds.NAMESPACES: _struct(MetadataOnly),
     kinds.PODS: _struct(pods.Pod),
     kinds.POD_GROUPS: _POD_GROUP,
     kinds.SCHED_PLUGINS_POD_GROUPS: _POD_GROUP,
     kinds.NATIVE_POD_GROUPS[0]: _native_pod_group(),
-    kinds.VOLCANO_POD_GROUPS: _struct(volcano.PodGroup),
-    kinds.JOB_SETS: _struct(jobs.JobSet),
-    kinds.LEADER_WORKER_SETS[0]: _struct(lws.LeaderWorkerSet),
+    kinds.VOLCANO_POD_GROUPS: _struct(queues.PodGroup),
+    kinds.JOB_SETS: _struct(workloads.JobSet),
+    kinds.LEADER_WORKER_SETS[0]: _struct(workloads.LeaderWorkerSet),
     kinds.PYTORCH_JOBS: _TRAINING_JOB,
     kinds.TF_JOBS: _TRAINING_JOB,
     kinds.XGBOOST_JOBS: _TRAINING_JOB,
     kinds.PADDLE_JOBS: _TRAINING_JOB,
     kinds.JAX_JOBS: _TRAINING_JOB,
     kinds.MPI_JOBS[0]: _TRAINING_JOB,
-    kinds.RAY_CLUSTERS[0]: _struct(ray.RayCluster),
-    kinds.RAY_JOBS[0]: _struct(ray.RayJob),
-    kinds.TRAIN_JOBS: _struct(kubeflow.TrainJob),
-    kinds.SPARK_APPLICATIONS: _struct(spark_wire.SparkApplication),
-    kinds.STATEFUL_SETS: _struct(apps.StatefulSet),
-    kinds.DEVICE_CLASSES: _parts(spec=Shape(fields={"extendedResourceName": shapes.SCALAR})),
+    kinds.RAY_CLUSTERS[0]: _struct(workloads.RayCluster),
+    kinds.RAY_JOBS[0]: _struct(workloads.RayJob),
+    kinds.TRAIN_JOBS: _struct(workloads.TrainJob),
+    kinds.SPARK_APPLICATIONS: _struct(workloads.SparkApplication),
+    kinds.STATEFUL_SETS: _struct(workloads.StatefulSet),
+    kinds.DEVICE_CLASSES: _parts(spec=Shape(fields={"extendedResourceName": SCALAR})),
     kinds.DEPLOYMENTS: _struct(MetadataOnly),
     kinds.APP_WRAPPERS: _struct(MetadataOnly),
-    kinds.JOBS: _struct(jobs.Job),
-    kinds.PRIORITY_CLASSES: _struct(priority_classes.PriorityClass),
-    kinds.POD_DISRUPTION_BUDGETS: _struct(budgets.PodDisruptionBudget),
-    kinds.CLUSTER_NETWORK_TOPOLOGIES: _parts(spec=shapes.of(ClusterNetworkTopologySpec)),
-    kinds.KUEUE_TOPOLOGIES[0]: _struct(kueue_topologies.Topology),
-    kinds.QUEUES: _parts(spec=shapes.of(QueueSpec), status=_recent_usage()),
+    kinds.JOBS: _struct(workloads.Job),
+    kinds.PRIORITY_CLASSES: _struct(cluster.PriorityClass),
+    kinds.POD_DISRUPTION_BUDGETS: _struct(wire_cluster.PodDisruptionBudget),
+    kinds.CLUSTER_NETWORK_TOPOLOGIES: _parts(spec=shape_of(ClusterNetworkTopologySpec)),
+    kinds.KUEUE_TOPOLOGIES[0]: _struct(topology.Topology),
+    kinds.QUEUES: _parts(spec=shape_of(QueueSpec), status=_recent_usage()),
     kinds.RESOURCE_FLAVORS: _FLAVOR,
-    kinds.CLUSTER_QUEUES[0]: _struct(kueue.ClusterQueue),
-    kinds.COHORTS[0]: _struct(kueue.Cohort),
+    kinds.CLUSTER_QUEUES[0]: _struct(queues.ClusterQueue),
+    kinds.COHORTS[0]: _struct(queues.Cohort),
     kinds.KUEUE_RESOURCE_FLAVORS[0]: _FLAVOR,
-    kinds.LOCAL_QUEUES[0]: _struct(kueue.LocalQueue),
-    kinds.WORKLOAD_PRIORITY_CLASSES[0]: _struct(kueue.WorkloadPriorityClass),
-    kinds.ADMISSION_CHECKS[0]: _struct(kueue.AdmissionCheck),
-    kinds.PROVISIONING_REQUEST_CONFIGS[0]: _struct(provisioning_configs.ProvisioningRequestConfig),
-    kinds.PROVISIONING_REQUESTS[0]: _struct(provisioning_requests.ProvisioningRequest),
-    kinds.VOLCANO_QUEUES: _struct(volcano.Queue),
+    kinds.LOCAL_QUEUES[0]: _struct(queues.LocalQueue),
+    kinds.WORKLOAD_PRIORITY_CLASSES[0]: _struct(queues.WorkloadPriorityClass),
+    kinds.ADMISSION_CHECKS[0]: _struct(queues.AdmissionCheck),
+    kinds.PROVISIONING_REQUEST_CONFIGS[0]: _struct(provisioning.ProvisioningRequestConfig),
+    kinds.PROVISIONING_REQUESTS[0]: _struct(provisioning.ProvisioningRequest),
+    kinds.VOLCANO_QUEUES: _struct(queues.Queue),
     kinds.PERSISTENT_VOLUME_CLAIMS: _struct(volume_wire.Claim),
     kinds.PERSISTENT_VOLUMES: _struct(volume_wire.Volume),
     kinds.STORAGE_CLASSES: _struct(volume_wire.StorageClass),
@@ -177,7 +302,7 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
 def of_body(gvr: GVR, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is written of an object of a kind, whether it can be read or not."""
     api_version = str(body.get("apiVersion") or gvr.api_version)
-    found: dict[str, Any] = shapes.pruned(body, WRITTEN[gvr])
+    found: dict[str, Any] = pruned(body, WRITTEN[gvr])
     return {"apiVersion": api_version, "kind": kind, **found}
 
 

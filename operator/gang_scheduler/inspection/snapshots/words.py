@@ -18,12 +18,12 @@ Two `_` are between the zones of a volume, which are labels of nodes one by one.
 LEAST_WIDTH: Final = 2
 
 
-def of(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the words of a text."""
     return WORD.findall(text)
 
 
-def pseudonyms(words: Iterable[str], kept: Collection[str]) -> dict[str, str]:
+def word_pseudonyms(words: Iterable[str], kept: Collection[str]) -> dict[str, str]:
     """Return the pseudonym of each word: of two words, the smaller one has the smaller one.
 
     Those that are `kept` are their own. Raises ValueError where these leave no room in between.
@@ -45,7 +45,7 @@ def pseudonyms(words: Iterable[str], kept: Collection[str]) -> dict[str, str]:
     return found
 
 
-def renamed(text: str, by: Mapping[str, str]) -> str:
+def renamed_words(text: str, by: Mapping[str, str]) -> str:
     """Return a text with the pseudonyms of its words."""
     return WORD.sub(lambda match: by[match[0]], text)
 

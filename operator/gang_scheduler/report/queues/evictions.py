@@ -1,13 +1,18 @@
-"""What is told of the evictions of a gang for gangs of queues."""
+"""Texts on the evictions, queue positions and promised starts of gangs in queues."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api.conditions import Finding, rfc3339
-from gang_scheduler.apply.eviction.disruption_target import Naming
-from gang_scheduler.model.evictions import YieldedTo
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.decode.gangs.status_fields import RESERVED, RESTING
+from gang_scheduler.model.evictions import Backfilled, YieldedTo
+from gang_scheduler.model.plan import Reservation
+from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.queues.reservations import News
 
 EVICTED: Final = "Evicted"
 
@@ -77,3 +82,116 @@ class EvictionTexts:
 
 
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
+
+
+# The positions of waiting gangs as their PodGroups show them: updated now and then, for the first
+# gangs of each queue.
+
+MOST: Final = 100
+"""Of how many gangs of a queue the place is told."""
+LEAST_SECONDS: Final = 30
+"""Places change with every gang that starts: they are told again only after this time."""
+
+
+class Place(NamedTuple):
+    """The `position` of a gang among the `pending` of its queue; 1 is the next."""
+
+    position: int
+    pending: int
+
+
+class QueuePlaces:
+    """The places that are told now."""
+
+    def __init__(self) -> None:
+        self.in_use = False
+        """Whether there ever were figures."""
+        self._places: dict[GangKey, Place] = {}
+        self._next = 0.0
+
+    def show(self, figures: Sequence[QueueFigures], now: float) -> set[GangKey]:
+        """Take in figures; return the gangs of which the place is new.
+
+        `now` is in seconds. Called again within LEAST_SECONDS, it only tells the places of gangs
+        that had none.
+        """
+        places = dict(_places(figures))
+        self.in_use = True
+        if now < self._next:
+            new = {key: place for key, place in places.items() if key not in self._places}
+            self._places.update(new)
+            return set(new)
+        known = self._places.keys() | places.keys()
+        changed = {key for key in known if self._places.get(key) != places.get(key)}
+        if changed:
+            self._next = now + LEAST_SECONDS
+        self._places = places
+        return changed
+
+    def of(self, key: GangKey) -> Place | None:
+        """Return the place of a gang, if it waits and is among the first."""
+        return self._places.get(key)
+
+
+def _places(figures: Sequence[QueueFigures]) -> Iterator[tuple[GangKey, Place]]:
+    for each in figures:
+        number = len(each.pending)
+        for position, key in enumerate(each.pending[:MOST], start=1):
+            yield key, Place(position, number)
+
+
+# Texts on the promised start of a gang, in its status and in Events.
+
+MADE: Final = "ReservationMade"
+MOVED: Final = "ReservationMoved"
+NOT_RESERVED: Final = "NotReserved"
+_RESTS: Final = "was promised a start for long, and is promised none for an hour"
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What a gang is promised, if anything; `rests`: it is promised nothing for a while."""
+
+    reservation: Reservation | None = None
+    rests: bool = False
+
+
+def start_of(reservation: Reservation) -> str:
+    """Return when a gang starts, as far as that is known."""
+    after = f"after gang {reservation.after} ends" if reservation.after is not None else ""
+    if reservation.start is None:
+        return f"start unknown, {after}" if after else "start unknown"
+    start = f"estimated start {rfc3339(reservation.start)}"
+    return f"{start}, {after}" if after else start
+
+
+def reservation_finding(promised: Promised) -> Finding:
+    """Return the condition of a gang."""
+    if promised.reservation is not None:
+        words = start_of(promised.reservation)
+        return Finding(RESERVED, status=True, reason="Reserved", message=words)
+    if promised.rests:
+        return Finding(RESERVED, status=False, reason=RESTING, message=_RESTS)
+    return Finding(RESERVED, status=False, reason=NOT_RESERVED)
+
+
+def event_of(news: News) -> tuple[str, str] | None:
+    """Return reason and note of an Event; None where a start moved earlier, or is none any more."""
+    now, before = news.now, news.before
+    if now is None:
+        return None
+    if before is None:
+        return MADE, f"Promised a start: {start_of(now)}"
+    later = now.start is None if before.start is not None else now.after != before.after
+    if now.start is not None and before.start is not None:
+        later = now.start > before.start
+    if now.start is not None and before.start is None:
+        later = False
+    return (MOVED, f"Now {start_of(now)}; before: {start_of(before)}") if later else None
+
+
+def backfill_of(backfilled: Backfilled | None) -> Mapping[str, Any] | None:
+    """Return what is written of a gang that was let pass; None of any other."""
+    if backfilled is None:
+        return None
+    return {"until": rfc3339(backfilled.until), "for": str(backfilled.ahead_of)}

@@ -10,12 +10,11 @@ from typing import Final
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
-from gang_scheduler.report.measures.seen import class_of, created_at
+from gang_scheduler.report.metrics import class_of, created_at
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.waiting import in_line
+from gang_scheduler.state.gangs.phases import in_line
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.telemetry.family import Gauge
-from gang_scheduler.telemetry.labels import OTHER
+from gang_scheduler.telemetry.family import OTHER, Gauge
 from gang_scheduler.telemetry.metrics import QUEUES
 
 PART: Final = "queues"

@@ -10,23 +10,18 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler.explanation.findings import DomainRoom, NearestNode, Where
-from gang_scheduler.scheduler.explanation.holders import Holders
-from gang_scheduler.scheduler.explanation.rejections import Rejections, rejections_of
+from gang_scheduler.scheduler.explanation.nodes import Holders, Rejections, rejections_of
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import allowed, offer_slots, prospects
-from gang_scheduler.scheduler.placement.network import replacements
-from gang_scheduler.scheduler.placement.network.class_seating import (
-    Area,
-    ClassSeating,
-    by_class,
-)
+from gang_scheduler.scheduler.placement.tree import replacements
+from gang_scheduler.scheduler.placement.tree.seating import Area, ClassSeating, by_class
 from gang_scheduler.scheduler.trial import Share, Trial
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 EXPLAINED: Final = 10
 """Of how many domains it is said what the next member lacks."""

@@ -1,34 +1,175 @@
-"""The explanation of one gang: what is decided on it, and all that it was decided on.
+"""The explanation of one gang: the decision on it, and everything that led to the decision.
 
-1. Make the cycle, and look on until the turn of the gang.
-2. Ask there: which gangs come before, what is short, where, and what forbids to make room.
-3. Change one thing at a time, and make the cycle again.
+1. Run the cycle, and watch it until it reaches the gang.
+2. Ask there: which gangs come before, what is short, where, and which rule forbids evictions.
+3. Change one thing at a time, and run the cycle again.
 """
 
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
-from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import NOT_IN_LINE, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.plan import IfEmpty, Misfit, Refused
+from gang_scheduler.model.queues import NONE, QueueRef
+from gang_scheduler.model.reasons import NOT_IN_LINE, Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.explanation import lacks
+from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.explanation.domains import where_of
 from gang_scheduler.scheduler.explanation.evictions import evictions_of, preemption_for
 from gang_scheduler.scheduler.explanation.findings import (
+    Beside,
+    Change,
     Explanation,
+    Position,
+    QuotaLine,
     Surroundings,
+    Variant,
     Verdict,
 )
-from gang_scheduler.scheduler.explanation.holders import Holders
-from gang_scheduler.scheduler.explanation.nodes import nodes_of
-from gang_scheduler.scheduler.explanation.positions import position_of
+from gang_scheduler.scheduler.explanation.nodes import Holders, nodes_of
 from gang_scheduler.scheduler.explanation.quotas import quota_of
 from gang_scheduler.scheduler.explanation.starts import start_of
 from gang_scheduler.scheduler.explanation.variants import Asked, variants_of
-from gang_scheduler.scheduler.explanation.watching import Watched
+from gang_scheduler.scheduler.explanation.watching import Turn, Watched
 from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.quorums import Quorums
+from gang_scheduler.scheduler.units import PlacementUnit
+
+# If a gang lacks several things, the largest shortfall is told first. The cycle names the first
+# thing that it meets, and it checks quota before nodes. So a gang that waits for quota may lack
+# room as well, and freed quota would not start it.
+
+NOTHING: Final = Fraction(0)
+
+
+def room_beside_quota(turn: Turn, refused: Refused) -> Refused | None:
+    """Return what a gang that waits for quota would be told with quota, but for evictions.
+
+    None if there is room for it.
+    """
+    found = _unfit(turn) if refused.reason is Reason.WAITING_FOR_QUOTA else None
+    if found is None:
+        return None
+    gang = found[0].gangs[0]
+    return Refused(gang, Reason.UNSCHEDULABLE, gang.pending, found[1])
+
+
+def in_order(
+    room: Refused | None, turn: Turn, quota: tuple[QuotaLine, ...], variants: Iterable[Variant]
+) -> Beside | None:
+    """Return the room that a gang lacks beside quota; None if quota alone would start it.
+
+    It comes first where more of it is missing, part for part. Gangs without a queue have what the
+    nodes have and no queue was promised: where their nodes are full, room is what they lack.
+    """
+    by_quota = any(each.change is Change.MORE_QUOTA for each in variants)
+    if by_quota or room is None or room.misfit is None:
+        return None
+    misfit = room.misfit
+    missing = Fraction(misfit.needs - misfit.fits, misfit.needs) if misfit.needs else NOTHING
+    without_queue = (turn.group.queue or NONE) == NONE
+    return Beside(room, first=without_queue or missing >= _missing_of(quota))
+
+
+def _missing_of(quota: tuple[QuotaLine, ...]) -> Fraction:
+    """Return which part of what is asked for is not there: of that of which most is missing."""
+    return max((Fraction(each.short, each.adds) for each in quota if each.adds), default=NOTHING)
+
+
+def _unfit(turn: Turn) -> tuple[PlacementUnit, Misfit] | None:
+    """Return what finds no place at the turn of the group, with no pod evicted; None if all do."""
+    request = turn.request()
+    first = None
+    for way in request.ways if request is not None else ():
+        units = way.offer.units(way.units, turn.snapshot)
+        if isinstance(units, Problem):
+            continue
+        outcome = Quorums(turn.trial(), turn.profile).in_any_order(units)
+        if isinstance(outcome, dict):
+            return None
+        first = first or outcome
+    return first
+
+
+# The gangs that come before one gang, in the order of the cycle.
+
+NEVER = frozenset({Reason.QUOTA_EXCEEDED, Reason.ADMISSION_DENIED})
+"""Gangs that wait so start only once they ask for something else."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The gangs that wait, those in line first; `place` is that of one of them, from 0."""
+
+    gangs: tuple[Gang, ...]
+    place: int
+
+    def of_queue(self, queue: QueueRef | None) -> "_Line":
+        before = [gang for gang in self.gangs[: self.place] if gang.queue == queue]
+        after = [gang for gang in self.gangs[self.place :] if gang.queue == queue]
+        return _Line((*before, *after), len(before))
+
+    @property
+    def before(self) -> tuple[Gang, ...]:
+        return self.gangs[: self.place]
+
+
+def position_of(key: GangKey, watched: Watched) -> Position | None:
+    """Return the place of the gang that was watched; None if it is in no line."""
+    turn = watched.turn
+    refused = {each.gang.key: each for each in watched.plan.refused}
+    if turn is None or not _is_in_line(key, refused):
+        return None
+    waiting = [gang for group in watched.order.values() for gang in group.waiting if gang.quorum]
+    in_line = [gang for gang in waiting if _is_in_line(gang.key, refused)]
+    place = next((place for place, gang in enumerate(in_line) if gang.key == key), None)
+    if place is None:
+        return None
+    keys = {gang.key for gang in in_line}
+    others = (gang for group in turn.snapshot.groups for gang in group.waiting)
+    last = (gang for gang in others if gang.quorum and gang.key not in keys)
+    line = _Line((*in_line, *last), place)
+    queue = in_line[place].queue
+    in_queue = line.of_queue(queue)
+    return Position(
+        *(in_queue.place + 1, len(in_queue.gangs), place + 1, len(line.gangs), queue),
+        ahead=tuple(sorted(_asked(in_queue.before).items())),
+        never=sum(1 for gang in in_queue.before if _never_starts(gang, refused, turn)),
+    )
+
+
+def _is_in_line(key: GangKey, refused: Mapping[GangKey, Refused]) -> bool:
+    return key not in refused or refused[key].reason not in NOT_IN_LINE
+
+
+def _never_starts(gang: Gang, refused: Mapping[GangKey, Refused], turn: Turn) -> bool:
+    """Return whether a gang starts on no account as it is, whatever ends or leaves."""
+    found = refused.get(gang.key)
+    if found is None:
+        return False
+    misfit = found.misfit
+    if found.reason in NEVER or found.if_empty is IfEmpty.TOO_LARGE or found.empty_flavors:
+        return True
+    if misfit is not None and misfit.unlabelled is not None:
+        return True
+    nodes, profile = turn.snapshot.nodes, turn.profile
+    classes = {pod.pod_class for pod in gang.pending}
+    in_vain = (each for asked in classes for each in diagnosis.oversized_of(asked, nodes, profile))
+    return any(each.asked > each.anywhere for each in in_vain)
+
+
+def _asked(gangs: Iterable[Gang]) -> Counter[str]:
+    """Return what the quorums of gangs ask for."""
+    asked: Counter[str] = Counter()
+    for gang in gangs:
+        for pod in gang.pending[: gang.quorum]:
+            asked.update(dict(pod.pod_class.requests))
+    return asked
+
 
 ALONE: Final = Surroundings()
 HELPED: Final = frozenset(
@@ -60,7 +201,7 @@ def explain(
     if turn is None or refused is None or refused.reason in NOT_IN_LINE:
         return decided
     running = surroundings.running
-    room = lacks.room_beside_quota(turn, refused)
+    room = room_beside_quota(turn, refused)
     is_short = _lacks_room(refused) or room is not None
     where = where_of(turn, Holders(running, turn), short=is_short)
     waits = decided.verdict is Verdict.WAITS and not refused.left_over
@@ -76,7 +217,7 @@ def explain(
         nodes=nodes_of(turn),
         evictions=evictions_of(turn, watched.plan, refused, surroundings),
         variants=variants,
-        beside=lacks.in_order(room, turn, quota, variants or ()),
+        beside=in_order(room, turn, quota, variants or ()),
     )
 
 

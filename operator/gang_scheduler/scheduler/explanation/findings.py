@@ -11,12 +11,12 @@ from typing import NamedTuple
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import EvictionClass, Sparing
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Oversized, PreemptionOutcome, Refused
-from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import FlavorResource, QueueRef
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.topology import Domain
 
 
 class Verdict(enum.Enum):

@@ -1,24 +1,143 @@
-"""How many nodes take a member, and what keeps it from the others: each class by itself."""
+"""Nodes for one member: how many take it, what rules out the others, and which gangs hold them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import NodeTable, Taint
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
+from gang_scheduler.model.plan import Bind, Obstacle
 from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.scheduler import oversized
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.explanation.findings import (
     Barred,
     ClassNodes,
+    Holder,
     LabelHint,
     NodeReason,
 )
-from gang_scheduler.scheduler.explanation.rejections import Rejections, rejections_of
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.filters import node_affinity, taints
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
+
+# The gangs that hold the room of a node: gangs that run, and gangs that come before.
+
+
+class Holders:
+    """What gangs have of nodes. The pods of nodes are looked up once, all others never."""
+
+    def __init__(self, running: BoundPods, turn: Turn) -> None:
+        self._running = running
+        self._turn = turn
+
+    def of(self, nodes: Iterable[str], resource: str) -> dict[str, tuple[Holder, ...]]:
+        """Return the gangs with some of a resource of each node, those with the most first."""
+        wanted = set(nodes)
+        on_nodes: dict[str, list[BoundPod]] = {name: [] for name in wanted}
+        for each in (*self._running.pods, *self._running.leaving):
+            if each.pod.node in wanted:
+                on_nodes[each.pod.node].append(each)
+        taken = self._taken(wanted, resource)
+        return {name: _holders(some, resource, taken[name]) for name, some in on_nodes.items()}
+
+    def _taken(self, wanted: set[str], resource: str) -> Counter[str]:
+        """Return what gangs take that had their turn before, by node."""
+        taken: Counter[str] = Counter()
+        for bind in self._binds():
+            if bind.node in wanted:
+                taken[bind.node] += _amount(bind.pod, resource)
+        return taken
+
+    def _binds(self) -> Iterable[Bind]:
+        yield from (bind for each in self._turn.placements.values() for bind in each.binds)
+        yield from (bind for each in self._turn.preemptions for bind in each.nominations)
+
+
+def _holders(pods: Iterable[BoundPod], resource: str, taken: int) -> tuple[Holder, ...]:
+    amounts: Counter[GangKey] = Counter()
+    numbers: Counter[GangKey] = Counter()
+    for each in pods:
+        amount = _amount(each.pod, resource)
+        amounts[each.gang] += amount
+        numbers[each.gang] += bool(amount)
+    ranked = sorted(amounts.items(), key=lambda item: (-item[1], item[0]))
+    found = [Holder(gang, amount, numbers[gang]) for gang, amount in ranked if amount]
+    return (*found, Holder(None, taken)) if taken else tuple(found)
+
+
+def _amount(pod: Pod, resource: str) -> int:
+    return dict(pod.pod_class.requests).get(resource, 0)
+
+
+# The nodes that each filter rejects for one more pod of a class. A node counts for the first
+# filter that rejects it.
+
+Words = Callable[[BoolArray], Counter[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejection:
+    """The nodes that a filter rejects, and no filter before it. `words` count some of them."""
+
+    obstacle: Obstacle
+    rows: BoolArray
+    words: Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejections:
+    """All that keeps a pod from nodes: `fitting` take it, `short` lack nothing but resources."""
+
+    found: tuple[Rejection, ...]
+    fitting: BoolArray
+    short: BoolArray
+
+    def counted(self, among: BoolArray) -> tuple[tuple[str, int], ...]:
+        """Return the reasons of some nodes, most nodes first."""
+        counts: Counter[str] = Counter()
+        for each in self.found:
+            if (rows := each.rows & among).any():
+                counts += each.words(rows)
+        return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def rejections_of(pod_class: PodClass, trial: Trial, profile: Profile) -> Rejections:
+    """Return what keeps one more pod of a class from the nodes. A look at each filter."""
+    left = np.ones(len(trial.nodes), dtype=np.bool_)
+    short = np.zeros_like(left)
+    found = []
+    for obstacle, full, words in _filters(pod_class, trial, profile):
+        rows = left & full
+        left &= ~full
+        short &= ~full
+        if obstacle is Obstacle.RESOURCES:
+            short = rows
+        if rows.any():
+            found.append(Rejection(obstacle, rows, words))
+    return Rejections(tuple(found), left, short)
+
+
+def _filters(
+    pod_class: PodClass, trial: Trial, profile: Profile
+) -> Iterator[tuple[Obstacle, BoolArray, Words]]:
+    """Yield each filter that concerns the class: the nodes it is against, and its words."""
+    for node_filter in profile.node_filters:
+        full = ~node_filter.passes(pod_class, trial.nodes)
+        yield node_filter.obstacle, full, partial(node_filter.reasons, pod_class, trial.nodes)
+    for room in (*profile.room_filters, *profile.coupled_filters):
+        if room.concerns(pod_class, trial):
+            full = room.slots(pod_class, trial) == 0
+            yield room.obstacle, full, partial(room.reasons, pod_class, trial)
+
+
+# The number of nodes that take a member, and what keeps it from the others, for each class by
+# itself.
 
 MOST_CLASSES: Final = 8
 NODES_NAMED: Final = 3
@@ -46,7 +165,7 @@ def _of_class(pod_class: PodClass, pods: list[Pod], trial: Trial, turn: Turn) ->
         fitting=int(found.fitting.sum()),
         reasons=_reasons(found, trial),
         hints=tuple(_hints(pod_class, trial)),
-        oversized=oversized.of(pod_class, trial.nodes, turn.profile),
+        oversized=diagnosis.oversized_of(pod_class, trial.nodes, turn.profile),
         barred=_barred(pod_class, trial.nodes) if not found.fitting.any() else None,
     )
 

@@ -12,18 +12,16 @@ from typing import Final
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import NONE, Queue, QueueSet, QueueState, QueueUsage
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.findings import Start, StartBasis
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reservation.paper import Paper
-from gang_scheduler.scheduler.reservation.sequence import Clock, Release, Running, Seat
-from gang_scheduler.scheduler.turns.offers import Offer
-from gang_scheduler.scheduler.turns.requests import Request, Way
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.reservation.promise import Clock, Paper, Release, Running, Seat
+from gang_scheduler.scheduler.turns.requests import Offer, Request, Way
+from gang_scheduler.scheduler.units import PlacementUnit
 
 ANY_TIME: Final = 2**40
 """Every declared end counts, however far away it is."""

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
+from gang_scheduler.model import topology
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network import topology
-from gang_scheduler.model.network.topology import Domain, Topology
-from gang_scheduler.model.network.topology_request import LayerRef
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology import Domain, Topology
+from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.explanation import changes, relief
+from gang_scheduler.scheduler.explanation import changes
 from gang_scheduler.scheduler.explanation.evictions import preemption_for, victims_of
 from gang_scheduler.scheduler.explanation.findings import (
     Change,
@@ -85,7 +85,7 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
     turn, lines = asked.turn, asked.quota
     all_raised: dict[tuple[QueueRef, FlavorResource], Raised] = {}
     for _ in range(MOST_RAISES):
-        more = relief.raised(turn, lines, above=above)
+        more = changes.raised(turn, lines, above=above)
         if not more:
             break
         for each in more:
@@ -112,7 +112,7 @@ def _less(asked: Asked) -> Iterator[Variant]:
             ),
             Variant(Change.LESS_ASKED, (), lowered=lowered),
         )
-        for lowered in relief.lowered(asked.turn, needed)
+        for lowered in changes.lowered(asked.turn, needed)
     )
 
 
@@ -124,7 +124,7 @@ def _tolerated(asked: Asked) -> Iterator[Variant]:
             changes.with_tolerations(asked.snapshot, asked.group, each),
             Variant(Change.TAINTS_TOLERATED, (), taints=each),
         )
-        for each in relief.tolerated(asked.turn)
+        for each in changes.tolerated(asked.turn)
     )
 
 
@@ -136,7 +136,7 @@ def _unselected(asked: Asked) -> Iterator[Variant]:
             changes.without_labels(asked.snapshot, asked.group, each),
             Variant(Change.SELECTOR_REMOVED, (), labels=each),
         )
-        for each in relief.selectors(asked.turn)
+        for each in changes.selectors(asked.turn)
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import admission
@@ -16,7 +16,7 @@ from gang_scheduler.scheduler.steps import Steps
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.turns.charging import Charging
 from gang_scheduler.scheduler.turns.requests import Request
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 
 class Turn:

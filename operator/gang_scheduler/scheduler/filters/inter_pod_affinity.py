@@ -11,10 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import Affinity
 from gang_scheduler.model.nodes import ABSENT, UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import Affinity
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
@@ -153,7 +153,7 @@ def _allowed(affinity: Affinity, pod_class: PodClass, trial: Trial) -> BoolArray
     if not _is_first(affinity, pod_class, trial):
         return trial.pod_affinity.near_all(affinity.selector, affinity.keys)
     columns = [trial.nodes.label(key) for key in affinity.keys]
-    allowed: BoolArray = np.logical_and.reduce([label_domains.has(each) for each in columns])
+    allowed: BoolArray = np.logical_and.reduce([label_domains.has_domain(each) for each in columns])
     return allowed
 
 
@@ -171,7 +171,7 @@ def _most(pod_class: PodClass, nodes: NodeTable) -> IntArray:
         terms = pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ()
         most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
         for key in {term.key for term in terms if term.selector in pod_class.selected_by}:
-            most[label_domains.has(nodes.label(key))] = 1
+            most[label_domains.has_domain(nodes.label(key))] = 1
         return most
 
     return nodes.derive(("most in a domain", pod_class), compute)

@@ -7,10 +7,10 @@ from collections import Counter
 
 import numpy as np
 
-from gang_scheduler.model.affinity.node_terms import any_term
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import any_term
 
 obstacle = Obstacle.NODE_AFFINITY
 

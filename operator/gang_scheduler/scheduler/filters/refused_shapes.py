@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gang_scheduler.model.charged_requests import Requests
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.resources import Requests
 
 obstacle = Obstacle.REFUSED
 

@@ -10,10 +10,10 @@ from collections import Counter
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import Spread
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import Spread
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.scheduler.label_domains import Caps
@@ -49,7 +49,7 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
     for each in _hard(pod_class):
         if not left.any():
             break
-        labelled = label_domains.has(trial.nodes.label(each.key))
+        labelled = label_domains.has_domain(trial.nodes.label(each.key))
         skewed = labelled & (_more(each, pod_class, trial) <= 0)
         counts[NO_LABEL] += int((left & ~labelled).sum())
         counts[SKEWED] += int((left & skewed).sum())
@@ -217,7 +217,7 @@ def _labelled(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     def compute() -> BoolArray:
         columns = [nodes.label(each.key) for each in _hard(pod_class)]
         labelled: BoolArray = np.logical_and.reduce(
-            [label_domains.has(column) for column in columns]
+            [label_domains.has_domain(column) for column in columns]
         )
         return labelled
 

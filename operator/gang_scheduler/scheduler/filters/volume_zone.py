@@ -32,7 +32,7 @@ def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     for key, values in pod_class.storage.zones:
         allowed &= _within(key, values, nodes)
     for key in LABELS:
-        zoned |= label_domains.has(nodes.label(key))
+        zoned |= label_domains.has_domain(nodes.label(key))
     return allowed | ~zoned
 
 
@@ -45,5 +45,5 @@ def _within(key: str, values: tuple[str, ...], nodes: NodeTable) -> BoolArray:
     column = nodes.label(key)
     successor = nodes.label(SUCCESSORS.get(key, key))
     matches = column.matches(values)
-    matches |= ~label_domains.has(column) & successor.matches(values)
+    matches |= ~label_domains.has_domain(column) & successor.matches(values)
     return matches

@@ -1,4 +1,4 @@
-"""Place members of one gang: all that are needed together, or none.
+"""Members of a gang without a topology request: all that are needed are placed, or none.
 
 Members that ask the same of a node form a class. A class is filtered once, and its members are
 placed in one vector operation, so the cost is per class and not per pod.
@@ -11,14 +11,16 @@ from operator import attrgetter
 
 import numpy as np
 
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import diagnosis
-from gang_scheduler.scheduler.placement import arrangements, interdependent, scoring
+from gang_scheduler.scheduler.placement import interdependent, packing, positions, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in, shares
+from gang_scheduler.scheduler.units import PlacementUnit
 
 _class_of = attrgetter("pod_class")
 
@@ -122,7 +124,7 @@ def _arranged(
                 return shares
     slots = np.array([offer_slots(pod_class, trial, profile) for pod_class in sizes])
     rows = np.flatnonzero(slots.any(axis=0))
-    return arrangements.assume_arranged(sizes, rows, at_least, trial, profile)
+    return packing.assume_arranged(sizes, rows, at_least, trial, profile)
 
 
 def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
@@ -198,3 +200,43 @@ def _rows_in_order(share: Share) -> list[int]:
     order = np.argsort(share.rows, kind="stable")
     rows: list[int] = np.repeat(share.rows[order], share.counts[order]).tolist()
     return rows
+
+
+# Members are placed on the nodes to which they are nominated: all of them, or none.
+
+
+def place_nominated(
+    units: Sequence[PlacementUnit], nominations: Sequence[Nominated], trial: Trial, profile: Profile
+) -> dict[PlacementUnit, Placement] | None:
+    """Take room for the quorums on their nominated nodes, if all of it is free.
+
+    Labels may have changed since the nomination, or replacements of bound members be elsewhere: the
+    topology requests of the units must hold, too.
+    """
+    nodes = {each.pod.uid: each.pod.nominated for each in nominations}
+    if not nodes or any(unit.required - nodes.keys() for unit in units):
+        return None
+    placements = {}
+    with trial.all_or_nothing() as attempt:
+        for unit in units:
+            needed = unit.only(unit.required).members
+            binds = tuple(Bind(pod, nodes[pod.uid]) for pod in needed)
+            placement = place_on(binds, trial, profile)
+            if placement is None or not _gathers(unit, binds):
+                return None
+            placements[unit] = placement
+        attempt.commit()
+    return placements
+
+
+def _gathers(unit: PlacementUnit, binds: Sequence[Bind]) -> bool:
+    """Return whether members on these nodes and bound members gather as they must."""
+    scope = unit.scope
+    if scope is None:
+        return True
+    together = unit.after(binds)
+    places = positions.places_of(together.bound_members, scope.tree)
+    domains = np.unique(scope.tree.levels[scope.must].at(places[places != ABSENT]))
+    if scope.must and (len(domains) > 1 or (places == ABSENT).any()):
+        return False
+    return all(positions.slices_hold(part, scope.tree) for part in together.parts)

@@ -4,14 +4,14 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.placement import fragments, utilization
+from gang_scheduler.scheduler.placement import scoring
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
     """Return turns of the nodes: the fullest with so many pods more is the first."""
-    use = utilization.use_with(more, pod_class, rows, trial)
-    return fragments.later(pod_class, rows, trial) - use
+    use = scoring.use_with(more, pod_class, rows, trial)
+    return scoring.later(pod_class, rows, trial) - use
 
 
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
@@ -37,7 +37,7 @@ def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> In
         # Those of the turn of the last one: which of them come first is decided below.
         among = turns <= np.partition(turns, count - 1)[count - 1]
         candidates, turns = candidates[among], turns[among]
-    ties = fragments.order(pod_class, candidates, trial)
+    ties = scoring.order(pod_class, candidates, trial)
     if count < len(candidates):
         last = turns.max()
         left = count - int((turns < last).sum())

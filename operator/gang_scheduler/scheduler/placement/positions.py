@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gang_scheduler.model.network import topology_scope
-from gang_scheduler.model.network.topology import Topology
+from gang_scheduler.model import topology_scope
 from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.scheduler.units.placement_units import RankedMembers
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.scheduler.units import RankedMembers
 
 
 def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:

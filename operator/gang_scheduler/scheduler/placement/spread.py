@@ -6,14 +6,14 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.placement import fragments, utilization
+from gang_scheduler.scheduler.placement import scoring
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
     """Return turns of the nodes: the emptiest with so many pods more is the first."""
-    use = utilization.use_with(more, pod_class, rows, trial)
-    return fragments.later(pod_class, rows, trial) + use
+    use = scoring.use_with(more, pod_class, rows, trial)
+    return scoring.later(pod_class, rows, trial) + use
 
 
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
@@ -22,7 +22,7 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
     `slots` must hold at least `count` in all. Ties go by what a place costs those that come later.
     """
     candidates = np.flatnonzero(slots)
-    ties = fragments.order(pod_class, candidates, trial).tolist()
+    ties = scoring.order(pod_class, candidates, trial).tolist()
     first = turn(1, pod_class, candidates, trial).tolist()
     heap = list(zip(first, ties, range(len(candidates)), strict=True))
     heapq.heapify(heap)

@@ -14,13 +14,9 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.preemption.departures import Departures
-from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
+from gang_scheduler.scheduler.preemption.leaving import Departures, NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
-from gang_scheduler.scheduler.preemption.preemptor import (
-    Nominee,
-    Placements,
-)
+from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements
 from gang_scheduler.scheduler.preemption.search import cheapest
 from gang_scheduler.scheduler.preemption.search.cheapest import Found
 from gang_scheduler.scheduler.preemption.victim_pools import VictimPools
@@ -28,7 +24,7 @@ from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.rights.yielded import Memory
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)

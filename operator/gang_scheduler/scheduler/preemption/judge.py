@@ -9,24 +9,22 @@ from contextlib import contextmanager
 
 from gang_scheduler.model.bound_pods import BoundPod, by_gang
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.queues import Charge, FlavorResource
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.scheduler.ordering import drs
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NO_SHARE,
+    Cost,
     EvictionUnit,
     ShareRank,
     Standing,
 )
-from gang_scheduler.scheduler.preemption.tally import Cost
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 from gang_scheduler.scheduler.quota.accounts import Share
 from gang_scheduler.scheduler.rights.claims import Held
-from gang_scheduler.scheduler.rights.returning import returning
 from gang_scheduler.scheduler.rights.rights import Judgement, Part, Quota, Rights
 from gang_scheduler.scheduler.rights.rounds import Rounds
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.rights.yielded import Memory, returning
 
 Classes = Mapping[GangKey, EvictionClass]
 

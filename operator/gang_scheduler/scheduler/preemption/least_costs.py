@@ -10,7 +10,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY
-from gang_scheduler.scheduler.preemption.needs import Shares
+from gang_scheduler.scheduler.preemption.preemptor import Shares
 
 PRIORITIES, NUMBER = "priorities", "number"
 OVER, BROKEN, WORK, PODS = "over", "broken", "work", "pods"

@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import PodSelector
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.selectors import PodSelector
+from gang_scheduler.scheduler.preemption.eviction_units import Cost
 from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.least_costs import Columns, LeastCosts
-from gang_scheduler.scheduler.preemption.tally import Cost
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims, price_of
 from gang_scheduler.scheduler.trial import Share
 

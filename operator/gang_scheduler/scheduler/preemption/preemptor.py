@@ -1,28 +1,138 @@
-"""A group that room must be made for, and the room that it has once victims have left."""
+"""The preemptor: a group that needs room, and the room that it has once victims have left."""
 
+import copy
 import functools
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gang_scheduler.model.affinity.pod_affinity import PodSelector
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Obstacle, Offers
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
-from gang_scheduler.scheduler.placement import nominated
+from gang_scheduler.scheduler.placement import anywhere
 from gang_scheduler.scheduler.placement.anywhere import Placement
+from gang_scheduler.scheduler.placement.counting import MOST as COUNTING_MOST
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
-from gang_scheduler.scheduler.placement.network import gather
+from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.preemption.needs import places
+from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY, EvictionUnit
+from gang_scheduler.scheduler.preemption.eviction_units import usage_of as eviction_units_usage_of
 from gang_scheduler.scheduler.trial import Share, Trial, shares
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
+
+# A lower bound on the nodes that a preemptor needs, by plain counting, as victims leave some of
+# them. However members are placed, they need this many places for their smallest requests
+# (`placement.counting`). Only requests count here, and which nodes are open to the members.
+
+Shares = NDArray[np.float64]
+"""Parts of places."""
+NONE: Final = 1e-9
+"""Rounding errors are less than this."""
+
+
+class Needs:
+    """Places for the floors of a preemptor on the nodes of `inside`; victims are on `rows` only.
+
+    `open_to` is floors by nodes. Places on nodes that are not among `rows` are counted once.
+    """
+
+    def __init__(
+        self, floors: Floors, open_to: BoolArray, free: IntArray, inside: BoolArray, rows: IntArray
+    ) -> None:
+        self.rows = rows
+        self.free = free[rows]
+        self._least = floors.least
+        others = inside.copy()
+        others[rows] = False
+        there = np.flatnonzero(others & open_to.any(axis=0))
+        elsewhere = places(floors.least, free[there], open_to[:, there]).sum(axis=1)
+        self.needed: IntArray = floors.needed - elsewhere
+        self._open = open_to[:, rows]
+
+    def places(self, free: IntArray) -> IntArray:
+        """Return the places of each floor on each of the rows, with so much free on the rows."""
+        return places(self._least, free, self._open)
+
+    def parts(self, used: IntArray) -> Shares:
+        """Return usage as parts of each floor's request; 0 for resources that it does not request.
+
+        `used` is units by rows by resources; the result is floors by units by rows by resources.
+        """
+        least = self._least[:, np.newaxis, np.newaxis]
+        found: Shares = np.where(least > 0, used[np.newaxis] / np.maximum(least, 1), 0)
+        return found
+
+    def lacking(self, there: IntArray) -> IntArray:
+        """Return how many places each floor lacks; 0 or less where there are enough."""
+        lacking: IntArray = self.needed - there.sum(axis=1)
+        return lacking
+
+    def gains(
+        self, floor: int, free: IntArray, there: IntArray, at_best: IntArray, parts: Shares
+    ) -> Shares:
+        """Return for each unit a bound on the places of a floor that its eviction makes.
+
+        `parts` is what each unit frees, as parts of the request. Units together make no more places
+        than the sum of their bounds, and on no row more than up to what there is `at_best`.
+        """
+        request = self._least[floor]
+        free_parts = np.where(request > 0, free / np.maximum(request, 1), np.inf)
+        # By the resource that is shortest now: it bounds the places, whatever else is freed.
+        shortest = free_parts.argmin(axis=1)
+        lines = np.arange(len(free))
+        begun = (free_parts[lines, shortest] - there[floor]).clip(min=0)
+        left = parts[:, lines, shortest]
+        most = at_best[floor] - there[floor]
+        gains: Shares = np.where(left > 0, np.minimum(begun + left, most), 0).sum(axis=1)
+        return gains
+
+
+def places(least: IntArray, free: IntArray, open_to: BoolArray) -> IntArray:
+    """Return the places of each floor on nodes, floors by nodes."""
+    asked = least > 0
+    times = free[np.newaxis] // np.where(asked, least, 1)[:, np.newaxis]
+    fewest = np.where(asked[:, np.newaxis], times, COUNTING_MOST).min(axis=2).clip(0, COUNTING_MOST)
+    found: IntArray = np.where(open_to, fewest, 0)
+    return found
+
+
+def cheapest_share(weights: Sequence[int], gains: Sequence[float], needed: int) -> int:
+    """Return the least weight that gains what is needed, if parts of choices could be taken.
+
+    Where all together gain too little, the weight of all. Plain Python is several times faster than
+    NumPy for a few numbers.
+    """
+    line = sorted([(w / g, w, g) for w, g in zip(weights, gains, strict=True) if w and g > NONE])
+    lacking = needed - sum([g for w, g in zip(weights, gains, strict=True) if not w])
+    total = 0.0
+    for _, weight, gain in line:
+        if lacking <= NONE:
+            break
+        total += weight * min(1.0, lacking / gain)
+        lacking -= gain
+    return max(0, math.ceil(total - NONE * max(1.0, total)))
+
+
+def lowest_that_suffice(values: Sequence[int], gains: Sequence[float], needed: int) -> int:
+    """Return up to which value choices gain what is needed; the highest if all gain too little."""
+    highest = NO_PRIORITY
+    lacking: float = needed
+    for value, gain in sorted(zip(values, gains, strict=True)):
+        if lacking <= NONE:
+            break
+        highest = value
+        lacking -= gain
+    return highest
+
 
 VICTIMS: Final = "victims"
 """The name of the search for victims, by which `effort` counts it."""
@@ -155,7 +265,7 @@ class Preemptor:
 
     def place_as(self, nominations: Sequence[Nominated]) -> Placements | None:
         """Place all members on their nominated nodes; None if any of that room is not free."""
-        return nominated.place(self.units, nominations, self.trial, self.profile)
+        return anywhere.place_nominated(self.units, nominations, self.trial, self.profile)
 
     def free(self, room: Iterable[Share]) -> None:
         """Release the room of leaving pods or of victims."""
@@ -239,3 +349,93 @@ def usage_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
     """Return the shares of victims on nodes that exist."""
     rows = nodes.rows
     return shares((t.pod.pod_class, rows[t.pod.node]) for t in victims if t.pod.node in rows)
+
+
+# The number of members of one class that would fit on some nodes, as victims leave them one by
+# one.
+
+MOST: Final = 1_000_000
+"""Slots a node of pods that ask for nothing."""
+
+
+class Slots:
+    """The slots of a class, a row a node, before and after some bound pods are evicted.
+
+    `open_rows` are the rows where members may be, and `request` is what one of them asks for. Only
+    requests count: ports, volumes and affinities are looked at when the members are placed.
+    """
+
+    def __init__(self, pod_class: PodClass, open_rows: BoolArray, trial: Trial) -> None:
+        self.nodes = trial.nodes
+        self.effort = trial.effort
+        self._open = open_rows
+        self.request = trial.nodes.vector(pod_class.requests)
+        self._asked = np.flatnonzero(self.request)
+        self.free: IntArray = trial.free.copy()
+        self.nothing: IntArray = np.zeros_like(self.request)
+        self.slots = self._on_all(self.free)
+
+    @property
+    def total(self) -> int:
+        """How many members fit now."""
+        return int(self.slots.sum())
+
+    def at(self, rows: IntArray, free: IntArray) -> IntArray:
+        """Return the slots of nodes with so much free on them."""
+        if not len(self._asked):
+            return np.where(self._open[rows], MOST, 0)
+        times = free[:, self._asked] // self.request[self._asked]
+        slots: IntArray = np.where(self._open[rows], times.min(axis=1).clip(0, MOST), 0)
+        return slots
+
+    def clears(self, row: int, freed: IntArray) -> bool:
+        """Return whether a node has one more slot with so much more free on it."""
+        if not len(self._asked) or not self._open[row]:
+            return False
+        # A row alone, and often: at() would take three times as long.
+        times = (self.free[row] + freed)[self._asked] // self.request[self._asked]
+        return bool(times.min() > self.slots[row])
+
+    def gain(self, units: Sequence[EvictionUnit], sign: int = 1) -> int:
+        """Return how many slots more there are without units; with the sign -1, with them back."""
+        rows, used = eviction_units_usage_of(units, self.nodes)
+        return int((self.at(rows, self.free[rows] + sign * used) - self.slots[rows]).sum())
+
+    def total_with(self, spared: Sequence[EvictionUnit]) -> int:
+        """Return how many slots there would be with the spared units back."""
+        return self.total + self.gain(spared, sign=-1)
+
+    def copy(self) -> "Slots":
+        """Return the same slots, to be kept as they are."""
+        other = copy.copy(self)
+        other.free, other.slots = self.free.copy(), self.slots.copy()
+        return other
+
+    def with_more(self, freed: IntArray) -> IntArray:
+        """Return the slots that there would be with so much more free, nodes by resources."""
+        return self._on_all(self.free + freed)
+
+    def needed_for_one_more(self, rows: IntArray) -> IntArray:
+        """Return what must be freed on nodes at least for one more slot, rows by resources."""
+        return self.request * (self.slots[rows] + 1)[:, np.newaxis] - self.free[rows]
+
+    def without(self, leaving: Iterable[Share]) -> IntArray:
+        """Return the slots that there would be without the `leaving` pods."""
+        free = self.free.copy()
+        for share in leaving:
+            used = self.nodes.vector(share.pod_class.requests)
+            free[share.rows] += share.counts[:, np.newaxis] * used
+        return self._on_all(free)
+
+    def evict(self, units: Sequence[EvictionUnit], sign: int = 1) -> None:
+        """Count units as evicted; with the sign -1, as put back."""
+        rows, used = eviction_units_usage_of(units, self.nodes)
+        self.free[rows] += sign * used
+        self.slots[rows] = self.at(rows, self.free[rows])
+
+    def restore(self, spared: Sequence[EvictionUnit]) -> None:
+        """Count units as put back."""
+        self.evict(spared, sign=-1)
+
+    def _on_all(self, free: IntArray) -> IntArray:
+        return self.at(np.arange(len(free)), free)

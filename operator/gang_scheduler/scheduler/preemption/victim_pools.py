@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from gang_scheduler.model.affinity.pod_affinity import PodSelector
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.preemption.departures import Departures
 from gang_scheduler.scheduler.preemption.judge import Judge
+from gang_scheduler.scheduler.preemption.leaving import Departures
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import VICTIMS
 from gang_scheduler.scheduler.preemption.search.cheapest import ANY_PRIORITY
@@ -22,7 +22,7 @@ from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.rights.yielded import Memory
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_GANGS: Final[frozenset[GangKey]] = frozenset()
 

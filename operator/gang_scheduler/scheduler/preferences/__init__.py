@@ -1,11 +1,6 @@
-"""Which nodes a pod prefers. One preference a file, named after the upstream plugin it follows.
+"""Which nodes a pod prefers, one file for each upstream plugin that it follows.
 
-| module             | promise                                           |
-|--------------------|---------------------------------------------------|
-| inter_pod_affinity | preferred affinity and anti-affinity between pods |
-| node_affinity      | preferred node affinity                           |
-| taints             | taints PreferNoSchedule                           |
-| topology_spread    | spread constraints with ScheduleAnyway            |
+Open `node_affinity` first.
 """
 
 from gang_scheduler.scheduler.preferences import (

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gang_scheduler.model.affinity.node_terms import any_term
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import any_term
 from gang_scheduler.scheduler.policies import Steady
 from gang_scheduler.scheduler.trial import Trial
 

@@ -5,9 +5,9 @@ After kube-scheduler's PodTopologySpread; its weights by the number of domains a
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import Spread
 from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import Spread
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.trial import Trial
 
@@ -23,7 +23,7 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
     for each in _soft(pod_class):
         column = trial.nodes.label(each.key)
         found = label_domains.in_domain(column, trial.pod_affinity.present(each.selector))
-        total -= np.where(label_domains.has(column), found, found.max(initial=0) + 1)
+        total -= np.where(label_domains.has_domain(column), found, found.max(initial=0) + 1)
     return total
 
 

@@ -17,8 +17,7 @@ from gang_scheduler.model.queues import (
     QueueState,
     QueueUsage,
 )
-from gang_scheduler.scheduler.quota.charges import Charges, charges_of
-from gang_scheduler.scheduler.quota.fair_shares import FairShares, fair_shares
+from gang_scheduler.scheduler.quota.charges import Charges, FairShares, charges_of, fair_shares
 from gang_scheduler.scheduler.quota.promises import Promises, promises_of
 
 FAIRNESS: Final = {

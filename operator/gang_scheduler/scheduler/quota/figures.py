@@ -16,7 +16,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.scheduler.ordering import drf, drs, fair_share
 from gang_scheduler.scheduler.quota.accounts import Accounts, Share, Standing
-from gang_scheduler.scheduler.quota.fair_shares import FairShares
+from gang_scheduler.scheduler.quota.charges import FairShares
 
 SHARES: Final[Mapping[Fairness, Callable[[Standing], Share]]] = {
     Fairness.PRIORITY: drs.share,

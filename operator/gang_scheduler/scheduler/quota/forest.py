@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     Charge,
     FlavorResource,
@@ -20,10 +19,10 @@ from gang_scheduler.model.queues import (
     QueueRef,
     QueueState,
 )
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.quota.accounts import accounts_of
-from gang_scheduler.scheduler.quota.charges import Charges, entries
-from gang_scheduler.scheduler.quota.fair_shares import Exact
+from gang_scheduler.scheduler.quota.charges import Charges, Exact, entries
 from gang_scheduler.scheduler.quota.figures import figures
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED, Promises, Terms
 from gang_scheduler.scheduler.quota.room import potential, room, short_below

@@ -1,17 +1,166 @@
-"""The queues in order, parents first, and the way from each to its root."""
+"""Trees of queues: the queues in order, parents first, and the way from each to its root."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.causes.queues import FieldRefused, Inactivity, QueueInactive
 from gang_scheduler.model.queues import (
+    DEFAULT_FLAVOR,
+    NONE,
+    PRODUCTS,
+    ROOT,
+    VOLCANO_ROOT,
     FlavorResource,
     Product,
+    Queue,
     QueueKind,
     QueueRef,
     QueueSet,
+    Quota,
 )
-from gang_scheduler.scheduler.quota.relations import ROOTS, Relations, relate
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.resources import quantity_of
+
+# The parent of each queue, and the faults in these relations.
+
+ROOTS: Final[Mapping[Product, QueueRef]] = {Product.OURS: ROOT, Product.VOLCANO: VOLCANO_ROOT}
+"""The products whose queues are all in one tree, and its root."""
+
+_PARENT_FIELDS: Final = {
+    QueueKind.COHORT: "spec.parentName",
+    QueueKind.CLUSTER_QUEUE: "spec.cohort",
+}
+_WEIGHT_FIELDS: Final = {
+    QueueKind.COHORT: "spec.fairSharing.weight",
+    QueueKind.CLUSTER_QUEUE: "spec.fairSharing.weight",
+}
+_FLAVOR_FIELDS: Final = {
+    QueueKind.QUEUE: "spec.flavors",
+    QueueKind.COHORT: "spec.resourceGroups",
+    QueueKind.CLUSTER_QUEUE: "spec.resourceGroups",
+}
+_GUARANTEE_FIELDS: Final = {QueueKind.VOLCANO_QUEUE: "spec.guarantee.resource"}
+_NOMINAL_FIELDS: Final = {QueueKind.VOLCANO_QUEUE: "spec.deserved"}
+
+
+class Relations(NamedTuple):
+    """All queues, also those that no object declares, with their parents and own problems.
+
+    A parent is None for the root of a tree, and for what cannot be put into one. What is wrong
+    with a queue above is not said of those below it.
+    """
+
+    queues: Mapping[QueueRef, Queue]
+    parents: Mapping[QueueRef, QueueRef | None]
+    problems: Mapping[QueueRef, Problem]
+
+
+def relate(declared: QueueSet) -> Relations:
+    """Return how the queues hang together. Costs a step or a few for each queue and quota."""
+    queues = {queue.ref: queue for queue in declared.queues}
+    for implied in _implied(declared.queues):
+        queues.setdefault(implied.ref, implied)
+    above = {ref: _parent(queue) for ref, queue in queues.items()}
+    circling = _circling(above)
+    flavors = {(flavor.product, flavor.name) for flavor in declared.flavors}
+    problems = {
+        queue.ref: problem
+        for queue in declared.queues
+        if (problem := _problem(queue, above, circling, flavors)) is not None
+    }
+    parents = {
+        ref: parent if parent in queues and ref not in circling else None
+        for ref, parent in above.items()
+    }
+    return Relations(queues, parents, problems)
+
+
+def _implied(queues: Sequence[Queue]) -> Iterator[Queue]:
+    """Yield the queues that are there without an object, unless one declares them."""
+    yield Queue(ROOT)
+    yield Queue(NONE, parent=ROOT, default_quota=Quota())
+    if any(queue.ref.product is Product.VOLCANO for queue in queues):
+        yield Queue(VOLCANO_ROOT)
+    for queue in queues:
+        if queue.parent is not None and queue.parent.kind is QueueKind.COHORT:
+            yield Queue(queue.parent)
+
+
+def _parent(queue: Queue) -> QueueRef | None:
+    root = ROOTS.get(PRODUCTS[queue.ref.kind])
+    return root if queue.parent is None and queue.ref != root else queue.parent
+
+
+def _circling(above: Mapping[QueueRef, QueueRef | None]) -> frozenset[QueueRef]:
+    """Return the queues that are above themselves."""
+    known: set[QueueRef] = set()
+    found: set[QueueRef] = set()
+    for start in above:
+        way: dict[QueueRef, int] = {}
+        at: QueueRef | None = start
+        while at is not None and at in above and at not in known and at not in way:
+            way[at] = len(way)
+            at = above[at]
+        if at in way:
+            found.update(each for each, place in way.items() if place >= way[at])
+        known.update(way)
+    return frozenset(found)
+
+
+def _problem(
+    queue: Queue,
+    above: Mapping[QueueRef, QueueRef | None],
+    circling: Collection[QueueRef],
+    flavors: Collection[tuple[Product, str]],
+) -> Problem | None:
+    """Return the first thing that is wrong with the queue itself."""
+    parent, ref = above[queue.ref], queue.ref
+    field = _PARENT_FIELDS.get(ref.kind, "spec.parent")
+    if queue.problem is not None:
+        cause = QueueInactive(ref.name, Inactivity.INVALID_SPEC, queue.problem.cause)
+        return Problem(Reason.QUEUE_STOPPED, cause)
+    if parent is not None and (parent not in above or parent == NONE):
+        return _inactive(ref, Inactivity.PARENT_NOT_FOUND, field, parent.name)
+    if ref in circling and parent is not None:
+        return _inactive(ref, Inactivity.CYCLE, field, parent.name)
+    for flavor, _ in queue.quotas:
+        if (ref.product, flavor) not in flavors and not _is_every_node(ref, flavor):
+            where = _FLAVOR_FIELDS.get(ref.kind, "spec")
+            return _inactive(ref, Inactivity.FLAVOR_NOT_FOUND, where, flavor)
+    return next((_inactive(ref, Inactivity.INVALID_SPEC, *each) for each in _refused(queue)), None)
+
+
+def _is_every_node(ref: QueueRef, flavor: str) -> bool:
+    """Return whether the flavor needs no object: Kueue's queues name none without one."""
+    return flavor == DEFAULT_FLAVOR and ref.product is not Product.KUEUE
+
+
+def _inactive(ref: QueueRef, fault: Inactivity, field: str, value: str) -> Problem:
+    return Problem(Reason.QUEUE_STOPPED, QueueInactive(ref.name, fault, FieldRefused(field, value)))
+
+
+def _refused(queue: Queue) -> Iterator[tuple[str, str]]:
+    """Yield the fields whose values are invalid in their meaning, with the values."""
+    ref = queue.ref
+    if ref == NONE:
+        yield "metadata.name", ref.name
+    if ref in ROOTS.values() and queue.parent is not None:
+        yield "spec.parent", queue.parent.name
+    if queue.weight < 0:
+        yield _WEIGHT_FIELDS.get(ref.kind, "spec.weight"), str(queue.weight)
+    for key, quota in queue.quotas.items():
+        yield from _refused_quota(ref.kind, key, quota)
+
+
+def _refused_quota(kind: QueueKind, key: FlavorResource, quota: Quota) -> Iterator[tuple[str, str]]:
+    if quota.guaranteed is not None and quota.guaranteed > quota.nominal:
+        field = _GUARANTEE_FIELDS.get(kind, "spec.quota.guaranteed")
+        yield f"{field}.{key.resource}", quantity_of(key.resource, quota.guaranteed)
+    if quota.limit is not None and quota.nominal > quota.limit:
+        field = _NOMINAL_FIELDS.get(kind, "spec.quota.soft")
+        yield f"{field}.{key.resource}", quantity_of(key.resource, quota.nominal)
+
 
 NO_ROW = -1
 """The parent of a root."""

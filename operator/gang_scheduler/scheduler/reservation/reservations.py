@@ -11,26 +11,33 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Refused, Reservation
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import NONE, Charge
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.reservation import sequence
-from gang_scheduler.scheduler.reservation.paper import Fit, Paper, Sum, Units
-from gang_scheduler.scheduler.reservation.promise import Promise
-from gang_scheduler.scheduler.reservation.sequence import Clock, Release, Running
+from gang_scheduler.scheduler.reservation import promise as reservation_promise
+from gang_scheduler.scheduler.reservation.promise import (
+    Clock,
+    Fit,
+    Paper,
+    Promise,
+    Release,
+    Running,
+    Sum,
+    Units,
+)
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.turns import limits
+from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import Request, Way
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 MOST_TRIALS: Final = 100
 """How often a reserved gang is placed anew in a cycle so that a later gang may start."""
@@ -137,7 +144,7 @@ class Reservations:
 
         `before` is what it was promised earlier in this cycle: most often the place is the same.
         """
-        ways = [way for way in request.ways if not limits.checks(request.queue, way.offer.names)]
+        ways = [way for way in request.ways if not shortages.checks(request.queue, way.offer.names)]
         releases = self._releases()
         ended = before.ended if before is not None else Sum(self._trial.nodes)
         known = _place_of(releases, before) if before is not None else None
@@ -280,7 +287,9 @@ class Reservations:
     def _of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
         """Return what victims leave that would be there at a promised start."""
         there = (each for each in victims if not promise.has_ended(each.gang))
-        return sequence.of_victims(there, self._bound_pods, self._trial.nodes.rows, self._clock.now)
+        return reservation_promise.of_victims(
+            there, self._bound_pods, self._trial.nodes.rows, self._clock.now
+        )
 
     def _cause(self, promise: Promise, request: Request) -> DelaysReserved:
         away = promise.key.namespace != request.group.waiting[0].key.namespace

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.scheduler.placement.anywhere import Placement
 
 MayTake = Callable[["Claim", Sequence[Placement], Sequence[BoundPod]], bool]

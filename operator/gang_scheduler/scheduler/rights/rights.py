@@ -24,8 +24,14 @@ from gang_scheduler.scheduler.quota.accounts import Accounts, Share
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.rights import permits
 from gang_scheduler.scheduler.rights.claims import Claim, Held
-from gang_scheduler.scheduler.rights.permits import Limits, Permits
-from gang_scheduler.scheduler.rights.positions import Meeting, is_over, is_within, keys_at
+from gang_scheduler.scheduler.rights.permits import (
+    Limits,
+    Meeting,
+    Permits,
+    is_over,
+    is_within,
+    keys_at,
+)
 
 FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, EvictionClass.IN_QUEUE}
 """The classes that take only what a queue uses beyond its promise."""

@@ -1,18 +1,88 @@
-"""Which gangs gave way to which: what keeps evictions from going round in a circle.
+"""Links between gangs that gave way to each other: they keep evictions from going in circles.
 
-An eviction leaves a link: the victim yielded to the preemptor, by the class of the eviction. A plan
-that would close a circle of links is refused if its own link is the weakest there; else the weakest
-one gives way to it. So links never form a circle. Those of the strongest class are only ever added,
-between two of these those of the next class are, and so on: there are finitely many changes.
-Between two changes the links order the gangs, and every eviction puts a higher one in the place of
-lower ones. So evictions come to an end if no gang comes, ends or changes.
+An eviction leaves a link: the victim yielded to the preemptor, by the class of the eviction. A
+plan that would close a circle of links is refused if its own link is the weakest there; otherwise
+the weakest link gives way to it. So links never form a circle.
+
+Evictions end if no gang comes, ends or changes. Links of the strongest class are only ever added;
+between two of these additions links of the next class are only added, and so on. So there are
+finitely many changes. Between two changes the links order the gangs, and every eviction puts a
+higher gang in the place of lower ones.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gang_scheduler.model.evictions import EvictionClass, Forgotten, YieldedTo
+from gang_scheduler.model.evictions import EvictionClass, Forgotten, RunningGang, YieldedTo
+from gang_scheduler.model.queues import Charge
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.rights.claims import Claim, Held
+from gang_scheduler.scheduler.rights.permits import Limits
+from gang_scheduler.scheduler.rights.rights import Part, Quota, Rights
+
+# A victim that would at once take back the room for which it was evicted.
+
+_PREEMPTOR = "preemptor"
+_UNKNOWN = GangKey("", "", "")
+
+
+def returning(
+    quota: Quota, claim: Claim, parts: Sequence[Part], limits: Limits
+) -> frozenset[GangKey]:
+    """Return the victims that wait in the final state and could evict the preemptor alone.
+
+    Only what lacks quota then counts, and only the preemptor as a victim. `quota` has the victims
+    charged, and the claim not; it is left as it was.
+    """
+    for each in parts:
+        quota.release(each.held.ref, each.charge)
+    quota.charge(claim.ref, claim.charge)
+    try:
+        return frozenset(
+            held.key for held, charge in _whole(parts) if _could(quota, claim, held, charge, limits)
+        )
+    finally:
+        quota.release(claim.ref, claim.charge)
+        for each in parts:
+            quota.charge(each.held.ref, each.charge)
+
+
+def _whole(parts: Iterable[Part]) -> Iterable[tuple[Held, Charge]]:
+    """Return the gangs that go as a whole and may evict: surplus that waits evicts nothing."""
+    return (
+        (part.held, part.charge if part.quorum is None else part.quorum)
+        for part in parts
+        if part.whole and part.held.preempts
+    )
+
+
+def _could(quota: Quota, claim: Claim, held: Held, charge: Charge, limits: Limits) -> bool:
+    """Return whether a gang that was evicted has the right to evict the preemptor."""
+    back = Claim(
+        held.ref,
+        charge,
+        held.priority,
+        held.known.created_at,
+        (held.key,),
+        held.pod_priority,
+    )
+    rights = Rights(quota, back, limits)
+    if not rights.short:
+        return False
+    there = Part(_as_held(claim), claim.charge)
+    return not rights.lacking([there]) and not rights.judge([there]).illegal
+
+
+def _as_held(claim: Claim) -> Held:
+    """Return the preemptor as a gang that runs, for as long as any queue asks."""
+    return Held(
+        next(iter(claim.gangs), _UNKNOWN),
+        claim.ref,
+        claim.priority,
+        RunningGang(created_at=claim.created_at),
+        {_PREEMPTOR: claim.charge},
+        claim.pod_priority,
+    )
 
 
 class _Link(NamedTuple):

@@ -12,15 +12,9 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.causes.admission import BehindGang, DelaysReserved
+from gang_scheduler.model.causes.queues import BehindGang, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.plan import (
-    Failure,
-    IfEmpty,
-    Plan,
-    Refused,
-)
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
 from gang_scheduler.model.queues import (
     NONE,
     FlavorResource,
@@ -30,17 +24,17 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import A_GROUP, prospects
-from gang_scheduler.scheduler.turns import limits, lines
-from gang_scheduler.scheduler.turns.lines import Line
-from gang_scheduler.scheduler.turns.open_trees import OpenTrees
+from gang_scheduler.scheduler.turns import lines, shortages
+from gang_scheduler.scheduler.turns.lines import Line, OpenTrees
 from gang_scheduler.scheduler.turns.requests import Request, Way
 from gang_scheduler.scheduler.turns.within_quota import Try, WithinQuota
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 BLOCKING: Final = frozenset(
     {
@@ -333,7 +327,7 @@ class ByTurns(WithinQuota):
         request = self.plain_request(group, queue)
         if request is None or not request.ways:
             return False
-        if limits.full(queue, self.ledger.running[queue.ref]) is not None:
+        if shortages.full(queue, self.ledger.running[queue.ref]) is not None:
             return False
         problem = self.shortages.for_good(request)
         if problem is None:

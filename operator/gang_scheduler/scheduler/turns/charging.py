@@ -6,28 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.plan import (
-    Bind,
-    Failure,
-    Placed,
-    Plan,
-    Preemption,
-    Refused,
-)
+from gang_scheduler.model.plan import Bind, Failure, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.queues import (
-    NONE,
-    Charge,
-    FlavorResource,
-    QueueRef,
-    QueueState,
-)
+from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, QueueState
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler.elastic.steps import of_payable
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quota.forest import Forest
@@ -36,11 +22,11 @@ from gang_scheduler.scheduler.rights.claims import Claim, MayTake, claim_of
 from gang_scheduler.scheduler.rights.permits import Limits
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.steps import Steps
+from gang_scheduler.scheduler.surplus import of_payable
 from gang_scheduler.scheduler.turns.ledger import Ledger
-from gang_scheduler.scheduler.turns.offers import Offer, podset_of
-from gang_scheduler.scheduler.turns.requests import Request, Requests, Way
+from gang_scheduler.scheduler.turns.requests import Offer, Request, Requests, Way, podset_of
 from gang_scheduler.scheduler.turns.shortages import cause_of
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit, PodSetKey
+from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
 
 
 class Charging(Steps):

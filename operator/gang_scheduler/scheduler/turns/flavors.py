@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gang_scheduler.model.causes.admission import FlavorFault, UnsuitableFlavor
+from gang_scheduler.model.causes.queues import FlavorFault, UnsuitableFlavor
 from gang_scheduler.model.nodes import Node, NodeTable
 from gang_scheduler.model.pods import PodClass, Toleration
 from gang_scheduler.model.queues import (

@@ -1,13 +1,14 @@
-"""The gangs of each queue in order: effective priority, then those half done, then age.
+"""The gangs of each queue in order: effective priority, then gangs that are half done, then age.
 
-Waiting raises the effective priority. It orders, and gives no other right.
+Waiting raises the effective priority. It changes the order and gives no other right.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.queues import Aging, Queue
+from gang_scheduler.model.queues import NONE, Aging, Queue, QueueRef
 from gang_scheduler.model.refs import GangKey
 
 _HOUR: Final = 3600
@@ -46,3 +47,80 @@ def key(group: GangGroup, effective: int) -> tuple[int, bool, float, str, str]:
     """Return a sort key inside one queue. Smaller sorts first."""
     # The last keys are the uid and the name: equal groups must always sort the same way.
     return (-effective, not group.half_done, group.created_at, group.uid, group.name)
+
+
+# Trees of queues in which there may still be quota for a waiting group. During a cycle the quota
+# left in a tree only shrinks. Once it is too little for each of its groups, their order does not
+# matter any more: none of them changes what others get.
+
+
+@dataclass(eq=False)
+class _Tree:
+    """The lines of one tree, and their groups that there may be quota for, the next at the end.
+
+    `reserved` is how many groups are yet to give up what is reserved for them.
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    hopeful: list[tuple[Line, GangGroup]] = field(default_factory=list)
+    reserved: int = 0
+
+
+class OpenTrees:
+    """The lines by tree. `may_fit` says whether there may be quota for a group, when it is asked.
+
+    `root` gives the root of a queue's tree; `reserved` are the gangs that room is reserved for.
+    """
+
+    def __init__(
+        self,
+        root: Callable[[QueueRef], QueueRef],
+        may_fit: Callable[[Line, GangGroup], bool],
+        reserved: Collection[GangKey],
+    ) -> None:
+        self._root = root
+        self._may_fit = may_fit
+        self._reserved = reserved
+        self._trees: dict[QueueRef, _Tree] = {}
+
+    @property
+    def roots(self) -> Collection[QueueRef]:
+        """The roots of all trees with lines."""
+        return self._trees.keys()
+
+    def plant(self, lines: Iterable[Line]) -> None:
+        """Take in the lines, before any turn."""
+        for line in lines:
+            tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
+            tree.lines.append(line)
+            tree.hopeful += ((line, each) for each in line.groups)
+            tree.reserved += sum(map(self.is_reserved, line.groups))
+
+    def lines(self, ref: QueueRef) -> Iterator[Line]:
+        """Yield the lines of a queue's tree."""
+        yield from self._trees[self._root(ref)].lines
+
+    def is_reserved(self, group: GangGroup) -> bool:
+        """Return whether room is reserved for a group: it has its turn before all others."""
+        reserved, waiting = self._reserved, group.waiting
+        if not reserved or len(waiting) == 1:
+            return bool(reserved) and waiting[0].key in reserved
+        return any(gang.key in reserved for gang in waiting)
+
+    def decided(self, group: GangGroup) -> None:
+        """Note that a group has given up what was reserved for it, or has it again."""
+        if self.is_reserved(group):
+            self._trees[self._root(group.queue or NONE)].reserved -= 1
+
+    def is_open(self, ref: QueueRef) -> bool:
+        """Return whether there may be quota for a group of a queue's tree.
+
+        So it is while quota that is reserved may be given back. All calls together look once at
+        each group that there is no quota for.
+        """
+        tree = self._trees[self._root(ref)]
+        if tree.reserved:
+            return True
+        while tree.hopeful and not self._may_fit(*tree.hopeful[-1]):
+            tree.hopeful.pop()
+        return bool(tree.hopeful)

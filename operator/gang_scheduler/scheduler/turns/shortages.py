@@ -1,19 +1,36 @@
-"""What requests lack of quota: found once for those alike, until anything is charged."""
+"""Quota that requests lack: computed once for equal requests, until something is charged."""
 
 import functools
-from collections.abc import Hashable
+import itertools
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
-from gang_scheduler.model.causes.admission import QuotaShort
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.causes.queues import (
+    AbovePotential,
+    AdmissionLimit,
+    AwaitsEvicted,
+    JobLimit,
+    LimitMissed,
+    QueueOnHold,
+    QuotaShort,
+)
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import (
+    GPU,
     NONE,
     Charge,
+    FlavorResource,
+    Queue,
     QueueRef,
+    QueueSet,
+    StopPolicy,
 )
-from gang_scheduler.scheduler.quota.forest import Shortage
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.resources import Requests
+from gang_scheduler.scheduler.quota.forest import Forest, Shortage
 from gang_scheduler.scheduler.rights.claims import claim_of
 from gang_scheduler.scheduler.rights.rounds import Rounds
+from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import Request
 
@@ -100,3 +117,98 @@ def cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:
 
 def _name_of(ref: QueueRef) -> str:
     return "" if ref == NONE else ref.name
+
+
+# Conditions of a queue that a gang must meet whatever quota is free.
+
+
+def stopped(queue: Queue) -> Problem | None:
+    """Return that a queue takes nothing new, if so."""
+    if queue.stop is StopPolicy.NONE:
+        return None
+    return Problem(Reason.QUEUE_STOPPED, QueueOnHold(queue.ref.name, queue.stop))
+
+
+def denied(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None:
+    """Return why a queue does not admit a group that holds no quota yet, if it does not."""
+    limits, name = queue.limits, queue.ref.name
+    missed = None
+    if limits.gpus_per_job is not None:
+        gpus = _gpus(group, declared)
+        if gpus > limits.gpus_per_job:
+            missed = LimitMissed(name, AdmissionLimit.GPUS_PER_JOB, gpus, limits.gpus_per_job)
+    lowest, highest = limits.lowest_priority, limits.highest_priority
+    if lowest is not None and group.priority < lowest:
+        missed = LimitMissed(name, AdmissionLimit.LOWEST_PRIORITY, group.priority, lowest)
+    if highest is not None and group.priority > highest:
+        missed = LimitMissed(name, AdmissionLimit.HIGHEST_PRIORITY, group.priority, highest)
+    return Problem(Reason.ADMISSION_DENIED, missed) if missed else None
+
+
+def full(queue: Queue, running: int) -> Problem | None:
+    """Return that as many groups hold quota as may in a queue at once, if so."""
+    most = queue.limits.jobs
+    if most is None or running < most:
+        return None
+    return Problem(Reason.JOB_LIMIT_REACHED, JobLimit(queue.ref.name, most))
+
+
+def awaits(queue: Queue) -> Problem:
+    """Return that as many groups hold quota as may, and that some of them are being evicted."""
+    return Problem(Reason.WAITING_FOR_TURN, AwaitsEvicted(queue.ref.name, queue.limits.jobs or 0))
+
+
+def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the admission checks that a gang on these flavors must pass."""
+    of_flavors = (check for name in names for check in queue.flavor_checks.get(name, ()))
+    return tuple(dict.fromkeys((*queue.checks, *of_flavors)))
+
+
+def _gpus(group: GangGroup, declared: QueueSet) -> int:
+    """Return the GPUs of all members that there can be, surplus included."""
+    present = ((pod.pod_class, 1) for gang in group.waiting for pod in gang.pending)
+    absent = (each for gang in group.waiting for each in gang.absent)
+    members = itertools.chain(present, absent)
+    return sum(declared.charged(each.requests).get(GPU, 0) * number for each, number in members)
+
+
+# Whether a queue has quota for pods that do not exist yet, by their total need.
+
+Way = dict[FlavorResource, int]
+
+
+def charge_of(
+    forest: Forest, declared: QueueSet, ref: QueueRef, needed: Requests
+) -> Charge | Problem:
+    """Return what a queue would be charged now, of each resource in its first flavor with room.
+
+    Or why it does not admit it. Which nodes the pods could use is not looked at.
+    """
+    wrong = forest.problem(ref) or stopped(forest.queue(ref))
+    if wrong is not None:
+        return wrong
+    queue, asked = forest.queue(ref), declared.charged(needed)
+    for resource in flavors.uncovered(queue, asked):
+        cause = AbovePotential(ref.name, flavors.UNCOVERED, resource, asked[resource], 0)
+        return Problem(Reason.QUOTA_EXCEEDED, cause)
+    charge: Way = {}
+    for group in flavors.groups_of(queue, forest.governed(ref), declared.gpu_resources):
+        part = {name: asked[name] for name in group.resources if name in asked}
+        ways = [{FlavorResource(each, name): part[name] for name in part} for each in group.flavors]
+        fitting = next((each for each in ways if forest.fits(ref, each)), None)
+        if fitting is None and part:
+            return _lacking(forest, ref, ways)
+        charge |= fitting or {}
+    return charge
+
+
+def _lacking(forest: Forest, ref: QueueRef, ways: Sequence[Way]) -> Problem:
+    """Return what the first way lacks that could ever do, else why none ever can."""
+    above = [forest.exceeds_potential(ref, each) for each in ways]
+    for way, never in zip(ways, above, strict=True):
+        short = None if never else forest.shortage(ref, way)
+        if short is not None:
+            return Problem(Reason.WAITING_FOR_QUOTA, cause_of(ref, short))
+    first = next(each for each in above if each is not None)
+    cause = AbovePotential(ref.name, *first.key, first.asked, first.available)
+    return Problem(Reason.QUOTA_EXCEEDED, cause)

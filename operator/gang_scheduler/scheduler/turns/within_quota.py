@@ -11,39 +11,31 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.causes.admission import ChecksUnanswered, DelaysReserved
+from gang_scheduler.model.causes.queues import ChecksUnanswered, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.plan import (
-    IfEmpty,
-    Misfit,
-    PreemptionOutcome,
-    PreemptionVerdict,
-)
-from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.provisioning_rules import ProvisioningRules
+from gang_scheduler.model.plan import IfEmpty, Misfit, PreemptionOutcome, PreemptionVerdict
 from gang_scheduler.model.queues import (
     Charge,
     FlavorPreference,
     Fungibility,
+    ProvisioningRules,
     Queue,
     QueueState,
 )
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler import admission, provisioning
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.provisioning import asking
-from gang_scheduler.scheduler.provisioning.judging import Step
-from gang_scheduler.scheduler.provisioning.pod_sets import Labels
+from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.rights.claims import Claim, claim_of
-from gang_scheduler.scheduler.turns import limits
+from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.charging import Charging
-from gang_scheduler.scheduler.turns.offers import podset_of
-from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.turns.requests import Request, Way, podset_of
 from gang_scheduler.scheduler.turns.shortages import Shortages
-from gang_scheduler.scheduler.units.placement_units import PlacementUnit
+from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
 Unfit = tuple[PlacementUnit, Misfit]
@@ -107,7 +99,7 @@ class WithinQuota(Charging):
         )
         if judgement is None:
             return
-        self.refused |= asking.retold(group, self.refused, judgement)
+        self.refused |= provisioning.retold(group, self.refused, judgement)
         if judgement.step in (Step.ASK, Step.STAND):
             self.asked_for[group.waiting[0].key] = way.charge
             self.ledger.charge(request.ref, way.charge)
@@ -122,7 +114,7 @@ class WithinQuota(Charging):
         group, queue = trying.request.group, trying.request.queue
         ways = []
         for way, _ in trying.full:
-            rules = asking.rules_of(group, queue, way.offer.names)
+            rules = provisioning.rules_of(group, queue, way.offer.names)
             if rules is not None and way not in trying.unpaid:
                 ways.append((way, rules))
         asked = {each.digest for each in self.asking.known(group) if each.stands}
@@ -191,8 +183,8 @@ class WithinQuota(Charging):
         """Return why a queue takes nothing new, or not this group; it may `hold` quota already."""
         if queue.ref.product not in self.declared.enforced:
             return None
-        problem = limits.stopped(queue)
-        return problem if problem or holds else limits.denied(queue, group, self.declared)
+        problem = shortages.stopped(queue)
+        return problem if problem or holds else shortages.denied(queue, group, self.declared)
 
     def _with_quota(self, request: Request) -> list[Way]:
         """Return the ways that there is quota for."""
@@ -218,14 +210,16 @@ class WithinQuota(Charging):
             return None
         if not request.holds:
             running = self.ledger.running[ref]
-            full = limits.full(queue, running)
+            full = shortages.full(queue, running)
             if full is not None:
                 # Of the victims of this cycle none is bound beyond the number, and none counts.
-                return limits.full(queue, running - self.ledger.gone[ref]) or limits.awaits(queue)
+                return shortages.full(queue, running - self.ledger.gone[ref]) or shortages.awaits(
+                    queue
+                )
         if not ways:
             return self.shortages.of(request)
-        if not request.holds and all(limits.checks(queue, way.offer.names) for way in ways):
-            names = limits.checks(queue, ways[0].offer.names)
+        if not request.holds and all(shortages.checks(queue, way.offer.names) for way in ways):
+            names = shortages.checks(queue, ways[0].offer.names)
             return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
         return None
 
@@ -268,7 +262,7 @@ class WithinQuota(Charging):
         """Return the ways that no admission check stands against."""
         if request.holds or request.ref.product not in self.declared.enforced:
             return ways
-        return [way for way in ways if not limits.checks(request.queue, way.offer.names)]
+        return [way for way in ways if not shortages.checks(request.queue, way.offer.names)]
 
     def _unpaid(self, trying: Try, paid: Sequence[Way]) -> list[Way]:
         """Return the ways without quota, as long as evictions may free some."""

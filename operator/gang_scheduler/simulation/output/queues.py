@@ -17,9 +17,9 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity, quantity_of
-from gang_scheduler.report.queues import queue_status
-from gang_scheduler.report.texts.plurals import counted
-from gang_scheduler.simulation.output import cells
+from gang_scheduler.report.queues import status
+from gang_scheduler.report.words.text import counted
+from gang_scheduler.simulation.output import trees
 
 SHARE_DIGITS = 6
 SHORT_SHARE_DIGITS = 3
@@ -44,9 +44,9 @@ def tables(figures: Sequence[QueueFigures], most: int) -> Iterator[Table | Text]
     shown = [each for each in figures if _is_worth_a_row(each)]
     if not shown:
         return
-    table = cells.table(NAMES, NUMBERS)
+    table = trees.cell_table(NAMES, NUMBERS)
     tree = [*_depth_first(shown)]
-    pending = queue_status.pending_in_trees(figures)
+    pending = status.pending_in_trees(figures)
     for depth, each in tree[:most]:
         _add_lines(table, "  " * depth, each, pending[each.queue.ref])
     yield Text()
@@ -62,7 +62,7 @@ def _is_worth_a_row(figures: QueueFigures) -> bool:
 
 
 def _row(figures: QueueFigures) -> Json:
-    queue, activity = figures.queue, queue_status.activity(figures)
+    queue, activity = figures.queue, status.activity(figures)
     return {
         "queue": queue.ref.name,
         "kind": queue.ref.kind.value,
@@ -113,7 +113,7 @@ def _add_lines(table: Table, indent: str, figures: QueueFigures, pending: int) -
 
     `pending` is how many gangs wait in the queue and below it, as its status has it.
     """
-    activity = queue_status.activity(figures)
+    activity = status.activity(figures)
     name = Text(f"{indent}{figures.queue.ref.name}")
     if not activity.status:
         name.append(f" ({activity.reason})", style="yellow")

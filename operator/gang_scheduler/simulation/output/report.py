@@ -1,28 +1,126 @@
 """The output document of `simulate`."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
+from gang_scheduler.api.annotations import REPLICATED_JOB_LABEL
 from gang_scheduler.api.conditions import rfc3339
-from gang_scheduler.decode.workloads import table
-from gang_scheduler.model import gang_sources
-from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model import refs
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.provisioning import AskedPodSet, ProvisioningRequest
+from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import quantity_of
 from gang_scheduler.model.suspended import Admission
-from gang_scheduler.report.texts import elastic_texts, messages
-from gang_scheduler.report.texts.foreign_members import foreign_members
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words.text import foreign_members
 from gang_scheduler.simulation.described import described
-from gang_scheduler.simulation.output import provisioning, queues
-from gang_scheduler.simulation.output.queued import Queued
+from gang_scheduler.simulation.output import queues
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.workloads import table
+
+# Requests for nodes: the ones in the input, and the ones that the scheduler would make.
 
 Json = dict[str, Any]
+
+
+def provisioning_requests(cache: Cache) -> Json:
+    """Return the requests by gang; nothing where nodes cannot be asked for."""
+    state = cache.provisioning
+    if not state.is_on:
+        return {}
+    decided = {each.request.name: each.asking.pod_sets for each in state.requests.decided.values()}
+    known = sorted(state.requests.all(), key=lambda each: (each.gang, each.attempt))
+    return {"provisioning": [_row(each, decided.get(each.name)) for each in known]}
+
+
+def _row(request: ProvisioningRequest, new: tuple[AskedPodSet, ...] | None) -> Json:
+    return {
+        "gang": str(request.gang),
+        "request": request.name,
+        "class": request.class_name,
+        "attempt": request.attempt,
+        "state": request.came.value,
+        "new": new is not None,
+        **({} if new is None else {"podSets": [_pod_set(each) for each in new]}),
+    }
+
+
+def _pod_set(each: AskedPodSet) -> Json:
+    asked = {name: quantity_of(name, n) for name, n in each.pod.pod_class.requests}
+    asked.pop("pods", None)
+    labels = {"nodeLabels": dict(each.node_labels)} if each.node_labels else {}
+    return {"pod": each.pod.key, "count": each.number, "requests": asked, **labels}
+
+
+# The part of a gang's row that exists only where there are queues.
+
+MAIN: Final = "main"
+"""The name of a podset that has none, as in Kueue."""
+PODSET_LABELS: Final = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL)
+
+Flavors = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """What was decided of gangs: their places, the flavors of pods by uid, and which borrow."""
+
+    queue_of: Callable[[GangKey], QueueRef | None]
+    places: Mapping[GangKey, int]
+    flavors: Mapping[str, Flavors]
+    borrowers: frozenset[GangKey]
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "Queued":
+        """Return what an outcome decided."""
+        return cls(
+            outcome.cache.queue_of,
+            queues.places(outcome.queues),
+            {bind.pod.uid: bind.flavors for bind in _binds(outcome)},
+            frozenset(each.gang.key for each in outcome.placed if each.borrows),
+        )
+
+    def row(self, info: GangInfo) -> dict[str, Any]:
+        """Return the fields of a gang that are about its queue."""
+        ref = self.queue_of(info.key)
+        return {
+            "queue": ref.name if ref else None,
+            "flavors": self._by_podset(info),
+            "borrows": info.key in self.borrowers,
+            "position": self.places.get(info.key),
+        }
+
+    def _by_podset(self, info: GangInfo) -> dict[str, dict[str, str]]:
+        """Return the flavors of members that are charged; podsets with the same ones are one."""
+        found: dict[str, dict[str, str]] = {}
+        for pod in info.observed.living:
+            flavors = dict(self.flavors.get(pod.uid) or _written(pod))
+            if flavors and flavors not in found.values():
+                name = _podset_of(pod)
+                found[f"{name}-{len(found) + 1}" if name in found else name] = flavors
+        return found
+
+
+def _binds(outcome: Outcome) -> Iterator[Bind]:
+    yield from (bind for _, bind in outcome.nominated)
+    yield from (bind for placed in outcome.placed for bind in placed.binds)
+
+
+def _written(pod: Pod) -> Flavors:
+    return pod.charged_to.flavors if pod.charged_to else ()
+
+
+def _podset_of(pod: Pod) -> str:
+    return next((pod.labels[key] for key in PODSET_LABELS if key in pod.labels), MAIN)
 
 
 def document(outcome: Outcome) -> Json:
@@ -41,7 +139,7 @@ def document(outcome: Outcome) -> Json:
         ],
         "gangs": [_gang(each, outcome, queued, names) for each in described(outcome.cache)],
         **(_queues(outcome) if outcome.queues else {}),
-        **provisioning.requests(outcome.cache),
+        **provisioning_requests(outcome.cache),
     }
 
 
@@ -101,7 +199,7 @@ def _nomination(gang: GangKey, bind: Bind, names: _Names) -> Json:
 def _victims(outcome: Outcome, names: _Names) -> Iterator[Json]:
     for preemption in outcome.preemptions:
         for victim in preemption.victims:
-            has_gang = victim.gang.source != gang_sources.SINGLE.name
+            has_gang = victim.gang.source != refs.SINGLE.name
             yield {
                 "pod": victim.pod.key,
                 "node": victim.pod.node,
@@ -178,7 +276,7 @@ def _roles(counts: phases.Counts) -> Json:
 
 def _workers(info: GangInfo) -> Json:
     """Return the workers of a gang that says how it grows and shrinks."""
-    found = elastic_texts.status_of(info)
+    found = messages.status_of(info)
     return {} if found is None else {"workers": {key: found[key] for key in ("min", "now", "max")}}
 
 

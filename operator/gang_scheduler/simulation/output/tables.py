@@ -14,19 +14,20 @@ from rich.text import Text
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model import resources
-from gang_scheduler.model.causes.members import MembersMissing
+from gang_scheduler.model.causes.gangs import MembersMissing
 from gang_scheduler.model.gangs import RoleCount
-from gang_scheduler.model.network.layers import NODE_LAYER
-from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.texts import messages, near_names
-from gang_scheduler.report.texts.cause_texts import text_of
-from gang_scheduler.report.texts.near_names import NearNames
-from gang_scheduler.report.texts.plurals import counted
+from gang_scheduler.model.layers import NODE_LAYER
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.report import missing_members
+from gang_scheduler.report.missing_members import NearNames
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import counted
 from gang_scheduler.simulation.described import described
-from gang_scheduler.simulation.output import cells, queues, trees
+from gang_scheduler.simulation.output import queues, trees
 from gang_scheduler.simulation.run import Outcome
-from gang_scheduler.state.node_usage import NodeUsage
+from gang_scheduler.state.nodes import NodeUsage
 
 Part = Table | Text | Padding
 
@@ -73,7 +74,7 @@ def render(
     )
     most = sys.maxsize if wide else MOST_LINES
     for part in _parts(document, outcome, most):
-        console.print(cells.fitted(part, console.width) if isinstance(part, Table) else part)
+        console.print(trees.fitted(part, console.width) if isinstance(part, Table) else part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
 
 
@@ -107,7 +108,7 @@ def _bindings(rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
     by_gang: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
         by_gang[_called(row)][row["node"]] += 1
-    table = cells.table(("BOUND", "PODS"), ())
+    table = trees.cell_table(("BOUND", "PODS"), ())
     for gang, nodes in itertools.islice(by_gang.items(), most):
         table.add_row(Text(gang), Text(_on_nodes(nodes)))
     yield Text()
@@ -121,7 +122,7 @@ def _admissions(rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
     """Yield which suspended workloads may start, and where room is kept for their pods."""
     if not rows:
         return
-    table = cells.table(("ADMITTED", "QUEUE", "PODS"), ())
+    table = trees.cell_table(("ADMITTED", "QUEUE", "PODS"), ())
     for row in rows[:most]:
         nodes = Counter({each["node"]: each["pods"] for each in row["nodes"]})
         table.add_row(Text(row["object"]), Text(row["queue"] or "-"), Text(_on_nodes(nodes)))
@@ -144,7 +145,7 @@ def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]], most: int)
     """Yield the first rows of a list of pods after an empty line, if there are any."""
     if not rows:
         return
-    table = cells.table(columns, ())
+    table = trees.cell_table(columns, ())
     for row in rows[:most]:
         shown = {**row, "gang": _called(row)}
         table.add_row(*(Text(shown[field] or "-") for field in columns.values()))
@@ -164,7 +165,7 @@ def _waiting(document: dict[str, Any], outcome: Outcome) -> Iterator[tuple[str, 
         other = None
         if each["reason"] == Reason.POD_GROUP_NOT_FOUND.value:
             other = near.elsewhere(keys[_called(each)])
-        said = f". {near_names.text_of_other(other)}" if other is not None else ""
+        said = f". {missing_members.text_of_other(other)}" if other is not None else ""
         yield f"{_called(each)}: {each['reason']}", f"{each['message']}{said}"
     for each, info in rows:
         if not _is_without_members(each) or _called(each) in told:
@@ -172,9 +173,9 @@ def _waiting(document: dict[str, Any], outcome: Outcome) -> Iterator[tuple[str, 
         roles = [RoleCount(it["role"], 0, it["minMember"]) for it in each.get("roles", ())]
         missing = tuple(it for it in roles if it.needed)
         message = text_of(MembersMissing(0, each["minMember"], missing))
-        meant = near_names.text_of(near.meant(info.key))
+        meant = missing_members.text_of(near.meant(info.key))
         if not meant and (other := near.elsewhere(info.key)) is not None:
-            meant = near_names.text_of_pods_elsewhere(other)
+            meant = missing_members.text_of_pods_elsewhere(other)
         said = f"{message}; {meant}" if meant else message
         yield f"{_called(each)}: {Reason.WAITING_FOR_MEMBERS.value}", said
 
@@ -221,7 +222,7 @@ def _gangs(document: dict[str, Any], admitted: Iterable[str], most: int) -> Iter
         # What waits comes first: the rest is seen in the bindings, or as it was before.
         rows.sort(key=lambda row: _called(row[0]) not in reasons)
         shown, left = rows[:most], rows[most:]
-    table = cells.table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
+    table = trees.cell_table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
     table.add_column("DOMAIN", overflow="fold")
     table.add_column("REASON")
     for heading in ("roles", "queue", "workers"):
@@ -270,15 +271,15 @@ def _domains(document: dict[str, Any]) -> list[str]:
 def _nodes(usage: NodeUsage, most: int) -> Iterator[Part]:
     """Yield how full the nodes are; of many nodes, all of them together."""
     nodes, free = usage.table(), usage.free()
-    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if cells.is_extended(name))]
+    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if trees.is_extended(name))]
     shown = [name for name in shown if name in nodes.axis]
     columns = [nodes.axis[name] for name in shown]
     offered, used = nodes.allocatable[:, columns], (nodes.allocatable - free)[:, columns]
     rows = [(node.name, used[i], offered[i]) for i, node in enumerate(nodes.nodes)]
     if len(rows) > most:
         rows = [(f"all {len(rows)} nodes", used.sum(axis=0), offered.sum(axis=0))]
-    table = cells.table(("NODE",), (cells.heading(name) for name in shown))
+    table = trees.cell_table(("NODE",), (trees.heading(name) for name in shown))
     for name, *amounts in rows:
         uses = zip(shown, *(each.tolist() for each in amounts), strict=True)
-        table.add_row(Text(name), *(cells.use(*each) for each in uses))
+        table.add_row(Text(name), *(trees.use(*each) for each in uses))
     yield table

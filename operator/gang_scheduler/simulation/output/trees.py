@@ -1,7 +1,7 @@
-"""The trees of the network for people: usage of domains, and what they offer gangs that wait.
+"""Network trees for people: the use of domains, and what they offer to waiting gangs.
 
-A table a tree, its rows indented. The table is short however large the cluster: layers from the top
-while there are lines, and the domains in the messages of waiting gangs.
+Each tree is a table with indented rows. The table is short however large the cluster: it has
+layers from the top while there are lines left, and the domains in the messages of waiting gangs.
 """
 
 import itertools
@@ -13,19 +13,128 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from gang_scheduler.model.network.layers import NODE_LAYER
-from gang_scheduler.model.network.topology import Domain, Topology, build
+from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Offers, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.resources import CPU
+from gang_scheduler.model.resources import CPU, quantity
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.units import division
-from gang_scheduler.simulation.output import cells
+from gang_scheduler.model.topology import Domain, Topology, build
+from gang_scheduler.report.words.text import shortened
+from gang_scheduler.scheduler import units
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.node_usage import NodeUsage
+from gang_scheduler.state.nodes import NodeUsage
+
+# Tables for people: their look, and how amounts are written in them.
+
+GAP: Final = 3
+LEAST_NAME: Final = 12
+"""How much of a name is shown at least."""
+DROPS: Final[Mapping[str, Sequence[str]]] = {
+    "GANG": ("MIN", "WORKERS", "ROLES", "QUEUE", "DOMAIN", "MEMBERS", "SCHEDULED"),
+    "POD": ("GANG",),
+    "VICTIM": ("GANG", "NODE"),
+    "NOMINATED": ("GANG",),
+    "ADMITTED": ("QUEUE",),
+    "QUEUE": ("LENT", "FAIR SHARE", "BORROWED", "RUNNING", "SHARE", "PENDING"),
+    "NODE": ("PODS", "MEMORY", "CPU"),
+}
+"""Columns that go where a page is too narrow, in this order, by the heading of the first column."""
+
+
+def cell_table(names: Iterable[str], numbers: Iterable[str]) -> Table:
+    """Return a table without lines: columns of names, and then of numbers."""
+    made = _empty()
+    for name in names:
+        made.add_column(name, overflow="fold")
+    for name in numbers:
+        made.add_column(name, justify="right")
+    return made
+
+
+def _empty() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a table. Numbers are never cut."""
+
+    heading: str
+    is_number: bool
+    cells: list[Text]
+
+    @property
+    def width(self) -> int:
+        return max(len(self.heading), *(each.cell_len for each in self.cells), 0)
+
+    def narrowed(self, width: int) -> "_Column":
+        """Return the column with its names shortened in their middle."""
+        cells = [Text(shortened(each.plain, width), style=each.style) for each in self.cells]
+        return _Column(shortened(self.heading, width), self.is_number, cells)
+
+
+def fitted(whole: Table, width: int) -> Table:
+    """Return a table of which no cell is wrapped on a page.
+
+    Columns go by their rank, then names are shortened in their middle.
+    """
+    columns = [
+        _Column(str(each.header), each.justify == "right", [_text(cell) for cell in each.cells])
+        for each in whole.columns
+    ]
+    for heading in DROPS.get(columns[0].heading, ()) if columns else ():
+        if _width(columns) <= width:
+            break
+        columns = [each for each in columns if each.heading != heading]
+    shown = _narrowed(columns, width)
+    made = _empty()
+    for each in shown:
+        made.add_column(each.heading, justify="right" if each.is_number else "left", no_wrap=True)
+    for row in zip(*(each.cells for each in shown), strict=True):
+        made.add_row(*row)
+    return made
+
+
+def _text(cell: object) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell))
+
+
+def _width(columns: Sequence[_Column]) -> int:
+    return sum(each.width for each in columns) + GAP * (len(columns) - 1)
+
+
+def _narrowed(columns: list[_Column], width: int) -> list[_Column]:
+    """Return the columns, those of names narrow enough for the page, as far as that can be."""
+    widths = [each.width for each in columns]
+    names = [number for number, each in enumerate(columns) if not each.is_number]
+    while names and sum(widths) + GAP * (len(widths) - 1) > width:
+        widest = max(names, key=lambda number: widths[number])
+        if widths[widest] <= LEAST_NAME:
+            break
+        widths[widest] -= 1
+    return [
+        each if each.is_number else each.narrowed(most)
+        for each, most in zip(columns, widths, strict=True)
+    ]
+
+
+def is_extended(resource: str) -> bool:
+    """Return whether device plugins offer a resource."""
+    return "/" in resource
+
+
+def heading(resource: str) -> str:
+    """Return the heading of a column of a resource."""
+    return resource if is_extended(resource) else resource.upper()
+
+
+def use(resource: str, used: int, offered: int) -> str:
+    """Return how much is used of how much."""
+    return f"{quantity(resource, used)}/{quantity(resource, offered)}"
+
 
 MOST_LINES: Final = 40
 MOST_GANGS: Final = 3
@@ -55,20 +164,20 @@ class _Use:
 
     @property
     def heading(self) -> str:
-        return cells.heading(self.resource) if self.resource else "NODES"
+        return heading(self.resource) if self.resource else "NODES"
 
     def by_domain(self, starts: IntArray) -> list[str]:
         """Return the cells of one level, whose domains start at these places."""
         used = np.add.reduceat(self.used, starts).tolist()
         offered = np.add.reduceat(self.offered, starts).tolist()
-        return [cells.use(self.resource, *each) for each in zip(used, offered, strict=True)]
+        return [use(self.resource, *each) for each in zip(used, offered, strict=True)]
 
 
 def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
     """Return the tree of each gang with a topology request."""
     asked: dict[GangKey, Topology] = {}
     for group in snapshot.groups:
-        found = division.units_of(group, snapshot)
+        found = units.units_of(group, snapshot)
         for unit in () if isinstance(found, Problem) else found:
             if unit.scope is not None:
                 asked |= {gang.key: unit.scope.tree for gang in unit.gangs}
@@ -88,7 +197,7 @@ def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
 def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
     """Return the scarce resources that pods request: a few extended resources, else CPU."""
     asked = {name for pod in pods for name, amount in pod.pod_class.requests if amount}
-    return sorted(filter(cells.is_extended, asked))[:MOST_RESOURCES] or [CPU]
+    return sorted(filter(is_extended, asked))[:MOST_RESOURCES] or [CPU]
 
 
 def draw(
@@ -111,7 +220,7 @@ def draw(
 def _table(
     tree: Topology, shown: Sequence[Spot], uses: Sequence[_Use], wishes: Sequence[_Wish]
 ) -> Table:
-    table = cells.table(["DOMAIN"], (use.heading for use in uses))
+    table = cell_table(["DOMAIN"], (use.heading for use in uses))
     for wish in wishes:
         # Folded: names of gangs are long, and lines should be short.
         table.add_column(wish.gang, overflow="fold")

@@ -6,10 +6,10 @@ from dataclasses import replace
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs import queueing_hints
+from gang_scheduler.state.gangs import queueing
 
 
 class Waiting:
@@ -56,7 +56,7 @@ class Waiting:
         if not waiting:
             return
         if refused is None:
-            yield queueing_hints.untold(gang, waiting)
+            yield queueing.untold(gang, waiting)
         elif len(waiting) < len(gang.pending):
             # The quorum is nominated: members that wait without a nomination are surplus.
             yield replace(refused, pods=waiting, left_over=True)
@@ -68,7 +68,7 @@ def _beside_the_limit(gang: Gang, refused: Refused, waiting: tuple[Pod, ...]) ->
     """Yield why members wait: those that an elastic gang has no place for do not wait for room."""
     spoken_of = {pod.uid for pod in refused.pods}
     others = tuple(pod for pod in waiting if pod.uid not in spoken_of)
-    told = queueing_hints.untold(gang, others) if refused.left_over and others else None
+    told = queueing.untold(gang, others) if refused.left_over and others else None
     if told is not None and told.reason is Reason.ELASTIC_LIMIT:
         yield told
         waiting = tuple(pod for pod in waiting if pod.uid in spoken_of)

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from gang_scheduler.api import crds, schema
+from gang_scheduler.api import crds
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField, invalid_field
 from gang_scheduler.api.pod_group import PodGroup
@@ -177,7 +177,7 @@ def _of_kind(api_version: str, kind: str) -> _Schema | None:
     for version, model in _ours():
         if (api_version, kind) == (version, model.__name__):
             # An object of any API server has the same metadata.
-            own = schema.structural(model)
+            own = crds.structural(model)
             properties = {**own["properties"], **_BESIDE}
             return _Schema({**own, "properties": properties}, published["types"], only_names=True)
     return None

@@ -6,23 +6,25 @@ All of it is noted with the gangs, with why and until when they wait.
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.causes.admission import DelaysReserved
-from gang_scheduler.model.causes.errors import DecisionTooLong
-from gang_scheduler.model.causes.members import CoolingDown
-from gang_scheduler.model.causes.preemption import SavesAwaited
-from gang_scheduler.model.causes.provisioning import AskedAgain
+from gang_scheduler.model.causes.gangs import CoolingDown, DecisionTooLong, SavesAwaited
+from gang_scheduler.model.causes.queues import AskedAgain, DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
-from gang_scheduler.state.gangs.deadlines import Deadlines
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import Grouping
-from gang_scheduler.state.gangs.queueing_hints import TRIED_WITH_NODES, QueueingHints
-from gang_scheduler.state.gangs.records.preemption import MAKING_ROOM
+from gang_scheduler.state.gangs.preemption import MAKING_ROOM
+from gang_scheduler.state.gangs.queueing import (
+    LAST_RETRY_SECONDS,
+    REST_RETRY_SECONDS,
+    TRIED_WITH_NODES,
+    Deadlines,
+    QueueingHints,
+    Retries,
+)
 from gang_scheduler.state.gangs.vain_rounds import VainRounds
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations

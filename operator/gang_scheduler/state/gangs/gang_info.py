@@ -1,40 +1,279 @@
-"""What is known of one gang."""
+"""All that is known of one gang: observations, and a record for each matter with a history."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from gang_scheduler.api import annotations
+from gang_scheduler.api.pod_group import ScaleReason
 from gang_scheduler.decode import keys
+from gang_scheduler.decode.gangs import annotations as gang_annotations
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
-from gang_scheduler.decode.gangs import gang_annotations
-from gang_scheduler.decode.workloads import exclusive_topology, table
-from gang_scheduler.model.causes.specs import (
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model.causes.gangs import (
     BothInvalid,
     ClassDiffers,
+    GangRequestMisplaced,
     InvalidInput,
     ObjectMissing,
     ObjectTwice,
     PriorityDiffers,
     RoleUnknown,
 )
-from gang_scheduler.model.causes.topology import GangRequestMisplaced
 from gang_scheduler.model.evictions import Backfilled
-from gang_scheduler.model.gangs import Gang, Role
-from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.pods import Pod, rank_key
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.gangs import Elastic, Gang, Pace, Role
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod, VirtualPods, one_of_each, rank_key
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
-from gang_scheduler.model.virtual_pods import VirtualPods, one_of_each
-from gang_scheduler.state.gangs.records.attempt import Attempt, Transition
-from gang_scheduler.state.gangs.records.losses import Losses
-from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
-from gang_scheduler.state.gangs.records.preemption import Preempted, Preemptor
-from gang_scheduler.state.gangs.records.quorum_age import QuorumAge
-from gang_scheduler.state.gangs.records.scaling import Scaling
-from gang_scheduler.state.gangs.records.verdict import Verdict
-from gang_scheduler.state.gangs.records.version import Version
-from gang_scheduler.state.gangs.records.volume_waits import VolumeWaits
+from gang_scheduler.model.topology_request import TopologyRequest
+from gang_scheduler.state.gangs.attempt import Attempt, Transition
+from gang_scheduler.state.gangs.observed import NO_SPEC, Observed, Version
+from gang_scheduler.state.gangs.preemption import Preempted, Preemptor
+from gang_scheduler.state.gangs.quorum_age import QuorumAge
+from gang_scheduler.workloads import exclusive_topology, table
+
+# The nodes with which members of a gang were lost, and since when there is no room for
+# replacements.
+
+
+class Losses:
+    """What a gang has lost with nodes, until it is whole on healthy ones again.
+
+    `nodes` are names. `no_room_since` is when it was first found that members which replace lost
+    ones have no room, in seconds since the epoch; None while they have, or none waits.
+    """
+
+    __slots__ = ("no_room_since", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: frozenset[str] = frozenset()
+        self.no_room_since: int | None = None
+
+    def note(self, nodes: Iterable[str]) -> None:
+        """Note nodes with members that are failing."""
+        self.nodes |= frozenset(nodes)
+
+    def refused(self, now: int) -> None:
+        """Note that there is no room for members that replace lost ones."""
+        if self.no_room_since is None:
+            self.no_room_since = now
+
+    def end(self) -> None:
+        """Note that the gang is whole on healthy nodes, or has started anew."""
+        self.nodes = frozenset()
+        self.no_room_since = None
+
+
+# The last time an elastic gang grew or shrank by a decision of the scheduler.
+
+
+class Scaling:
+    """The last change of size: `size` workers then, `by` more than before, and why.
+
+    `changed_at` is in seconds since the epoch; None for a gang that has not started, or has no
+    member on a node any more. `reason` is None where it is not known. Workers that are `leaving`
+    were evicted by the last changes.
+    """
+
+    __slots__ = ("_leaving", "_observed", "_version", "by", "changed_at", "reason", "size")
+
+    def __init__(self, observed: Observed, version: Version) -> None:
+        self.size = 0
+        self.by = 0
+        self.changed_at: int | None = None
+        self.reason: ScaleReason | None = None
+        self._leaving: frozenset[str] = frozenset()
+        self._observed = observed
+        self._version = version
+
+    @property
+    def elastic(self) -> Elastic | None:
+        """How the gang grows and shrinks, as declared."""
+        return self._observed.elastic
+
+    @property
+    def pace(self) -> Pace | None:
+        """What the scheduler must know; None for a gang that does not say how it grows."""
+        if self.elastic is None:
+            return None
+        return Pace(self.elastic, len(self.workers()), self.size, self.changed_at)
+
+    @property
+    def most_at_start(self) -> int | None:
+        """How many members start at once if there is room; None where they may come one by one."""
+        elastic = self.elastic
+        if elastic is None or elastic.role or not (elastic.up_cooldown or elastic.up_step > 1):
+            return None
+        return elastic.max_workers
+
+    def workers(self) -> frozenset[str]:
+        """Return the uids of the workers that live and have a node."""
+        elastic = self.elastic
+        with_node = self._observed.with_node()
+        return frozenset(pod.uid for pod in with_node if elastic and elastic.counts(pod))
+
+    def begin_or_end(self, now: int) -> None:
+        """Forget the past of a gang without members on nodes; begin anew for one that is found."""
+        if self.elastic is None:
+            return
+        workers = self.workers()
+        if not workers and not any(self._observed.with_node()):
+            if self.changed_at is not None:
+                self._change(0, 0, None, None)
+            self._leaving = frozenset()
+        elif self.changed_at is None:
+            # It started under another process: its youngest worker says when it last grew.
+            self._change(len(workers), 0, min(now, self._last_grown() or now), None)
+
+    def _last_grown(self) -> int:
+        """Return when the youngest worker found its node; 0 where that is not known."""
+        elastic = self.elastic
+        workers = (pod for pod in self._observed.with_node() if elastic and elastic.counts(pod))
+        return max((int(pod.scheduled_at or pod.started_at) for pod in workers), default=0)
+
+    def take_over(self, gang_spec: GangSpec) -> None:
+        """Take in what the status of an object says that describes the gang from now on."""
+        if gang_spec.scaled is not None and self.changed_at is None:
+            changed_at, size, by, reason = gang_spec.scaled
+            known = ScaleReason(reason) if reason in {*ScaleReason} else None
+            self._change(size, by, changed_at, known)
+
+    def grow(self, uids: Iterable[str], now: int) -> int:
+        """Note that members find a place now; return how many workers more than before these are.
+
+        0 if they only replace others.
+        """
+        workers = self.workers()
+        after = len(workers.union(uid for uid in uids if self._is_worker(uid)))
+        more = after - len(workers)
+        elastic = self.elastic
+        if elastic is None or not more:
+            return 0
+        if self.changed_at is None:
+            self._change(after, more, now, ScaleReason.STARTED)
+            return more
+        if after <= max(self.size, elastic.min_workers):
+            return 0
+        self._change(after, more, now, ScaleReason.ROOM_FREE)
+        return more
+
+    def shrink(self, uids: Collection[str], now: int) -> int:
+        """Note that members are evicted; return how many workers these are."""
+        workers = self.workers() - self._leaving
+        gone = workers & frozenset(uids)
+        if gone:
+            self._leaving = (self._leaving & self.workers()) | gone
+            left = len(workers) - len(gone)
+            self._change(left, -len(gone), now, ScaleReason.PREEMPTED)
+        return len(gone)
+
+    def _is_worker(self, uid: str) -> bool:
+        pod, elastic = self._observed.members.get(uid), self.elastic
+        return pod is not None and elastic is not None and elastic.counts(pod)
+
+    def _change(self, size: int, by: int, at: int | None, reason: ScaleReason | None) -> None:
+        self.size, self.by, self.changed_at, self.reason = size, by, at, reason
+        self._version.changed()
+
+
+# The result of the last try of a gang.
+
+
+class Verdict:
+    """Why a gang waits, and what users should know of it.
+
+    `tried` says that there was a try since this process began. `refusal` is why members wait, None
+    where none does: from the try, the binding that failed after it, or the claims that are waited
+    for. `warnings` are what the last try found that holds nothing up, None before the first try; it
+    was `late` when the schedule timeout had ended by the last refusal.
+
+    `QueueingHints` writes the refusal, since it counts the gangs that wait.
+    """
+
+    __slots__ = ("late", "refusal", "tried", "warnings")
+
+    def __init__(self) -> None:
+        self.refusal: Refused | None = None
+        self.warnings: tuple[Problem, ...] | None = None
+        self.tried = False
+        self.late = False
+
+    def is_news(self, refusal: Refused, *, late: bool) -> bool:
+        """Return whether a refusal says something else than this verdict, not only in numbers.
+
+        `late`: the schedule timeout has ended.
+        """
+        if not self.tried or self.warnings or late != self.late:
+            return True
+        before = self.refusal
+        if before is refusal:
+            return False
+        return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
+
+    def placed(self, stands: Refused | None) -> None:
+        """Note that a try found room; what binding met before `stands` until that succeeds."""
+        self.refusal, self.warnings, self.tried = stands, (), True
+
+    def refused(self, refusal: Refused, *, late: bool) -> None:
+        """Note how a try ended; `late`: after the schedule timeout."""
+        self.refusal, self.warnings, self.tried, self.late = refusal, (), True, late
+
+    def note(self, refusal: Refused | None) -> None:
+        """Note why the gang waits since the try; None where it does not."""
+        self.refusal = refusal
+
+    def warn(self, problem: Problem) -> None:
+        """Add what the same try found."""
+        self.warnings = tuple(dict.fromkeys((*(self.warnings or ()), problem)))
+
+    def drop_warnings(self) -> None:
+        """Warn of nothing: what the gang was warned of may be gone."""
+        self.warnings = ()
+
+
+def _wordless(refusal: Refused) -> tuple[object, ...]:
+    """Return what a refusal says, apart from counts that change with every pod elsewhere."""
+    misfit, rejection = refusal.misfit, refusal.with_group
+    rejections = {words for words, _ in misfit.rejections} if misfit else None
+    short = misfit.shortage.obstacle if misfit and misfit.shortage else None
+    with_group = (rejection.group, rejection.pod, rejection.refused.misfit) if rejection else None
+    return (
+        *(refusal.reason, refusal.pods, refusal.cause, refusal.left_over, refusal.preemption),
+        *(rejections, with_group, short, refusal.if_empty, refusal.empty_flavors),
+    )
+
+
+# Members of one gang that have room and wait for their claims.
+
+
+class VolumeWaits:
+    """Counts the placements of a gang whose claims are not bound yet, and whose room is held.
+
+    `of_quorum`: one of them is that of the quorum.
+    """
+
+    __slots__ = ("_version", "number", "of_quorum")
+
+    def __init__(self, version: Version) -> None:
+        self.number = 0
+        self.of_quorum = False
+        self._version = version
+
+    def hold(self, *, joins: bool) -> None:
+        """Add a placement. One that only `joins` the gang is not of the quorum."""
+        self.number += 1
+        self.of_quorum |= not joins
+        self._version.changed()
+
+    def let_go(self, *, joins: bool) -> bool:
+        """Take a placement out; return whether there was any."""
+        if not self.number:
+            return False
+        self.number -= 1
+        self.of_quorum &= joins
+        self._version.changed()
+        return True
 
 
 class GangInfo:

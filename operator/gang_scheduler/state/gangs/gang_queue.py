@@ -3,34 +3,31 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.pods import Pod, VirtualPods
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.model.suspended import Suspended
-from gang_scheduler.model.virtual_pods import VirtualPods
-from gang_scheduler.state.checkpoints.records import CheckpointRecords
+from gang_scheduler.state.checkpoints import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs import cycle_share
-from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, Retries
-from gang_scheduler.state.gangs.deadlines import Deadlines
+from gang_scheduler.state.gangs import set_aside
 from gang_scheduler.state.gangs.decisions import Decisions
-from gang_scheduler.state.gangs.failed_jobs import FailedJobs
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
-from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
-from gang_scheduler.state.gangs.job_sizes import JobSizes
-from gang_scheduler.state.gangs.made_for import MadeFor
-from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
-from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
-from gang_scheduler.state.gangs.queueing_hints import QueueingHints
-from gang_scheduler.state.gangs.set_aside import SetAside
-from gang_scheduler.state.gangs.untried import Untried
+from gang_scheduler.state.gangs.group_topology import MisplacedRequests
+from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping, PreemptionEligibility
+from gang_scheduler.state.gangs.queueing import (
+    LAST_RETRY_SECONDS,
+    Deadlines,
+    QueueingHints,
+    Retries,
+)
+from gang_scheduler.state.gangs.set_aside import SetAside, Untried
 from gang_scheduler.state.gangs.vain_rounds import VainRounds
+from gang_scheduler.state.gangs.workloads import FailedJobs, GangsByWorkload, JobSizes, MadeFor
 from gang_scheduler.state.queues import reservations
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
@@ -395,7 +392,7 @@ class GangQueue:
         # Of nearly all gangs no member waits: no group is made of these.
         waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
         changed = self._grouping.not_kept(waiting)
-        return cycle_share.left_out(waiting, changed, self.infos, self._grouping.bound_members)
+        return set_aside.left_out(waiting, changed, self.infos, self._grouping.bound_members)
 
     def _round_of(self, groups: Sequence[GangGroup], now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now; a group that was set aside is tried after all others."""

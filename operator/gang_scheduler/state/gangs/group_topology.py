@@ -1,20 +1,23 @@
-"""What the gangs of one group ask of the network together, and where they contradict each other."""
+"""Topology requests of a group: the common request of its gangs, and their contradictions."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gang_scheduler.model.causes.topology import (
+from gang_scheduler.api import annotations
+from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import (
     GangsRequestsDiffer,
     PodRequestBesideGang,
     PodsetsDiffer,
 )
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
-from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.virtual_pods import one_of_each
+from gang_scheduler.model.pods import Pod, one_of_each
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangKey, WorkloadRef
+from gang_scheduler.model.topology_request import PodSet, TopologyRequest
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.workloads.misplaced_requests import STATEFUL_SET
 
 
 def common(
@@ -88,3 +91,71 @@ def _contradiction(
 ) -> Problem:
     fields = asked[gang].where, asked[other].where
     return Problem(Reason.INVALID_SPEC, GangsRequestsDiffer((gang, other), fields))
+
+
+# Pods that wait because their workload asks for a gang in the wrong place.
+
+
+class MisplacedRequests:
+    """The workloads that ask so, by their uid, and the waiting pods of any workload.
+
+    Of pods only those that are in no gang count: the others were asked for in the right place.
+    """
+
+    def __init__(self) -> None:
+        self.by_uid: dict[str, MisplacedRequest] = {}
+        self._uids: dict[WorkloadRef, str] = {}
+        self._waiting: dict[WorkloadRef, set[GangKey]] = {}
+
+    def upsert_member(self, key: GangKey, pod: Pod) -> None:
+        """Note whether a pod waits."""
+        if pod.node:
+            self.delete_member(key, pod)
+            return
+        for workload in _workloads_of(key, pod):
+            self._waiting.setdefault(workload, set()).add(key)
+
+    def delete_member(self, key: GangKey, pod: Pod) -> None:
+        """Forget a pod."""
+        for workload in _workloads_of(key, pod):
+            waiting = self._waiting.get(workload, set())
+            waiting.discard(key)
+            if not waiting:
+                self._waiting.pop(workload, None)
+
+    def upsert(self, uid: str, request: MisplacedRequest | None) -> set[GangKey]:
+        """Note what a workload asks for in vain; None: nothing. Return the gangs concerned."""
+        before = self.by_uid.pop(uid, None)
+        if before is not None and self._uids[before.workload] == uid:
+            del self._uids[before.workload]
+        if request is not None:
+            self.by_uid[uid] = request
+            self._uids[request.workload] = uid
+        if before == request:
+            return set()
+        workloads = {each.workload for each in (before, request) if each is not None}
+        return {key for each in workloads for key in self._waiting.get(each, ())}
+
+    def problem(self, gang: Gang) -> Problem | None:
+        """Return why a pod waits whose workload asks for a gang in the wrong place."""
+        if not self.by_uid:
+            return None
+        for pod in gang.pending:
+            for workload in _workloads_of(gang.key, pod):
+                if workload in self._uids:
+                    return self.by_uid[self._uids[workload]].problem
+        return None
+
+
+def _workloads_of(key: GangKey, pod: Pod) -> Iterator[WorkloadRef]:
+    """Yield the StatefulSet, or the JobSet and the Job, of a pod that is in no gang."""
+    if key.source != refs.SINGLE.name:
+        return
+    if pod.stateful_set:
+        yield WorkloadRef(STATEFUL_SET, pod.namespace, pod.stateful_set)
+    if not pod.job:
+        return
+    job_set = pod.labels.get(annotations.JOB_SET_LABEL)
+    if job_set:
+        yield WorkloadRef(refs.JOB_SET.object_kind, pod.namespace, job_set)
+    yield WorkloadRef(refs.JOB.object_kind, pod.namespace, pod.job)

@@ -3,26 +3,206 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from gang_scheduler.decode.workloads import table
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes.errors import InternalError
-from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import GangMissing, InternalError, OneSided
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
+from gang_scheduler.model.pods import one_of_each, rank_key
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey, GangName
+from gang_scheduler.model.topology_request import TopologyRequest
+from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs import group_topology, plan_annotations
-from gang_scheduler.state.gangs.backoff import Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.group_graph import GroupGraph
-from gang_scheduler.state.gangs.group_memo import GroupMemo
-from gang_scheduler.state.gangs.job_sizes import JobSizes
-from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
-from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
+from gang_scheduler.state.gangs.group_topology import MisplacedRequests
+from gang_scheduler.state.gangs.observed import Version
+from gang_scheduler.state.gangs.preemption import MOST_ROUNDS
+from gang_scheduler.state.gangs.queueing import Retries
+from gang_scheduler.state.gangs.workloads import JobSizes
 from gang_scheduler.state.queues.gang_queues import GangQueues
+from gang_scheduler.workloads import table
+
+# Gangs that name each other are one group. Within a namespace one name is enough, in either
+# direction, and the group is the union. Between namespaces both must name each other, so that a
+# gang of another team can hold no gang back: a foreign gang's references to ours are not even
+# looked at unless ours names it.
+
+_Obstacle = GangMissing | OneSided
+Resolve = Callable[[GangName], GangKey | None]
+
+
+class GroupGraph:
+    """Which gang names which. `resolve` finds the gang of a name, None while it does not exist."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self._names: dict[GangKey, tuple[GangName, ...]] = {}
+        self._named_by: dict[GangName, set[GangKey]] = {}
+
+    def say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
+        """Replace the names that a gang mentions; return those that it no longer does."""
+        before = self._names.pop(key, ())
+        for name in before:
+            self._named_by[name].discard(key)
+            if not self._named_by[name]:
+                del self._named_by[name]
+        # A name may be written twice.
+        others = tuple(name for name in dict.fromkeys(names) if name != key.called)
+        if others:
+            self._names[key] = others
+        for name in others:
+            self._named_by.setdefault(name, set()).add(key)
+        return set(before) - set(others)
+
+    def group_of(self, key: GangKey) -> tuple[tuple[GangKey, ...], Problem | None]:
+        """Return the gangs of a gang's group, sorted, and what keeps the group from being one."""
+        if self.is_alone(key):
+            return (key,), None
+        found, unseen = {key}, [key]
+        obstacles: list[_Obstacle] = []
+        while unseen:
+            neighbours, obstacle = self._neighbours(unseen.pop())
+            if obstacle is not None:
+                obstacles.append(obstacle)
+            unseen.extend(neighbours - found)
+            found |= neighbours
+        first = min(obstacles, key=_order, default=None)
+        return tuple(sorted(found)), _problem(first) if first is not None else None
+
+    def is_alone(self, key: GangKey) -> bool:
+        """Return whether a gang names no other one, and no other one names it."""
+        return key not in self._names and key.called not in self._named_by
+
+    def concerned(self, name: GangName) -> set[GangKey]:
+        """Return the gangs that mention a name: they may have waited for it."""
+        return set(self._named_by.get(name, ()))
+
+    def _neighbours(self, key: GangKey) -> tuple[set[GangKey], _Obstacle | None]:
+        neighbours: set[GangKey] = set()
+        if self._resolve(key.called) == key:
+            named_by = self._named_by.get(key.called, ())
+            neighbours = {each for each in named_by if each.namespace == key.namespace}
+        obstacle: _Obstacle | None = None
+        for name in self._names.get(key, ()):
+            other = self._resolve(name)
+            if other is None:
+                obstacle = obstacle or GangMissing(name, key)
+            elif name.namespace == key.namespace or key.called in self._names.get(other, ()):
+                neighbours.add(other)
+            else:
+                obstacle = OneSided(key, name)
+        return neighbours, obstacle
+
+
+def _order(obstacle: _Obstacle) -> tuple[bool, str, str]:
+    """Return a sort key: what is wrong comes before what is only not there yet."""
+    if isinstance(obstacle, OneSided):
+        return False, str(obstacle.gang), str(obstacle.name)
+    return True, str(obstacle.name), str(obstacle.named_by)
+
+
+def _problem(obstacle: _Obstacle) -> Problem:
+    wrong = isinstance(obstacle, OneSided)
+    return Problem(Reason.INVALID_SPEC if wrong else Reason.WAITING_FOR_GANGS, obstacle)
+
+
+# Groups as the scheduler last saw them, kept for as long as they would be the same.
+
+
+class _Kept(NamedTuple):
+    """The group of a gang, and the version of the gang that it was made of."""
+
+    group: GangGroup
+    version: Version
+    number: int
+
+
+class GroupMemo:
+    """Keeps a group until any of its gangs has another version."""
+
+    def __init__(self, infos: Mapping[GangKey, GangInfo]) -> None:
+        self._infos = infos
+        self._kept: dict[GangKey, _Kept] = {}
+
+    def keep(self, group: GangGroup) -> None:
+        """Keep a group that only a change of one of its gangs can make another one."""
+        for gang in group.gangs:
+            version = self._infos[gang.key].version
+            self._kept[gang.key] = _Kept(group, version, version.number)
+
+    def release(self, keys: Iterable[GangKey]) -> None:
+        """Keep the groups of these gangs no longer, for the memory: they would still be true."""
+        for key in keys:
+            self._kept.pop(key, None)
+
+    def get(self, key: GangKey) -> GangGroup | None:
+        """Return the group of a gang as it is; None where it must be made anew."""
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        group = kept.group
+        for gang in group.gangs:
+            mate = self._kept.get(gang.key)
+            if mate is None or mate.group is not group or mate.version.number != mate.number:
+                return None
+        return group
+
+    def not_kept(self, keys: Iterable[GangKey]) -> set[GangKey]:
+        """Return those of the gangs that have changed themselves, or that no group is kept of."""
+        known = self._kept
+        return {
+            key
+            for key in keys
+            if (kept := known.get(key)) is None or kept.version.number != kept.number
+        }
+
+
+# Whether a gang may make room for itself by evicting others, and if not, why.
+
+ROUNDS_SECONDS: Final = 600
+
+
+class PreemptionEligibility:
+    """Answers for one gang at a time. `evictable_pods` knows the pods on the nodes."""
+
+    def __init__(self, evictable_pods: EvictablePods) -> None:
+        self._evictable_pods = evictable_pods
+
+    def why_not(self, gang: Gang, info: GangInfo, now: int) -> PreemptionBlock | None:
+        """Return why the gang may not evict pods now; None if it may. Linear in members."""
+        if not self._evictable_pods.rules.preemption:
+            return PreemptionBlock(BlockCause.SWITCHED_OFF)
+        if info.observed.summary.peaceful:
+            members = one_of_each(info.observed.living)
+            peaceful = min((pod for pod in members if not pod.preempts), key=rank_key)
+            return PreemptionBlock(BlockCause.POLICY_NEVER, pod=peaceful.key)
+        recent = sum(1 for at in info.preemptor.rounds if now - at < ROUNDS_SECONDS)
+        spent = MOST_ROUNDS if recent >= MOST_ROUNDS else 0
+        if self._is_under_way(gang, info, now):
+            return PreemptionBlock(BlockCause.UNDER_WAY, rounds=spent)
+        return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=spent) if spent else None
+
+    def may_change(self, gang: Gang, info: GangInfo) -> bool:
+        """Return whether the answer may be another one later, although the gang is the same."""
+        if info.preemptor.under_way is not None or info.preemptor.rounds:
+            return True
+        return info.observed.summary.nominated and any(True for _ in gang.nominated_members())
+
+    def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
+        """Return whether pods leave that are evicted for the gang, or where it is nominated."""
+        leaving, started = self._evictable_pods.leaving, info.preemptor.under_way
+        if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
+            return True
+        if not info.observed.summary.nominated:
+            return False
+        nodes = [pod.nominated for pod in gang.nominated_members()]
+        if len(nodes) < max(1, gang.lacking) or leaving.is_interrupted_on(nodes):
+            return False  # The plan is made again.
+        return any(pod.priority < gang.priority for pod in leaving.on(nodes, now))
+
 
 TOTAL_SECONDS = 2
 """How long a complete quorum waits for the expected rest, so that all are placed together."""
@@ -304,7 +484,7 @@ class Grouping:
         return next((key for key in keys if key in self._infos and self._exists(key)), None)
 
     def _exists(self, key: GangKey) -> bool:
-        return key.source != gang_sources.SINGLE.name and self._infos[key].observed.spec is not None
+        return key.source != refs.SINGLE.name and self._infos[key].observed.spec is not None
 
     # What the scheduler sees.
 

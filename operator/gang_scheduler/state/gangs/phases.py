@@ -1,16 +1,19 @@
-"""How far a gang has come, as a table. Status and `simulate` both read it here."""
+"""Phases of gangs, as a table, and which gangs wait. Status and `simulate` both use it."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
 from gang_scheduler.model.gangs import Role, RoleCount
-from gang_scheduler.model.pods import PodPhase
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.pods import PodPhase, one_of_each
+from gang_scheduler.model.reasons import NOT_IN_LINE, Reason
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.records.observed import NO_SPEC
+from gang_scheduler.state.gangs.observed import NO_SPEC
+from gang_scheduler.workloads import table
 
 PLACEABLE = frozenset(
     {
@@ -146,7 +149,7 @@ def _counts_of(role: Role, info: GangInfo) -> Counts:
 
 def _done(info: GangInfo) -> Mapping[str, int]:
     """Return how many members of each role are not run again. The minimum of a Job is without."""
-    return {} if info.key.source == gang_sources.JOB.name else info.attempt.spared
+    return {} if info.key.source == refs.JOB.name else info.attempt.spared
 
 
 def nodes_of(info: GangInfo) -> set[str]:
@@ -165,3 +168,43 @@ def _was_placeable(info: GangInfo) -> bool:
     """Tell a gang that was tried from one that could not even be tried."""
     refusal = info.verdict.refusal
     return refusal is None or refusal.reason in PLACEABLE
+
+
+# Which gangs wait: the one answer for lists, positions, and figures of queues.
+
+POD_GROUP: Final = "PodGroup"
+WAITING_PHASES: Final = frozenset({Phase.PENDING, Phase.PRE_SCHEDULING, Phase.SCHEDULING})
+"""The phases of gangs that wait."""
+
+
+def waits(info: GangInfo, cache: Cache) -> bool:
+    """Return whether a gang of ours has no quorum on nodes, and has not ended.
+
+    Members that are bound just now count as bound, and so does a suspended workload that was let
+    start: its room is kept. Linear in members.
+    """
+    if info.awaits_pods:
+        return False
+    refusal, observed = info.verdict.refusal, info.observed
+    if refusal is not None and not refusal.left_over:
+        return True
+    if observed.has_quorum([*observed.with_node()]) and observed.living:
+        return False
+    return is_ours(info, cache) and phase_of(counts_of(info)) in WAITING_PHASES
+
+
+def in_line(info: GangInfo) -> bool:
+    """Return whether a gang that waits has its turn before those that nothing would help."""
+    refusal = info.verdict.refusal
+    if refusal is not None:
+        return refusal.reason not in NOT_IN_LINE
+    return bool(info.observed.living) and info.observed.has_quorum(info.observed.living)
+
+
+def is_ours(info: GangInfo, cache: Cache) -> bool:
+    """Return whether a gang is ours: by a member, or while there is none by its PodGroup."""
+    members = one_of_each(info.observed.living) or [*info.observed.members.values()]
+    if not members:
+        is_described = table.BY_NAME[info.key.source].object_kind == POD_GROUP
+        return is_described and not cache.foreign_members.of(info.key)
+    return any(pod.scheduler in cache.schedulers for pod in members)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from gang_scheduler.api import annotations
-from gang_scheduler.model import gang_sources
+from gang_scheduler.model import refs
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
@@ -47,7 +47,7 @@ def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
     """Return the annotations of the bindings of a gang."""
     size = len(placed.binds)
     marks = {annotations.PLAN_ID: plan_id, annotations.PLAN_SIZE: str(size)}
-    if placed.gang.key.source != gang_sources.SINGLE.name:
+    if placed.gang.key.source != refs.SINGLE.name:
         marks[annotations.PLAN_GANG] = _called(placed.gang.key)
     if left_out := len(placed.gang.pending) - size:
         marks[annotations.PLAN_LEFT_OUT] = str(left_out)

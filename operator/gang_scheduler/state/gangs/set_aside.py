@@ -1,22 +1,26 @@
-"""Groups of gangs that take more than their share of the scheduler's time, and wait for that.
+"""Gangs set aside: groups that take more than their share of the scheduler's time must wait.
 
-The core bounds what it searches by counting work. This is the second line, for work that is not
-counted: it is measured around the core, in CPU time, and so says nothing of where a gang is placed.
+The core bounds its search by counting work. This is the second line of defence, for work that is
+not counted. It is measured around the core, in CPU time, and so has no influence on where a gang
+is placed.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import msgspec
 
 from gang_scheduler.at_work import DecisionCutError, Gangs
-from gang_scheduler.model.causes.errors import DecisionTooLong
+from gang_scheduler.model.causes.gangs import DecisionTooLong
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.pods import one_of_each
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 SHARE_SECONDS: Final = 2.0
 """CPU time that a decision on one group may take in a cycle."""
@@ -256,3 +260,125 @@ def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
         return refused
     gang = refused.gang
     return Refused(gang, problem.reason, gang.pending, cause=problem.cause)
+
+
+# The gangs that a cycle takes when so many have changed that a snapshot of all would delay it.
+
+MOST_MADE: Final = 2_000
+"""Gangs and members of which groups are made for one cycle: less than a tenth of a second."""
+
+
+def left_out(
+    keys: Iterable[GangKey],
+    changed: Collection[GangKey],
+    infos: Mapping[GangKey, GangInfo],
+    group_of: Callable[[GangKey], Sequence[GangKey]],
+) -> set[GangKey]:
+    """Return the gangs that are left to the next cycle, so that the groups of few are made anew.
+
+    `changed` are those whose group must be made. No gang is left to which one of a lower priority
+    is taken; of the priority of which only a part is, the oldest are taken.
+    """
+    if sum(_size(infos[key]) for key in changed) <= MOST_MADE:
+        return set()
+    ranks = _ranks(keys, infos, group_of)
+    in_order = sorted(changed, key=lambda key: (-ranks[key], _in_line_since(infos[key]), key))
+    made, number = 0, 0
+    for number, key in enumerate(in_order):
+        if number and made >= MOST_MADE:
+            break
+        made += _size(infos[key])
+    else:
+        return set()
+    lowest = ranks[in_order[number - 1]]
+    below = {key for key, rank in ranks.items() if rank < lowest}
+    return below.union(in_order[number:])
+
+
+def _size(info: GangInfo) -> int:
+    return 1 + len(one_of_each(info.observed.living))
+
+
+def _in_line_since(info: GangInfo) -> float:
+    return info.in_line_since(info.observed.summary.oldest)
+
+
+def _ranks(
+    keys: Iterable[GangKey],
+    infos: Mapping[GangKey, GangInfo],
+    group_of: Callable[[GangKey], Sequence[GangKey]],
+) -> dict[GangKey, int]:
+    """Return the priorities of gangs: in a group, the lowest of it."""
+    ranks: dict[GangKey, int] = {}
+    for key in keys:
+        if key not in ranks:
+            group = group_of(key)
+            ranks |= dict.fromkeys(group, min(infos[each].observed.priority for each in group))
+    return {key: ranks[key] for key in keys}
+
+
+# Gangs that a cycle did not try because its work was used up, and when they are tried.
+
+PATIENCE_SECONDS: Final = 10
+"""For so long only the priority says which gangs are tried first."""
+MOST_AT_ONCE: Final = 16
+"""Gangs that are tried in a cycle of their own. Fewer searches than these fill a cycle, but each of
+many other namespaces would have one."""
+
+
+class Untried:
+    """The gangs that cycles have left, and since when. Times are in seconds since the epoch.
+
+    The next cycle tries them, in the order of priorities. Gangs of a high priority that are many,
+    new or changed all the time could take up every cycle by that. So every other cycle is for those
+    alone that were left for long: for one of each namespace. How soon a gang is tried depends on
+    the gangs of its own namespace, and on nothing that others make.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[GangKey, int] = {}
+        self._taken: dict[GangKey, int] = {}
+        self._is_own_turn = False
+
+    def __bool__(self) -> bool:
+        return bool(self._since)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a cycle is due at once: gangs are left, by the last one or beside it."""
+        return bool(self._since) or self._is_own_turn
+
+    def keys(self) -> AbstractSet[GangKey]:
+        """Return all gangs that are left."""
+        return self._since.keys()
+
+    def own_turn(self, now: int) -> Collection[GangKey]:
+        """Return the gangs to which the next cycle belongs; none where it belongs to all."""
+        found: dict[str, GangKey] = {}
+        if not self._is_own_turn:
+            left = [(since, key) for key, since in self._since.items()]
+            for since, key in sorted(left):
+                if now < since + PATIENCE_SECONDS or len(found) == MOST_AT_ONCE:
+                    break
+                found.setdefault(key.namespace, key)
+        self._is_own_turn = bool(found)
+        return found.values()
+
+    def take(self, keys: Iterable[GangKey]) -> None:
+        """Note that gangs are tried now."""
+        self._taken = {key: self._since.pop(key) for key in self._since.keys() & set(keys)}
+
+    def put_back(self, keys: Iterable[GangKey]) -> None:
+        """Note that gangs that were to be tried are not; new ones are no gangs that were left."""
+        for key in self._taken.keys() & set(keys):
+            self._since[key] = self._taken.pop(key)
+
+    def leave(self, keys: Iterable[GangKey], now: int) -> None:
+        """Note that a cycle has left gangs: if it was to try them, then since an earlier one."""
+        for key in keys:
+            self._since.setdefault(key, self._taken.get(key, now))
+        self._taken = {}
+
+    def forget(self, key: GangKey) -> None:
+        """Forget a gang that is gone."""
+        self._since.pop(key, None)

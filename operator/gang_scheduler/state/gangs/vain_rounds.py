@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.gangs.preemption_eligibility import ROUNDS_SECONDS
-from gang_scheduler.state.gangs.records.preemption import MOST_ROUNDS
+from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
+from gang_scheduler.state.gangs.preemption import MOST_ROUNDS
 
 OWN_DOING: Final = frozenset(
     {

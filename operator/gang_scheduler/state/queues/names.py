@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
-from gang_scheduler.model import gang_sources
-from gang_scheduler.model.affinity.requirements import hold
+from gang_scheduler.decode.queues.shared import LocalQueue, WorkloadPriorityClass
+from gang_scheduler.model import refs
 from gang_scheduler.model.causes.queues import (
     LocalQueueStopped,
     QueueDefault,
@@ -14,7 +13,6 @@ from gang_scheduler.model.causes.queues import (
     QueueNotNamed,
     QueueUnusable,
 )
-from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
     PRODUCTS,
@@ -28,10 +26,11 @@ from gang_scheduler.model.queues import (
     QueueSet,
     StopPolicy,
 )
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import EVERYWHERE, QueueName, QueueNameKind
-from gang_scheduler.state.pod_affinity.namespaces import Namespaces
-from gang_scheduler.state.queues.declared_queues import DeclaredQueues
-from gang_scheduler.state.queues.kueue_objects import KueueObjects
+from gang_scheduler.model.selectors import hold
+from gang_scheduler.state.namespaces import Namespaces
+from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects
 
 DEFAULT_LOCAL_QUEUE: Final = "default"
 VOLCANO_DEFAULT: Final = QueueRef(QueueKind.VOLCANO_QUEUE, "default")
@@ -165,7 +164,7 @@ class QueueNames:
 
     def default(self, namespace: str, source: str = "") -> Meant:
         """Return the leaf of gangs of a namespace, named by a `source`, that name no queue."""
-        if source == gang_sources.VOLCANO_POD_GROUP.name and self._has(VOLCANO_DEFAULT):
+        if source == refs.VOLCANO_POD_GROUP.name and self._has(VOLCANO_DEFAULT):
             return self._leaf(VOLCANO_DEFAULT, namespace)
         if name := self._namespaces.default_queue_of(namespace):
             return self._by_default(name, namespace, QueueDefault.OF_NAMESPACE)

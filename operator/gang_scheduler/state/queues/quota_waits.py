@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from gang_scheduler.model.plan import Placed, Refused
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import (
     ROOT,
     EvictionPolicy,
@@ -20,6 +19,7 @@ from gang_scheduler.model.queues import (
     QueueSet,
     Strategy,
 )
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 
 HELPED_BY_QUOTA: Final = frozenset(

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused, Reservation
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueRef, QueueSet
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 

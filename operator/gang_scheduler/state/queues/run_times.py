@@ -5,9 +5,9 @@ from collections.abc import Set as AbstractSet
 
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.gangs.gangs_by_workload import NONE, GangsByWorkload
+from gang_scheduler.state.gangs.workloads import NONE, GangsByWorkload
 
 NOTHING = RunTime()
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.workloads import table
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang
 from gang_scheduler.model.evictions import Backfilled, RunningGang
 from gang_scheduler.model.gangs import GangGroup
@@ -14,10 +13,10 @@ from gang_scheduler.model.queues import EvictionRules, QueueSet
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.records.observed import NO_SPEC
-from gang_scheduler.state.gangs.records.version import Version
-from gang_scheduler.state.pod_store import PodStore
+from gang_scheduler.state.gangs.observed import NO_SPEC, Version
+from gang_scheduler.state.pods import PodStore
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
+from gang_scheduler.workloads import table
 
 _DEFAULT: Final = EvictionRules()
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from gang_scheduler.model.bound_pods import Charged
-from gang_scheduler.model.charged_requests import Requests
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
     NONE,
@@ -24,9 +23,9 @@ from gang_scheduler.model.queues import (
     QueueUsage,
 )
 from gang_scheduler.model.refs import ChargedTo, GangKey
-from gang_scheduler.state.queues.charged_flavors import ChargedFlavors, Flavors
+from gang_scheduler.model.resources import Requests
+from gang_scheduler.state.queues.charges import Amounts, ChargedFlavors, Entry, Flavors, Tallies
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
-from gang_scheduler.state.queues.tallies import Amounts, Entry, Tallies
 from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends
 
 

@@ -1,13 +1,20 @@
-"""The room and quota of one workload that was let start, until its pods have taken it over."""
+"""Room and quota that started workloads hold until their pods have taken them over."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from gang_scheduler.decode.gangs.suspended_workloads import VirtualGang
-from gang_scheduler.model.plan import Bind
+from gang_scheduler.decode.gangs.specs import VirtualGang
+from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import Flavor, Product, QueueRef, QueueSet
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.suspended import ManagedWorkload
+from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspended, TemplateEdit
+from gang_scheduler.state.changes import Change
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.pods import PodStore
+from gang_scheduler.state.queues.names import annotation_of
+
+# The hold of one workload.
 
 FIRST_REST_SECONDS: Final = 60
 LONGEST_REST_SECONDS: Final = 1800
@@ -122,3 +129,168 @@ class Rests:
         """Forget a workload that is gone, or whose pods have come."""
         self._times.pop(uid, None)
         self._until.pop(uid, None)
+
+
+# The holds of all workloads that were started, as long as pods are awaited.
+
+
+class KeptRoom:
+    """The holds, by the uid of the workload. All times are in seconds.
+
+    Pods are waited for as long as `timeout_seconds` after the start.
+    """
+
+    def __init__(
+        self,
+        timeout_seconds: int,
+        gang_queue: GangQueue,
+        pod_store: PodStore,
+        note: Callable[[Change], None],
+    ) -> None:
+        self.holds: dict[str, Hold] = {}
+        self._timeout_seconds = timeout_seconds
+        self._gang_queue = gang_queue
+        self._pod_store = pod_store
+        self._note = note
+
+    def keep(self, hold: Hold) -> None:
+        """Wait for the pods of a workload."""
+        self.holds[hold.workload.uid] = hold
+        for key in hold.gangs:
+            self._gang_queue.await_pods(key, awaits=True)
+
+    def begin_to_wait(self, hold: Hold, now: int) -> None:
+        """Note that the API server has taken the start of a workload."""
+        if hold.until is None:
+            hold.until = now + self._timeout_seconds
+
+    def took_over(self, hold: Hold, pod: Pod) -> bool:
+        """Let a pod take over the plan of a member; return whether none is waited for any more."""
+        bind = hold.take_over(pod)
+        if bind is None:
+            return False
+        # First the pod: the room must never be free in between.
+        self._note(self._pod_store.nominate(pod.uid, bind.node, bind.flavors))
+        self._note(self._pod_store.delete(bind.pod.uid))
+        for key in hold.released:
+            self._gang_queue.await_pods(key, awaits=False)
+        if hold.binds:
+            return False
+        self.end(hold)
+        return True
+
+    def displaced(self, uid: str) -> None:
+        """Note that the room of a planned member goes to a higher priority: its pod will wait."""
+        for hold in list(self.holds.values()):
+            if hold.binds.pop(uid, None) is not None:
+                self._note(self._pod_store.delete(uid))
+                if not hold.binds:
+                    self.end(hold)
+
+    def take_overdue(self, now: int) -> list[Hold]:
+        """Return the holds of which the pods have not come in time, which end with that."""
+        times = [(each.deadline, each) for each in self.holds.values()]
+        late = [each for deadline, each in times if deadline is not None and deadline <= now]
+        for hold in late:
+            self.end(hold)
+        return late
+
+    def next_deadline(self) -> int | None:
+        """Return when the pods of the next workload must be there."""
+        deadlines = (each.deadline for each in self.holds.values())
+        return min((each for each in deadlines if each), default=None)
+
+    def end(self, hold: Hold) -> None:
+        """Keep no room any more for pods that have not come."""
+        self.holds.pop(hold.workload.uid, None)
+        for uid in hold.binds:
+            self._note(self._pod_store.delete(uid))
+        for key in hold.gangs:
+            self._gang_queue.await_pods(key, awaits=False)
+        self._note(Change.GANGS_TOUCHED)
+
+    def end_of(self, uid: str) -> None:
+        """Do so for a workload, if room is kept for it."""
+        hold = self.holds.get(uid)
+        if hold is not None:
+            self.end(hold)
+
+    def nominate(self, binds: Iterable[Bind]) -> None:
+        """Let pods, planned or there, have their nodes and flavors."""
+        for bind in binds:
+            self._note(self._pod_store.nominate(bind.pod.uid, bind.node, bind.flavors))
+
+
+# The content of an admission: the queue of a workload, its flavors, and the node labels and
+# tolerations that these add.
+
+Templates = Mapping[str, int]
+"""The place of the template of each member, by its uid."""
+
+
+def admission_of(
+    workload: ManagedWorkload,
+    placed: Sequence[Placed],
+    templates: Templates,
+    queue_set: QueueSet | None,
+    members: Iterable[Pod],
+) -> Admission:
+    """Return the admission of a workload whose gangs were placed. `members` are all it has."""
+    places = {bind.pod.uid: bind.node for each in placed for bind in each.binds}
+    nodes = tuple(places.get(pod.uid, "") for pod in members)
+    queue = next((each.gang.queue for each in placed if each.gang.queue is not None), None)
+    if queue is None or queue_set is None:
+        return Admission(workload, nodes=nodes)
+    flavors = dict(
+        pair for each in placed for bind in reversed(each.binds) for pair in bind.flavors
+    )
+    edits = [
+        edit
+        for each in placed
+        if each.gang.suspended is not None
+        for edit in _edits(each.gang.suspended, each.binds, templates, (queue, queue_set))
+    ]
+    ordered = tuple(sorted(flavors.items()))
+    return Admission(workload, annotation_of(queue), ordered, tuple(edits), nodes)
+
+
+def _edits(
+    suspended: Suspended,
+    binds: Iterable[Bind],
+    templates: Templates,
+    queues: tuple[QueueRef, QueueSet],
+) -> Iterable[TemplateEdit]:
+    """Yield what is added to each template, by the flavors of its first member."""
+    first: dict[int, Bind] = {}
+    for bind in binds:
+        first.setdefault(templates.get(bind.pod.uid, 0), bind)
+    for place, bind in sorted(first.items()):
+        edit = _edit(suspended, place, bind, queues)
+        if edit is not None and edit.path:
+            yield edit
+
+
+def _edit(
+    suspended: Suspended, place: int, bind: Bind, queues: tuple[QueueRef, QueueSet]
+) -> TemplateEdit | None:
+    ref, queue_set = queues
+    names = dict.fromkeys(name for _, name in bind.flavors)
+    found = [each for name in names if (each := _flavor(queue_set, ref.product, name))]
+    template = suspended.templates[place]
+    own = template.pod_class
+    labels = {key: value for each in found for key, value in each.node_labels}
+    missing = tuple(sorted(pair for pair in labels.items() if pair not in own.node_selector))
+    tolerations = dict.fromkeys(each for flavor in found for each in flavor.tolerations)
+    added = tuple(each for each in tolerations if each not in own.tolerations)
+    return TemplateEdit(template.path, missing, added) if missing or added else None
+
+
+def _flavor(queue_set: QueueSet, product: Product, name: str) -> Flavor | None:
+    """Return the flavor of that name: the product's own, else another's."""
+    named = [each for each in queue_set.flavors if each.name == name]
+    return next((each for each in named if each.product is product), next(iter(named), None))
+
+
+def templates_of(pods: Sequence[Pod], places: Iterable[int]) -> dict[str, int]:
+    """Return the places of the templates of members, by their uids."""
+    return {pod.uid: place for pod, place in zip(pods, places, strict=True)}

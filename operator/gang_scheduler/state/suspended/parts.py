@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import Final
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL
-from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.gangs.suspended_workloads import MadePart, Managed, Planned, VirtualGang
-from gang_scheduler.decode.workloads import ray_clusters
-from gang_scheduler.model import gang_sources
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import MadePart, Managed, Planned, VirtualGang
+from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload
+from gang_scheduler.workloads import ray
 
 LABELS: Final = {
-    JOB_SET_LABEL: gang_sources.JOB_SET.name,
-    ray_clusters.CLUSTER: ray_clusters.SOURCE.name,
+    JOB_SET_LABEL: refs.JOB_SET.name,
+    ray.CLUSTER: ray.SOURCE.name,
 }
 """Where pods that are no gang name what they are of, and of which kind that is."""
 

@@ -6,11 +6,10 @@ What these ask of quotas is counted by it, and which selectors mean them.
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, VirtualPods, numbers_of
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.virtual_pods import VirtualPods, numbers_of
-from gang_scheduler.state import pod_classes
-from gang_scheduler.state.pod_affinity.matches import SelectorMatches
+from gang_scheduler.state import pod_affinity
+from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.queues.usage import Counted
 
 
@@ -85,5 +84,5 @@ class StandIns:
 
     def _with_selectors(self, pod: Pod) -> Pod:
         meaning = self._selector_matches.meaning(pod.uid)
-        pod_class = pod_classes.enrich(pod.pod_class, meaning, None)
+        pod_class = pod_affinity.enrich(pod.pod_class, meaning, None)
         return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)

@@ -6,7 +6,7 @@ workload of another namespace is none of its pods.
 
 from collections.abc import Iterable, Iterator
 
-from gang_scheduler.decode.gangs.suspended_workloads import Managed
+from gang_scheduler.decode.gangs.specs import Managed
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload

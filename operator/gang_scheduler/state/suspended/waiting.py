@@ -4,23 +4,70 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gang_scheduler.decode.gangs.suspended_workloads import SuspendedWorkload, VirtualGang
-from gang_scheduler.model.causes.admissions import GangShared
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.decode.cluster import PreemptionPolicy, Priorities, PriorityClass, priorities_of
+from gang_scheduler.decode.gangs.specs import SuspendedWorkload, VirtualGang
+from gang_scheduler.model.causes.queues import GangShared
+from gang_scheduler.model.pods import Pod, VirtualPods
 from gang_scheduler.model.queues import Product
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, QueueNameKind
 from gang_scheduler.model.suspended import ManagedWorkload, Suspended
-from gang_scheduler.model.virtual_pods import VirtualPods
 from gang_scheduler.state.changes import Change
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.pod_store import PodStore
-from gang_scheduler.state.queues.declared_queues import DeclaredQueues
+from gang_scheduler.state.pods import PodStore
+from gang_scheduler.state.queues.declared import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
-from gang_scheduler.state.suspended import admission
+from gang_scheduler.state.suspended import holds
 from gang_scheduler.state.suspended.holds import Hold, Rests
-from gang_scheduler.state.suspended.priorities import PriorityClasses
 from gang_scheduler.state.suspended.stand_ins import StandIns
 from gang_scheduler.state.suspended.started import StartedWorkloads
+
+# Priorities that pods of templates will have, by their PriorityClass, as the API server sets them.
+# Pods come with their priority, but templates only with the name of the class.
+
+
+class PriorityClasses:
+    """All PriorityClasses, by uid."""
+
+    def __init__(self) -> None:
+        self.by_uid: dict[str, PriorityClass] = {}
+        self._known: Priorities | None = None
+
+    def upsert(self, found: PriorityClass) -> bool:
+        """Add or replace a class; return whether it says something else than before."""
+        uid = found.metadata.uid
+        before = self.by_uid.get(uid)
+        self.by_uid[uid] = found
+        self._known = None
+        return before is None or _said(before) != _said(found)
+
+    def delete(self, uid: str) -> bool:
+        """Forget a class; return whether it was known."""
+        self._known = None
+        return self.by_uid.pop(uid, None) is not None
+
+    def applied(self, gang: VirtualGang) -> VirtualGang:
+        """Return members with the priorities of their classes."""
+        pods = [self._with_priority(pod) for pod in gang.pods.prototypes]
+        if all(after is before for after, before in zip(pods, gang.pods.prototypes, strict=True)):
+            return gang
+        return gang._replace(pods=gang.pods.with_prototypes(pods))
+
+    def _with_priority(self, pod: Pod) -> Pod:
+        if self._known is None:
+            self._known = priorities_of(self.by_uid.values())
+        named = pod.priority_class
+        found = self._known.by_name.get(named) if named else self._known.default
+        if found is None or (pod.priority and not named):
+            return pod
+        preempts = pod.preempts and found.preemption_policy is not PreemptionPolicy.NEVER
+        name = named or found.metadata.name
+        return replace(pod, priority=found.value, priority_class=name, preempts=preempts)
+
+
+def _said(found: PriorityClass) -> tuple[object, ...]:
+    return found.metadata.name, found.value, found.global_default, found.preemption_policy
+
 
 MOST_MADE: Final = 100_000
 """How many virtual pods are kept from cycle to cycle; more are made again when they are needed."""
@@ -172,7 +219,7 @@ class WaitingWorkloads:
             for pod in pods:
                 self._note(self._pod_store.upsert(pod))
             waiting.planned[key] = tuple(pod.uid for pod in pods)
-        return admission.templates_of(pods, (slot.prototype for slot in pods.slots))
+        return holds.templates_of(pods, (slot.prototype for slot in pods.slots))
 
     def begin(self, waiting: Waiting) -> None:
         """Let a workload wait no more: it is let start."""

@@ -1,20 +1,20 @@
-"""Which workloads wait suspended, which were let start, and what is to be written of them.
+"""Suspended workloads: which ones wait, which were started, and what is to be written of them.
 
-One that waits is a gang of virtual pods in the queue of gangs. When a plan has room for it these
-become members that are planned like others, and keep room and quota until the pods are there that
-the controller makes of the workload; each takes over the plan of one member.
+A waiting workload is a gang of virtual pods in the queue of gangs. When a plan has room for it,
+the virtual pods become members that are planned like others. They keep room and quota until the
+controller has created the real pods; each real pod takes over the plan of one member.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from gang_scheduler.decode.gangs.gang_objects import GangObject
-from gang_scheduler.decode.gangs.suspended_workloads import Managed
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import Managed, Planned
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.plan import Placed, Refused
+from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Cause, Reason
+from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey, QueueName
 from gang_scheduler.model.suspended import (
     Admission,
@@ -25,16 +25,65 @@ from gang_scheduler.model.suspended import (
 )
 from gang_scheduler.state.changes import Change
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.pod_store import PodStore
-from gang_scheduler.state.queues.declared_queues import DeclaredQueues
+from gang_scheduler.state.pods import PodStore
+from gang_scheduler.state.queues.declared import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
-from gang_scheduler.state.suspended import admission, resuming
-from gang_scheduler.state.suspended.holds import Hold, late_members
-from gang_scheduler.state.suspended.kept_room import KeptRoom
+from gang_scheduler.state.suspended import holds
+from gang_scheduler.state.suspended.holds import Hold, KeptRoom, late_members
 from gang_scheduler.state.suspended.parts import Parts
 from gang_scheduler.state.suspended.stand_ins import StandIns
 from gang_scheduler.state.suspended.started import StartedWorkloads
 from gang_scheduler.state.suspended.waiting import Waiting, WaitingWorkloads
+
+# Work that an earlier process began: workloads that it started and whose pods have not all come.
+# The workload itself says when it was started and where its members were to go.
+
+
+class Resumed(NamedTuple):
+    """The room that is kept on, for members that are no pods yet, and what pods have of it.
+
+    `nominated` are pods that wait, each with the plan that it takes over.
+    """
+
+    hold: Hold
+    nominated: tuple[tuple[Pod, Bind], ...]
+
+
+def resuming_of(
+    managed: Managed, planned: Planned, pods: Iterable[Pod], timeout: int, now: int
+) -> Resumed | None:
+    """Return what to go on with; None for a workload that runs, and may have lost pods since.
+
+    `planned` are the members, with their priorities; `pods` are all that have come. When the time
+    for these is over they get it once more: they may be on their way anew, as those of a JobSet
+    that begins again. Of one that runs by then, those are awaited that come only after others, if
+    none of them has come. `timeout` and `now` are in seconds.
+    """
+    until = min(managed.admitted_at, now) + timeout
+    # Pods that leave may be of an earlier start.
+    came = (pod for pod in pods if not pod.deleting)
+    there = sorted(came, key=lambda pod: (not pod.node, pod.created_at, pod.uid))
+    keys = (each.key for each in planned.gangs)
+    hold = Hold(
+        managed.workload, keys, _binds(planned), late_members(planned.gangs), managed.at_once
+    )
+    taken = [(pod, bind) for pod in there if (bind := hold.take_over(pod)) is not None]
+    if until <= now:
+        until = now + timeout
+        if any(pod.node for pod in there):
+            hold.keep_late()
+            taken = []
+        if not hold.binds:
+            return None
+    hold.until = until
+    return Resumed(hold, tuple((pod, bind) for pod, bind in taken if pod.living and not pod.node))
+
+
+def _binds(planned: Planned) -> Iterator[Bind]:
+    members = (pod for gang in planned.gangs for pod in gang.pods)
+    for pod, node in zip(members, planned.nodes, strict=True):
+        if node:
+            yield Bind(pod, node, flavors=planned.flavors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +321,7 @@ class SuspendedWorkloads:
         self._room.keep(Hold(workload, waiting.gangs, binds, late, waiting.said.at_once))
         self._waiting.begin(waiting)
         members = [pod for gang in waiting.gangs.values() for pod in gang.pods]
-        return admission.of(workload, placed, templates, self._queues.queue_set(), members)
+        return holds.admission_of(workload, placed, templates, self._queues.queue_set(), members)
 
     def _manage(self, uid: str, managed: Managed) -> None:
         """Note that a workload was let start, and wait for its pods if room is kept for them."""
@@ -314,7 +363,7 @@ class SuspendedWorkloads:
         if not all(pod.scheduler in self._schedulers for pod in prototypes):
             return
         planned, timeout = planned._replace(gangs=gangs), self.rules.pods_timeout_seconds
-        found = resuming.of(managed, planned, self.pods_of(workload), timeout, now)
+        found = resuming_of(managed, planned, self.pods_of(workload), timeout, now)
         if found is None:
             return
         self._room.nominate(replace(bind, pod=pod) for pod, bind in found.nominated)

@@ -14,7 +14,7 @@ from gang_scheduler.api.kinds import (
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
 )
-from gang_scheduler.decode.volume_objects import (
+from gang_scheduler.decode.volumes import (
     Capacity,
     Claim,
     CsiDriver,

@@ -6,27 +6,88 @@ Plain synchronous code, a part of the cache.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from gang_scheduler.decode.volume_objects import Claim, PersistentVolume, StorageClass, VolumeObject
-from gang_scheduler.model.causes.claims import UnboundClaim
+from gang_scheduler.decode.volumes import Claim, PersistentVolume, StorageClass, VolumeObject
+from gang_scheduler.model.causes.gangs import UnboundClaim
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.volumes import Storage, Volumes
 from gang_scheduler.state.changes import MovedPods
-from gang_scheduler.state.volumes import pod_storage
-from gang_scheduler.state.volumes import snapshot as volume_state
-from gang_scheduler.state.volumes.assume_cache import (
+from gang_scheduler.state.volumes import snapshot
+from gang_scheduler.state.volumes.claims import (
     AssumeCache,
+    ClaimStep,
+    Progress,
+    Stage,
     Target,
     claim_target,
+    progress_of,
     target_of,
     volume_target,
 )
-from gang_scheduler.state.volumes.claim_progress import progress_of
-from gang_scheduler.state.volumes.claim_steps import ClaimStep, Progress, Stage
-from gang_scheduler.state.volumes.claim_users import ClaimUsers
-from gang_scheduler.state.volumes.pod_storage import Known
+from gang_scheduler.state.volumes.snapshot import Known, VolumeUsage
 from gang_scheduler.state.volumes.store import VolumeStores
-from gang_scheduler.state.volumes.usage import VolumeUsage
+
+# The pods that use each claim.
+
+
+class ClaimUsers:
+    """The pods by the claims that they name. A pod that has ended uses none."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, Pod] = {}
+        self._users: dict[str, set[str]] = {}
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def __bool__(self) -> bool:
+        return bool(self._pods)
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all pods."""
+        return self._pods.keys()
+
+    @property
+    def claims(self) -> Collection[str]:
+        """The keys of all claims that any pod uses, whether or not they exist."""
+        return self._users.keys()
+
+    def of(self, claim: str) -> Collection[str]:
+        """Return the uids of the pods that use a claim."""
+        return self._users.get(claim, ())
+
+    def is_shared(self, claim: str) -> bool:
+        """Return whether several pods use a claim."""
+        return len(self.of(claim)) > 1
+
+    def add(self, pod: Pod) -> set[str]:
+        """Note a pod; return the uids of other pods that now share a claim, or stop sharing one."""
+        before = self._pods.get(pod.uid)
+        self._pods[pod.uid] = pod
+        return set(self._move(pod.uid, _keys(before), _keys(pod)))
+
+    def remove(self, uid: str) -> set[str]:
+        """Forget a pod; return the uids of other pods that now have a claim exclusively."""
+        return set(self._move(uid, _keys(self._pods.pop(uid, None)), frozenset()))
+
+    def _move(self, uid: str, left: frozenset[str], taken: frozenset[str]) -> Iterator[str]:
+        for key in taken - left:
+            users = self._users.setdefault(key, set())
+            yield from users if len(users) == 1 else ()
+            users.add(uid)
+        for key in left - taken:
+            users = self._users[key]
+            users.discard(uid)
+            yield from users if len(users) == 1 else ()
+            if not users:
+                del self._users[key]
+
+
+def _keys(pod: Pod | None) -> frozenset[str]:
+    if pod is None or pod.terminal:
+        return frozenset()
+    return frozenset(snapshot.claim_keys(pod))
 
 
 class VolumeCache:
@@ -89,9 +150,9 @@ class VolumeCache:
         """Note a pod that names volumes, and return what these ask for now; None for nothing."""
         self._stale |= self._users.add(pod)
         self._stale.discard(pod.uid)
-        found = pod_storage.storage_of(pod, self._known)
+        found = snapshot.storage_of(pod, self._known)
         node = "" if pod.terminal else pod.node
-        handles = pod_storage.handles_of(pod, self._known) if node and found is not None else ()
+        handles = snapshot.handles_of(pod, self._known) if node and found is not None else ()
         self._usage.add(pod.uid, node, found, [(node, *each) for each in handles])
         self._snapshot = None
         return found
@@ -104,19 +165,19 @@ class VolumeCache:
     def snapshot(self) -> Volumes:
         """Return the volumes of a snapshot; the same object while nothing changes."""
         if self._snapshot is None:
-            self._snapshot = volume_state.snapshot_of(self._stores, self._assumed, self._usage)
+            self._snapshot = snapshot.snapshot_of(self._stores, self._assumed, self._usage)
         return self._snapshot
 
     # For questions about what is written.
 
     def awaited(self, pod: Pod) -> tuple[UnboundClaim, ...]:
         """Return the claims of a waiting pod that have a node, and no volume there yet."""
-        needs = pod_storage.needs_of(pod, self._known)
+        needs = snapshot.needs_of(pod, self._known)
         return tuple(UnboundClaim(c.key, c.need.storage_class) for _, c in needs if c.node)
 
     def selected_node(self, pod: Pod) -> str:
         """Return the node that is selected for the claims of a waiting pod, "" for none."""
-        nodes = (claim.node for _, claim in pod_storage.needs_of(pod, self._known))
+        nodes = (claim.node for _, claim in snapshot.needs_of(pod, self._known))
         return next(filter(None, nodes), "")
 
     # For the binder.
@@ -127,7 +188,7 @@ class VolumeCache:
         `volumes` are from `Bind.volumes`: a name for each of `pod.pod_class.storage.needs`, "" for
         a volume that is to be made.
         """
-        claims = [claim for _, claim in pod_storage.needs_of(pod, self._known)]
+        claims = [claim for _, claim in snapshot.needs_of(pod, self._known)]
         names = (*volumes, *[""] * len(claims))
         steps = [self._step(each, node, name) for each, name in zip(claims, names, strict=False)]
         self._assumed.assume(pod.uid, steps)

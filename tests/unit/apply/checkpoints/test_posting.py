@@ -9,10 +9,9 @@ import anyio
 import msgspec
 import pytest
 
-from gang_scheduler.apply.checkpoints.asked import AskedGang
-from gang_scheduler.apply.checkpoints.posting import AT_ONCE, Posting, is_of_a_pod
+from gang_scheduler.apply.checkpoints import AT_ONCE, AskedGang, Posting, is_of_a_pod
 from gang_scheduler.client.http import BrokenError
-from gang_scheduler.client.pod_port import PodAnswer, PodRequest
+from gang_scheduler.client.port import PodAnswer, PodRequest
 from gang_scheduler.model.checkpoints import (
     CheckpointMode,
     CheckpointPolicy,

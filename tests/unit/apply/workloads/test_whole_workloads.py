@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gang_scheduler.apply.eviction.preemption_run import Step
+from gang_scheduler.apply.preemption_run import Step
 from gang_scheduler.apply.workloads import whole_workloads
 from gang_scheduler.apply.workloads.whole_workloads import WholeWorkloads
 from gang_scheduler.model.pods import Pod, PodPhase

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gang_scheduler.audit.objects.pods import Pod
-from gang_scheduler.decode.pods import requests
+from gang_scheduler.audit.objects import Pod
+from gang_scheduler.decode.pods import pod_class
 from gang_scheduler.wire import pods as wire
 from support.audit_streams import bound, pod
 
@@ -65,7 +65,7 @@ def test_requests_are_those_of_the_product(spec: dict[str, Any], status: dict[st
     decoded = msgspec.convert(manifest, wire.Pod)
 
     counted = {name: count for name, count in Pod(manifest).requests.items() if count}
-    assert {name: e for name, e in requests.pod_requests(decoded).items() if e} == counted
+    assert {name: e for name, e in pod_class.pod_requests(decoded).items() if e} == counted
 
 
 def test_fields_of_another_type_count_as_absent() -> None:

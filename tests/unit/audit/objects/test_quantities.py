@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gang_scheduler.audit.objects import quantities
+from gang_scheduler.audit import objects
 from gang_scheduler.model import resources
 
 NUMBERS = st.one_of(
@@ -18,7 +18,7 @@ SUFFIXES = st.sampled_from(("", "n", "u", "m", "k", "M", "G", "Ki", "Mi", "Gi", 
 def test_they_are_read_as_by_the_product(number: str, suffix: str, resource: str) -> None:
     text = number + suffix
 
-    assert resources.amount_of(resource, text) == quantities.amount(resource, text)
+    assert resources.amount_of(resource, text) == objects.amount(resource, text)
 
 
 @pytest.mark.parametrize(
@@ -42,16 +42,16 @@ def test_they_are_read_as_by_the_product(number: str, suffix: str, resource: str
     ],
 )
 def test_examples(resource: str, text: str, expected: int) -> None:
-    assert expected == quantities.amount(resource, text)
+    assert expected == objects.amount(resource, text)
 
 
 def test_sums_and_maxima_are_by_resource() -> None:
     parts = ({"cpu": 1, "memory": 5}, {"cpu": 2})
 
-    assert {"cpu": 3, "memory": 5} == quantities.total(parts)
-    assert {"cpu": 2, "memory": 5} == quantities.largest(parts)
-    assert {} == quantities.amounts(None)
+    assert {"cpu": 3, "memory": 5} == objects.total(parts)
+    assert {"cpu": 2, "memory": 5} == objects.largest(parts)
+    assert {} == objects.amounts(None)
 
 
 def test_cpu_is_shown_in_cores() -> None:
-    assert ("1.5", "1500") == (quantities.shown("cpu", 1500), quantities.shown("memory", 1500))
+    assert ("1.5", "1500") == (objects.shown("cpu", 1500), objects.shown("memory", 1500))

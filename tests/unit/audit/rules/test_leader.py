@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gang_scheduler.audit.stream import events
+from gang_scheduler.audit import events
 from support.audit_streams import START, Stream, bound, pod
 
 

@@ -4,35 +4,35 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.checkpoints import policies
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.workloads import jobs
+from gang_scheduler.decode import checkpoints
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, Save
+from gang_scheduler.workloads import jobs
 
 MODE, TIMEOUT = annotations.CHECKPOINT, annotations.CHECKPOINT_TIMEOUT
 PORT, PATH = annotations.CHECKPOINT_PORT, annotations.CHECKPOINT_PATH
 
 
 def test_nothing_is_said_by_most() -> None:
-    assert policies.policy_of({"example.com/a": "b"}) is None
-    assert not policies.says({PATH: "s3://bucket/a"})
+    assert checkpoints.policy_of({"example.com/a": "b"}) is None
+    assert not checkpoints.says_policy({PATH: "s3://bucket/a"})
 
 
 @pytest.mark.parametrize("mode", ["Signal", "Annotation"])
 def test_a_mode_without_an_address(mode: str) -> None:
     said = {MODE: mode, TIMEOUT: "1m30s", PATH: "s3://bucket/a"}
 
-    assert CheckpointPolicy(CheckpointMode(mode), 90) == policies.policy_of(said)
+    assert CheckpointPolicy(CheckpointMode(mode), 90) == checkpoints.policy_of(said)
 
 
 def test_a_timeout_alone_is_of_the_default() -> None:
-    assert CheckpointPolicy(CheckpointMode.SIGNAL, 20) == policies.policy_of({TIMEOUT: "20s"})
+    assert CheckpointPolicy(CheckpointMode.SIGNAL, 20) == checkpoints.policy_of({TIMEOUT: "20s"})
 
 
 def test_an_address() -> None:
     said = {MODE: "HTTP", PORT: "8090", PATH: "/v1/checkpoint"}
 
-    found = policies.policy_of(said)
+    found = checkpoints.policy_of(said)
 
     assert CheckpointPolicy(CheckpointMode.HTTP, None, 8090, "/v1/checkpoint") == found
 
@@ -65,15 +65,15 @@ def test_an_address() -> None:
 )
 def test_what_cannot_be_meant_names_the_field(said: dict[str, str], field: str) -> None:
     with pytest.raises(InvalidField) as wrong:
-        policies.policy_of(said)
+        checkpoints.policy_of(said)
 
     assert field in str(wrong.value)
-    assert policies.readable(said) is None
+    assert checkpoints.readable(said) is None
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(InvalidField) as wrong:
-        policies.policy_of({MODE: "Mail", TIMEOUT: "soon", PORT: "0"})
+        checkpoints.policy_of({MODE: "Mail", TIMEOUT: "soon", PORT: "0"})
 
     assert all(key in str(wrong.value) for key in (MODE, TIMEOUT, PORT))
 

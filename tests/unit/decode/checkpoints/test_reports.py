@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
-from gang_scheduler.decode.checkpoints import reports
+from gang_scheduler.decode import checkpoints
 from gang_scheduler.model.checkpoints import (
     GREATEST_STEP,
     LONGEST_PATH,
@@ -21,8 +21,8 @@ from gang_scheduler.model.checkpoints import (
     Requested,
     Save,
 )
-from gang_scheduler.wire.conditions import Condition
-from gang_scheduler.wire.containers import ContainerState, ContainerStatus, Terminated
+from gang_scheduler.wire.core import Condition
+from gang_scheduler.wire.pods import ContainerState, ContainerStatus, Terminated
 from support import api_objects
 from support import decoded as pod_decode
 
@@ -55,32 +55,34 @@ def test_a_request_over_http_is_a_condition(
     ready = Condition("Ready", "True")
     noted = Condition(CHECKPOINT_REQUESTED, status, "", message, last_transition_time=at)
 
-    found = reports.of_pod({}, [], [ready, noted])
+    found = checkpoints.of_pod({}, [], [ready, noted])
 
     assert expected == (found.request if found is not None else None)
 
 
 def test_most_pods_say_nothing() -> None:
-    assert reports.of_pod({annotations.QUEUE: "a"}, [ContainerStatus("main")]) is None
+    assert checkpoints.of_pod({annotations.QUEUE: "a"}, [ContainerStatus("main")]) is None
 
 
 def test_an_answer_is_read_with_the_request_on_the_pod() -> None:
     present = {ASKED: AT, ID: "r1", DONE: "2026-01-01T12:00:09Z", STEP: "1200", PATH: "s3://b/c"}
 
-    found = reports.of_pod(present, [])
+    found = checkpoints.of_pod(present, [])
 
     save = Save(SECONDS + 9, 1200, "s3://b/c", "r1")
     assert PodCheckpoint(request=Request("r1", SECONDS), save=save) == found
 
 
 def test_a_gang_may_report_without_being_asked_and_without_a_step() -> None:
-    assert Save(SECONDS) == reports.of_annotations({DONE: AT}, None)
+    assert Save(SECONDS) == checkpoints.of_annotations({DONE: AT}, None)
 
 
 def test_in_mode_http_the_path_is_that_of_the_request() -> None:
     policy = CheckpointPolicy(CheckpointMode.HTTP, port=8080, path="/save")
 
-    assert Save(SECONDS, 5) == reports.of_annotations({DONE: AT, STEP: "5", PATH: "/save"}, policy)
+    assert Save(SECONDS, 5) == checkpoints.of_annotations(
+        {DONE: AT, STEP: "5", PATH: "/save"}, policy
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,24 +95,24 @@ def test_in_mode_http_the_path_is_that_of_the_request() -> None:
     ],
 )
 def test_without_a_time_nothing_is_reported(present: dict[str, str]) -> None:
-    assert reports.of_annotations(present, None) is None
+    assert checkpoints.of_annotations(present, None) is None
 
 
 @pytest.mark.parametrize("step", ["", "-1", "1.5", "1e3", "9" * 17, str(GREATEST_STEP + 1)])
 def test_a_step_that_is_no_number_is_left_out(step: str) -> None:
-    assert Save(SECONDS) == reports.of_annotations({DONE: AT, STEP: step}, None)
+    assert Save(SECONDS) == checkpoints.of_annotations({DONE: AT, STEP: step}, None)
 
 
 @pytest.mark.parametrize("path", ["a" * (LONGEST_PATH + 1), "a\nb", "a\x1b[31m"])
 def test_a_path_that_cannot_be_shown_is_left_out(path: str) -> None:
-    assert Save(SECONDS) == reports.of_annotations({DONE: AT, PATH: path}, None)
+    assert Save(SECONDS) == checkpoints.of_annotations({DONE: AT, PATH: path}, None)
 
 
 # Termination messages.
 
 
 def test_a_termination_message_is_a_report_of_when_the_container_ended() -> None:
-    found = reports.of_pod({}, [ended('{"checkpoint": {"step": 1200, "path": "s3://b/c"}}')])
+    found = checkpoints.of_pod({}, [ended('{"checkpoint": {"step": 1200, "path": "s3://b/c"}}')])
 
     assert PodCheckpoint(save=Save(SECONDS, 1200, "s3://b/c")) == found
 
@@ -119,13 +121,13 @@ def test_what_a_container_left_before_it_was_started_again_counts() -> None:
     again = ended('{"checkpoint": {"step": 7}}')
     status = ContainerStatus("main", last_state=again.state)
 
-    assert PodCheckpoint(save=Save(SECONDS, 7)) == reports.of_pod({}, [status])
+    assert PodCheckpoint(save=Save(SECONDS, 7)) == checkpoints.of_pod({}, [status])
 
 
 def test_of_two_reports_the_newer_one_counts() -> None:
     message = ended('{"checkpoint": {"step": 8}}', "2026-01-01T12:00:30Z")
 
-    found = reports.of_pod({DONE: AT, STEP: "7"}, [message])
+    found = checkpoints.of_pod({DONE: AT, STEP: "7"}, [message])
 
     assert found is not None
     assert Save(SECONDS + 30, 8) == found.save
@@ -144,7 +146,7 @@ def test_of_two_reports_the_newer_one_counts() -> None:
     ],
 )
 def test_any_other_message_reports_nothing(message: str) -> None:
-    found = reports.of_pod({}, [ended(message)])
+    found = checkpoints.of_pod({}, [ended(message)])
 
     assert found is None or found.save is None
 
@@ -170,8 +172,8 @@ def test_a_pod_is_read_with_all_of_it() -> None:
 
 
 def test_an_answer_over_http() -> None:
-    assert Save(9, 3, "p", "r1") == reports.of_answer(b'{"step": 3, "path": "p"}', 9, "r1")
-    assert Save(9, None, "", "r1") == reports.of_answer(b"{}", 9, "r1")
+    assert Save(9, 3, "p", "r1") == checkpoints.of_answer(b'{"step": 3, "path": "p"}', 9, "r1")
+    assert Save(9, None, "", "r1") == checkpoints.of_answer(b"{}", 9, "r1")
 
 
 @pytest.mark.parametrize(
@@ -189,12 +191,12 @@ def test_an_answer_over_http() -> None:
     ],
 )
 def test_any_other_answer_is_none(body: bytes) -> None:
-    assert reports.of_answer(body, 9, "r1") is None
+    assert checkpoints.of_answer(body, 9, "r1") is None
 
 
 @given(st.binary(max_size=5000))
 def test_no_answer_is_an_error(body: bytes) -> None:
-    reports.of_answer(body, 9, "r1")
+    checkpoints.of_answer(body, 9, "r1")
 
 
 # Statuses.
@@ -217,7 +219,7 @@ def test_a_status_is_read_as_it_is_written() -> None:
         ],
     }
 
-    found = reports.of_status(status)
+    found = checkpoints.of_status(status)
 
     assert found is not None
     assert [(SECONDS, 5, "c5"), (SECONDS - 3600, 4, "c4")] == [each[:3] for each in found.saves]
@@ -226,12 +228,12 @@ def test_a_status_is_read_as_it_is_written() -> None:
 
 
 def test_a_status_that_only_says_when_is_enough() -> None:
-    assert Checkpoints((Save(SECONDS),)) == reports.of_status({"checkpoint": {"doneAt": AT}})
+    assert Checkpoints((Save(SECONDS),)) == checkpoints.of_status({"checkpoint": {"doneAt": AT}})
 
 
 @pytest.mark.parametrize("status", [{}, {"checkpoint": None}, {"checkpoints": {}}])
 def test_a_status_without_checkpoints_says_nothing(status: dict[str, Any]) -> None:
-    assert reports.of_status(status) is None
+    assert checkpoints.of_status(status) is None
 
 
 @pytest.mark.parametrize(
@@ -243,20 +245,20 @@ def test_a_status_without_checkpoints_says_nothing(status: dict[str, Any]) -> No
     ],
 )
 def test_what_cannot_be_read_of_a_status_is_left_out(status: dict[str, Any]) -> None:
-    assert Checkpoints() == reports.of_status(status)
+    assert Checkpoints() == checkpoints.of_status(status)
 
 
 def test_a_job_remembers_the_last_checkpoint_of_its_gang() -> None:
     text = f'{{"doneAt":"{AT}","step":5,"path":"s3://b/c","requestId":"r","resumeCount":2}}'
 
-    found = reports.of_latest({annotations.CHECKPOINT_LATEST: text})
+    found = checkpoints.of_latest({annotations.CHECKPOINT_LATEST: text})
 
     assert Checkpoints((Save(SECONDS, 5, "s3://b/c", "r"),), None, 2) == found
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"step":5}', "9" * 20_000])
 def test_what_cannot_be_read_on_a_job_says_nothing(text: str) -> None:
-    assert reports.of_latest({annotations.CHECKPOINT_LATEST: text}) is None
+    assert checkpoints.of_latest({annotations.CHECKPOINT_LATEST: text}) is None
 
 
 @pytest.mark.parametrize(
@@ -277,7 +279,7 @@ def test_what_cannot_be_read_on_a_job_says_nothing(text: str) -> None:
     ],
 )
 def test_a_message_that_is_meant_as_a_report_and_is_none_is_told(message: str, why: str) -> None:
-    found = reports.of_pod({}, [ended(message)])
+    found = checkpoints.of_pod({}, [ended(message)])
 
     told = found.unreadable if found is not None else ""
     assert why in told

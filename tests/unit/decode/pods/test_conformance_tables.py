@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods import rank
+from gang_scheduler.decode.pods import membership
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from support import decoded as pod_decode
@@ -62,9 +62,9 @@ def test_pod_index_table(text: str | None, index: int, *, error: bool) -> None:
     assert error is (member.problem is not None)
     if error:
         with pytest.raises(InvalidField, match=str(text)):
-            rank.index_of(present)
+            membership.index_of(present)
     else:
-        assert index == rank.index_of(present)
+        assert index == membership.index_of(present)
 
 
 def indexed(name: str, index: int) -> Pod:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gang_scheduler.decode.gangs import gang_objects
+from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.workloads import jobs
 from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
+from gang_scheduler.workloads import jobs
 from support import decoded as pod
 from support.api_objects import pod_body
 from support.call_counts import calls_of
@@ -90,7 +90,7 @@ def test_a_pod_that_waits_must_name_our_queue_in_a_label() -> None:
 
 def test_a_pod_group_must_name_our_queue_in_a_label() -> None:
     metadata = {"name": "g", "namespace": "default", "uid": "u", "annotations": {OURS: "a"}}
-    found = gang_objects.pod_group({"metadata": metadata, "spec": {"minMember": 1}})
+    found = pod_groups.pod_group_object({"metadata": metadata, "spec": {"minMember": 1}})
 
     assert f"metadata.annotations[{OURS}] must be a label" in str(found.gang_specs[0].problem)
 
@@ -98,8 +98,8 @@ def test_a_pod_group_must_name_our_queue_in_a_label() -> None:
 def test_a_pod_group_and_a_job_say_what_pods_say() -> None:
     metadata = {"name": "g", "namespace": "default", "uid": "u", "labels": {OURS: "a"}}
     template = {"metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}}, "spec": {}}
-    group = gang_objects.pod_group({"metadata": metadata, "spec": {"minMember": 1}})
-    native = gang_objects.native_pod_group({"metadata": metadata, "spec": {}})
+    group = pod_groups.pod_group_object({"metadata": metadata, "spec": {"minMember": 1}})
+    native = pod_groups.native_pod_group_object({"metadata": metadata, "spec": {}})
     job = jobs.read({"metadata": metadata, "spec": {"template": template}})
 
     said = [each.gang_specs[0].queue_request for each in (group, native, job)]

@@ -7,10 +7,8 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import ours
-from gang_scheduler.decode.queues.declared import DeclaredQueue
-from gang_scheduler.model.affinity.requirements import Operator, Requirement
-from gang_scheduler.model.causes.specs import InvalidInput
-from gang_scheduler.model.problems import Problem
+from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.model.causes.gangs import InvalidInput
 from gang_scheduler.model.queues import (
     ROOT,
     AdmissionLimits,
@@ -30,6 +28,8 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
+from gang_scheduler.model.reasons import Problem
+from gang_scheduler.model.selectors import Operator, Requirement
 
 CPU, GPU = FlavorResource("default", "cpu"), FlavorResource("default", "gpu")
 

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import volcano
-from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import (
     VOLCANO_ROOT,
     EvictionPolicy,

@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.inspection import files
-from gang_scheduler.inspection.clusters import Cluster
+from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.explaining.history import Happened, history_of
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.settings.policy import Policy

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gang_scheduler.inspection.snapshots import taking, tenants, verifying
+from gang_scheduler.inspection.snapshots import taking, tenants
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents
 from gang_scheduler.simulation.snapshot_files import Told
@@ -23,7 +23,7 @@ def restricted(*bodies: Any, policy: Policy | None = None) -> list[Any]:
     items = [*documents.of_content("f.jsonl", content)]
     snapshot = tenants.restricted(taking.of_items(items, policy or Policy()), "default")
     content = b"".join(snapshot.content())
-    assert [] == [*verifying.differences("f", content, snapshot.cluster)]
+    assert [] == [*taking.differences("f", content, snapshot.cluster)]
     return [json.loads(line) for line in content.splitlines()]
 
 

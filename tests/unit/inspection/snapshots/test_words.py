@@ -7,23 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.inspection.snapshots import vocabulary, words
-from gang_scheduler.model.names import natural_key
+from gang_scheduler.model.refs import natural_key
 
 NAMES = st.lists(st.text("abcmnsz-.019AB_E", min_size=1, max_size=8), min_size=2, max_size=30)
 
 
 @given(NAMES.map(lambda names: [each.replace("__", "-") for each in names]))
 def test_names_are_in_the_same_order_by_numbers_and_by_letters(names: list[str]) -> None:
-    by = words.pseudonyms((each for name in names for each in words.of(name)), vocabulary.WORDS)
-    renamed = [words.renamed(name, by) for name in names]
+    by = words.word_pseudonyms(
+        (each for name in names for each in words.words_of(name)), vocabulary.WORDS
+    )
+    renamed = [words.renamed_words(name, by) for name in names]
 
-    assert [words.renamed(name, by) for name in sorted(names)] == sorted(renamed)
-    naturally = [words.renamed(name, by) for name in sorted(names, key=natural_key)]
+    assert [words.renamed_words(name, by) for name in sorted(names)] == sorted(renamed)
+    naturally = [words.renamed_words(name, by) for name in sorted(names, key=natural_key)]
     assert naturally == sorted(renamed, key=natural_key)
 
 
 def test_words_that_are_kept_stay_and_others_go_in_between() -> None:
-    found = words.pseudonyms(["falcon", "worker", "llama", "zebra", "alpha"], {"worker", "false"})
+    found = words.word_pseudonyms(
+        ["falcon", "worker", "llama", "zebra", "alpha"], {"worker", "false"}
+    )
 
     assert {
         "alpha": "aaa",
@@ -35,23 +39,23 @@ def test_words_that_are_kept_stay_and_others_go_in_between() -> None:
 
 
 def test_parts_of_a_name_have_the_pseudonyms_that_they_have_alone() -> None:
-    by = words.pseudonyms(["claim", "pod"], ())
+    by = words.word_pseudonyms(["claim", "pod"], ())
 
-    joined = words.renamed("pod-3-claim", by)
-    assert f"{words.renamed('pod-3', by)}-{words.renamed('claim', by)}" == joined
+    joined = words.renamed_words("pod-3-claim", by)
+    assert f"{words.renamed_words('pod-3', by)}-{words.renamed_words('claim', by)}" == joined
 
 
 def test_the_zones_of_a_volume_have_the_pseudonyms_of_the_zones() -> None:
-    by = words.pseudonyms(["a", "b"], ())
+    by = words.word_pseudonyms(["a", "b"], ())
 
-    assert f"{by['a']}__{by['b']}" == words.renamed("a__b", by)
+    assert f"{by['a']}__{by['b']}" == words.renamed_words("a__b", by)
 
 
 def test_between_any_two_words_that_are_kept_there_is_room() -> None:
     kept = sorted(vocabulary.WORDS)
     others = [f"{word}{end}" for word in kept for end in ("zzz", "_")]
 
-    found = words.pseudonyms([*kept, *others, "A", "a"], vocabulary.WORDS)
+    found = words.word_pseudonyms([*kept, *others, "A", "a"], vocabulary.WORDS)
 
     assert [*found.values()] == sorted(found.values())
     assert len({*found.values()}) == len(found)
@@ -61,7 +65,7 @@ def test_between_any_two_words_that_are_kept_there_is_room() -> None:
 def test_many_words_have_longer_pseudonyms() -> None:
     many = ["".join(each) for each in itertools.product("abcdefghij", repeat=3)]
 
-    found = words.pseudonyms(many, ())
+    found = words.word_pseudonyms(many, ())
 
     assert [*found.values()] == sorted(found.values())
     assert {4} == {len(each) for each in found.values()}
@@ -69,4 +73,4 @@ def test_many_words_have_longer_pseudonyms() -> None:
 
 def test_between_a_word_and_the_same_with_an_a_there_is_no_room() -> None:
     with pytest.raises(ValueError, match="no word of letters below a"):
-        words.pseudonyms(["b", "bA", "ba"], {"b", "ba"})
+        words.word_pseudonyms(["b", "bA", "ba"], {"b", "ba"})

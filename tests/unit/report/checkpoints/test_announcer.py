@@ -8,7 +8,7 @@ from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.model.checkpoints import News, Outcome, Request, Save
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.checkpoints.announcer import CheckpointAnnouncer, words_of
+from gang_scheduler.report.checkpoints import CheckpointAnnouncer, words_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding, parts

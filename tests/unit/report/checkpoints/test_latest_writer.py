@@ -6,11 +6,10 @@ from typing import Any
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.client.fake.faults import Call, Fault
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.checkpoints.latest_writer import LatestCheckpoints
+from gang_scheduler.report.checkpoints import LatestCheckpoints
 from support.suspended_jobs import NOW, START, Body, Cluster, job, pod_of
 
 KEY = GangKey("Job", "default", "job")

@@ -1,11 +1,11 @@
 """Many gangs are decided on one snapshot."""
 
-from gang_scheduler.model.causes.specs import GangMissing, InvalidInput
+from gang_scheduler.model.causes.gangs import GangMissing, InvalidInput
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Obstacle, Plan, Shortage
-from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.report.texts import messages
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.report.words import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import GPU, gang, gang_key, group, node, pod, snapshot

@@ -8,18 +8,17 @@ import pytest
 
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.problems import Reason
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler import admission, steps
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.known_misfits import KnownMisfits
-from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.preemption.departures import Departures
+from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
+from gang_scheduler.scheduler.preemption.leaving import Departures, NominatedRoom
 from gang_scheduler.scheduler.preemption.search import cheapest
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
+from gang_scheduler.scheduler.refusals import KnownMisfits
 from gang_scheduler.scheduler.surplus import Surplus
 from support.builders import bound_pod, bound_pods, gang, node, snapshot
 

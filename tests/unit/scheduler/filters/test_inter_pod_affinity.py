@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import Affinity, AffinityTerm, PodAffinity
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.selectors import Affinity, AffinityTerm, PodAffinity
 from gang_scheduler.scheduler.filters import inter_pod_affinity
 from gang_scheduler.scheduler.filters.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED
 from gang_scheduler.scheduler.trial import Share, Trial

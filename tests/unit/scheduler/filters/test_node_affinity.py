@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gang_scheduler.model.affinity.requirements import NodeTerm, Requirement
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.selectors import NodeTerm, Requirement
 from gang_scheduler.scheduler.filters import node_affinity
 from support.builders import node, pod_class, requirement
 

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from gang_scheduler.model.affinity.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.selectors import PodAffinity
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.filters import topology_spread
 from gang_scheduler.scheduler.filters.topology_spread import NO_LABEL, SKEWED

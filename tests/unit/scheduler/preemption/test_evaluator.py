@@ -8,8 +8,8 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.report.texts import messages
-from gang_scheduler.report.texts.messages import NOT_HELPFUL
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words.messages import NOT_HELPFUL
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES

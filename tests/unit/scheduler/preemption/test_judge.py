@@ -7,8 +7,8 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import EvictionClass, YieldedTo
 from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.preemption.eviction_units import Cost
 from gang_scheduler.scheduler.preemption.judge import Judge
-from gang_scheduler.scheduler.preemption.tally import Cost
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.yielded import Memory

@@ -9,8 +9,8 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.preemption.eviction_units import NO_PRIORITY
 from gang_scheduler.scheduler.preemption.least_costs import Least
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
+from gang_scheduler.scheduler.preemption.preemptor import Slots
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
-from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import bound_pod, bound_pods, node, pod_class, snapshot

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from gang_scheduler.model.affinity.pod_affinity import PodAffinity
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.model.selectors import PodAffinity
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import gang, node, pod

@@ -5,16 +5,22 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.causes.provisioning import TooManyPodSets
+from gang_scheduler.model.causes.queues import TooManyPodSets
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.provisioning import MOST_OUTSTANDING, Provisioning
-from gang_scheduler.model.provisioning_rules import ProvisioningRules
-from gang_scheduler.model.queues import Flavor, FlavorResource, Product, ResourceGroup, Strategy
+from gang_scheduler.model.queues import (
+    Flavor,
+    FlavorResource,
+    Product,
+    ProvisioningRules,
+    ResourceGroup,
+    Strategy,
+)
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.scheduler.provisioning import asking
 from support.builders import gang, gang_key, group, node, pod, snapshot
 from support.plan_reading import reasons
 from support.queue_builders import our_queue, queue_ref
@@ -215,6 +221,6 @@ def test_only_members_that_ask_for_what_is_managed_are_asked_for(
 def test_the_class_of_a_gang_counts_before_that_of_its_queue() -> None:
     own = our_queue("a", 8000, provisioning={"": ProvisioningRules("of-queue")})
 
-    assert ProvisioningRules("class") == asking.rules_of(group(naming("a")), own)
-    assert ProvisioningRules("of-queue") == asking.rules_of(group(gang("a")), own)
-    assert asking.rules_of(group(gang("a"))) is None
+    assert ProvisioningRules("class") == provisioning.rules_of(group(naming("a")), own)
+    assert ProvisioningRules("of-queue") == provisioning.rules_of(group(gang("a")), own)
+    assert provisioning.rules_of(group(gang("a"))) is None

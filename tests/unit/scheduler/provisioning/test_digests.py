@@ -8,11 +8,11 @@ import pytest
 
 from gang_scheduler.model.pods import PodClass, Toleration
 from gang_scheduler.model.provisioning import Came
-from gang_scheduler.scheduler.provisioning.digests import LENGTH, digest
+from gang_scheduler.scheduler.provisioning import LENGTH, digest
 
 ROOT = Path(__file__).parents[4]
 SCRIPT = (
-    "from gang_scheduler.scheduler.provisioning.digests import digest;"
+    "from gang_scheduler.scheduler.provisioning import digest;"
     "print(digest('a', frozenset({'b', 'c', 'd'}), {'x': 1, 'y': 2}))"
 )
 

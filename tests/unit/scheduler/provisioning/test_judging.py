@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.causes.provisioning import (
+from gang_scheduler.model.causes.queues import (
     AskedAgain,
     NodesAwaited,
     NotProvisioned,
     RequestLeaves,
 )
 from gang_scheduler.model.provisioning import STANDING, Came, ProvisioningRequest
-from gang_scheduler.model.provisioning_rules import Retry
+from gang_scheduler.model.queues import Retry
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.provisioning.judging import Judgement, Step, judge
+from gang_scheduler.scheduler.provisioning import Judgement, Step, judge
 from support.builders import gang
 
 RETRY = Retry(times=2, base_seconds=60, most_seconds=100)

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import NONE, ROOT, FlavorResource, Product, QueueRef
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED
 from support.queue_builders import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan

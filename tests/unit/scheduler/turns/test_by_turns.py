@@ -7,17 +7,10 @@ from unittest.mock import patch
 
 import pytest
 
-from gang_scheduler.model.causes.admission import (
-    AdmissionLimit,
-    BehindGang,
-    LimitMissed,
-    QuotaShort,
-)
-from gang_scheduler.model.charged_requests import RequestRules, Transformation
+from gang_scheduler.model.causes.queues import AdmissionLimit, BehindGang, LimitMissed, QuotaShort
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.plan import EmptyFlavor, IfEmpty
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import (
     AdmissionLimits,
     EvictionPolicy,
@@ -34,6 +27,8 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.resources import RequestRules, Transformation
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import effort
 from support.builders import GPU, node, pod, pod_class

@@ -25,7 +25,7 @@ NOW = 10_000
 BIG, GUEST = queue_ref("big"), queue_ref("guest")
 NEVER = EvictionRules(within_queue=EvictionPolicy.NEVER, reclaim=EvictionPolicy.NEVER)
 RESERVED = "reservations.Reservations._reserve"
-FOUND, WORKED_OUT = "paper.Paper.find", "sequence.Running._work_out"
+FOUND, WORKED_OUT = "promise.Paper.find", "promise.Running._work_out"
 RELEASED = "forest.Forest.release"
 TRIAL = "gather.place"
 WAY_NOW = "by_turns.ByTurns._way_now"

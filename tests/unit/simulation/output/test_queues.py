@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gang_scheduler.model.causes.specs import InvalidInput
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.causes.gangs import InvalidInput
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, StopPolicy
+from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.simulation.output import queues
 from support.queue_figures import IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, UNUSED_ROOT, X, Y, queue, ref
 

@@ -8,17 +8,17 @@ import pytest
 from rich.console import Console
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
-from gang_scheduler.decode.network import kueue_topologies
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology import Domain, build
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.decode import topology
+from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.topology import Domain, build
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.simulation.output import trees
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.node_usage import NodeUsage
+from gang_scheduler.state.nodes import NodeUsage
 from support import builders, cache_feeding
 from support.builders import GPU, gang, node, pod, snapshot
 
@@ -185,7 +185,7 @@ def cache_of(*topologies: list[str]) -> Cache:
             "metadata": {"name": f"t{number}", "uid": f"uid-{number}"},
             "spec": {"levels": levels},
         }
-        cache_feeding.upsert(cache, CLUSTER_NETWORK_TOPOLOGIES, kueue_topologies.read(body))
+        cache_feeding.upsert(cache, CLUSTER_NETWORK_TOPOLOGIES, topology.read_kueue_topology(body))
     return cache
 
 

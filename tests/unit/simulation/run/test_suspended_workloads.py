@@ -9,9 +9,9 @@ from click.testing import CliRunner, Result
 
 from gang_scheduler import queue_figures
 from gang_scheduler.cli import main
-from gang_scheduler.inspection import clusters
-from gang_scheduler.inspection.clusters import Source
-from gang_scheduler.inspection.listing import rows
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Source
+from gang_scheduler.inspection.listing import gangs
 from gang_scheduler.inspection.listing.decisions import Decisions
 from support import yaml_texts
 from support.suspended_jobs import NOW, Cluster, job, our_queue
@@ -160,10 +160,10 @@ def test_one_that_was_started_is_listed_as_starting_until_its_pods_are_there() -
     cluster.see(our_queue(), job())
     cluster.cycle()
     cache = cluster.cache
-    seen = clusters.Cluster(cache, cluster.policy, NOW, Source.FILES)
+    seen = inspection_cluster.Cluster(cache, cluster.policy, NOW, Source.FILES)
     figures = queue_figures.figures_of(cache, seen.profile.queues, NOW)
 
-    assert ["Starting"] == [each.state for each in rows.rows(seen, Decisions())]
+    assert ["Starting"] == [each.state for each in gangs.gang_rows(seen, Decisions())]
     assert [(1, ())] * 2 == [(each.running, each.pending) for each in figures]
 
 

@@ -1,7 +1,7 @@
 """The cluster as last seen, and as it will be when our binds have happened."""
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.decode import nodes
+from gang_scheduler.decode import cluster
 from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
@@ -34,7 +34,7 @@ def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:
 def test_what_the_api_server_sends_can_be_scheduled() -> None:
     cache = Cache([SCHEDULER], Changes())
     cache.upsert(
-        cache.node_store, nodes.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"}))
+        cache.node_store, cluster.read_node(node_body("n1", allocatable={"cpu": "2", "pods": "9"}))
     )
     spec = pod_groups.pod_group(pod_group_body("a", min_member=2))
     cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, spec.uid, [spec])

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.causes.binding import ApiAnswer
+from gang_scheduler.model.causes.gangs import ApiAnswer
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from support import api_objects, builders
 from support.in_memory_cluster import InMemoryCluster, group_body, job_body
 

@@ -1,8 +1,8 @@
 """Gangs of a cluster without queues that are in one all the same, by what their namespace says."""
 
 from gang_scheduler.api.kinds import NAMESPACES
-from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.decode.cluster import DeclaredNamespace
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.kinds import NAMESPACES
-from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.model.affinity.pod_affinity import (
+from gang_scheduler.decode.cluster import DeclaredNamespace
+from gang_scheduler.model.plan import Bind, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.selectors import (
     AffinityCounts,
     AffinityTerm,
     Clause,
     PodAffinity,
     PodSelector,
 )
-from gang_scheduler.model.plan import Bind, Refused
-from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

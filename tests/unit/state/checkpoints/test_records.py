@@ -21,10 +21,9 @@ from gang_scheduler.model.checkpoints import (
     Save,
 )
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.checkpoints.records import MOST_GONE, SKEW_SECONDS, CheckpointRecords
+from gang_scheduler.state.checkpoints import MOST_GONE, SKEW_SECONDS, CheckpointRecords
 from support import cache_feeding
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 

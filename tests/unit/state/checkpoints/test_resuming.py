@@ -7,9 +7,9 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.checkpoints import Checkpoints, Save
+from gang_scheduler.state import checkpoints
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.checkpoints import resuming
 from support import cache_feeding
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 
@@ -27,12 +27,12 @@ def said(found: Checkpoints, *counts: int) -> dict[str, str]:
         cache.upsert_pod(pod(f"a-{number}", gang="a", node="n1", annotations=bound))
     cache.upsert_pod(pod("a-9", gang="a"))
     infos = cache.gang_queue.infos
-    return dict(resuming.annotations_of(cache.checkpoints, infos.get(A)))
+    return dict(checkpoints.annotations_of(cache.checkpoints, infos.get(A)))
 
 
 def test_a_gang_that_has_saved_nothing_begins_anew() -> None:
     assert {} == said(Checkpoints())
-    assert {} == resuming.annotations_of(Cache([SCHEDULER], Changes()).checkpoints, None)
+    assert {} == checkpoints.annotations_of(Cache([SCHEDULER], Changes()).checkpoints, None)
 
 
 def test_a_gang_goes_on_from_its_newest_checkpoint() -> None:
@@ -83,6 +83,6 @@ def test_a_gang_goes_on_from_what_its_own_workload_saved(
         leaving = uid.startswith("-")
         cache.upsert_pod(replace(made, workload_uid=uid.strip("-"), deleting=leaving))
 
-    found = resuming.annotations_of(cache.checkpoints, cache.gang_queue.infos.get(A))
+    found = checkpoints.annotations_of(cache.checkpoints, cache.gang_queue.infos.get(A))
 
     assert path == found.get(PATH)

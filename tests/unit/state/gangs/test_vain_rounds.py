@@ -8,12 +8,11 @@ import pytest
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import BlockCause, GangGroup, PreemptionBlock
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.cache_rules import CacheRules
+from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.vain_rounds import VainRounds
 from support import applying, builders, cache_feeding

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.affinity.pod_affinity import AffinityTerm, PodSelector
 from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.state.node_usage import NodeUsage
+from gang_scheduler.model.selectors import AffinityTerm, PodSelector
+from gang_scheduler.state.nodes import NodeUsage
 from support.builders import node, pod, pod_class
 from support.selector_builders import apart_from, app, beside
 

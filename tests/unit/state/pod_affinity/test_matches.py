@@ -4,15 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.model.affinity.pod_affinity import (
-    AffinityTerm,
-    Clause,
-    PodAffinity,
-    PodSelector,
-)
+from gang_scheduler.decode.cluster import DeclaredNamespace
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.pod_affinity.matches import MOST_LEFT_BEHIND, SelectorMatches
+from gang_scheduler.model.selectors import AffinityTerm, Clause, PodAffinity, PodSelector
+from gang_scheduler.state.pod_affinity import MOST_LEFT_BEHIND, SelectorMatches
 from support.builders import gang_key, pod, requirement
 from support.selector_builders import (
     apart_from,

@@ -4,10 +4,9 @@ import random
 
 import pytest
 
-from gang_scheduler.model.affinity.pod_affinity import Clause, PodSelector
-from gang_scheduler.model.affinity.requirements import Requirement
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.pod_affinity.selector_index import FEW, SelectorIndex
+from gang_scheduler.model.selectors import Clause, PodSelector, Requirement
+from gang_scheduler.state.pod_affinity import FEW, SelectorIndex
 from support.builders import pod, requirement
 
 X = frozenset({"x"})

@@ -4,10 +4,10 @@ import pytest
 
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.model.plan import Plan, Refused
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.provisioning import Asking, Came
 from gang_scheduler.model.queues import NONE
-from gang_scheduler.state.provisioning.provisioning import UNWANTED_SECONDS
+from gang_scheduler.model.reasons import Reason
+from gang_scheduler.state.provisioning import UNWANTED_SECONDS
 from gang_scheduler.state.pruning import MOST_GONE
 from support.bought_nodes import CLASS, NAMESPACE, BoughtNodes
 from support.builders import gang, gang_key

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gang_scheduler.decode.provisioning import NO_GANG
 from gang_scheduler.model.provisioning import Asking, Came, ProvisioningRequest
-from gang_scheduler.state.provisioning.requests import MOST_NEWS, Requests
+from gang_scheduler.state.provisioning import MOST_NEWS, Requests
 from support.builders import gang, gang_key
 
 KEY = gang_key("a")

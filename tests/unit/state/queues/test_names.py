@@ -11,7 +11,6 @@ from gang_scheduler.model.causes.queues import (
     QueueNotNamed,
     QueueUnusable,
 )
-from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
     LocalQueueKey,
@@ -20,6 +19,7 @@ from gang_scheduler.model.queues import (
     QueueKind,
     QueueRef,
 )
+from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.refs import QueueName, QueueNameKind
 from gang_scheduler.state.queues.names import Meant, NamingRules, QueueNames, annotation_of
 from support.builders import requirement

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.causes.admission import DelaysReserved
+from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Refused, Reservation
-from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import ReservationRules
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations import (

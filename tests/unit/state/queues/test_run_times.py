@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.causes.specs import InvalidInput
+from gang_scheduler.model.causes.gangs import InvalidInput
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.state.gangs.gangs_by_workload import GangsByWorkload
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.state.gangs.workloads import GangsByWorkload
 from gang_scheduler.state.queues.run_times import RunTimes
 from support.builders import gang_key, pod
 

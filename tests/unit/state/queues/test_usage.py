@@ -7,17 +7,13 @@ from typing import Any
 import pytest
 
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.decode.queues.declared import LocalQueue
+from gang_scheduler.decode.queues.shared import LocalQueue
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.queues import (
-    FlavorResource,
-    LocalQueueKey,
-    ResourceGroup,
-)
+from gang_scheduler.model.queues import FlavorResource, LocalQueueKey, ResourceGroup
 from gang_scheduler.state.queues import usage
 from gang_scheduler.state.queues.names import NamingRules
-from gang_scheduler.state.queues.stores import ByNameStore
 from gang_scheduler.state.queues.usage import ChargeRules
+from gang_scheduler.state.stores import ByNameStore
 from gang_scheduler.state.terminating import PATIENCE_SECONDS
 from support.builders import gang_key, gang_spec, node, requirement
 from support.call_counts import calls_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.model.causes.admissions import WorkloadChanged, WorkloadGone
+from gang_scheduler.model.causes.queues import WorkloadChanged, WorkloadGone
 from support.suspended_jobs import (
     NOW,
     OF_QUEUE,

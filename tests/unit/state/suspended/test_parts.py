@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import ADMITTED_AT
-from gang_scheduler.apply.workloads import workload_patches
-from gang_scheduler.client.fake.documents import merge
-from gang_scheduler.decode.workloads.members import table as members
+from gang_scheduler.apply.workloads import patches
+from gang_scheduler.client.fake.cluster import merge
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.suspended import SuspendedFor
+from gang_scheduler.workloads import table as members
 from support.api_objects import node_body
 from support.suspended_jobs import NOW, OF_QUEUE, START, Body, Cluster, our_queue, template
 
@@ -271,7 +271,7 @@ def let_start_by_an_earlier_process() -> tuple[Body, Mapping[str, str]]:
     before.see(our_queue(), TRAIN_JOB, JOB_SET)
     before.cycle()
     (admission,) = before.writes.admissions
-    found: Any = merge(TRAIN_JOB, workload_patches.starting(admission, START))
+    found: Any = merge(TRAIN_JOB, patches.starting(admission, START))
     return dict(found), before.nominated()
 
 

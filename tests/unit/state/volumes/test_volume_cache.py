@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.volumes import (
     NO_VOLUMES,
     PRIVATE,

@@ -1,19 +1,21 @@
-"""The cheapest victims for a gang to fit, and not one too many.
+"""The cheapest victims with which a gang fits, and not one too many.
 
 1. Victims may only be pods of a lower priority that nothing else protects (`victim_costs`). Where
-   there are queues, these say which may go, and which of them together (`judge`).
-2. Candidates are the domains of the layer that the gang must gather in; without a topology request
-   the whole cluster. The least cost of each is counted for all at once and orders them
+   there are queues, their rules say which pods may go, and which of them together (`judge`).
+2. Candidates are the domains of the layer in which the gang must gather; without a topology
+   request the whole cluster. The least cost of each is counted for all at once and orders them
    (`candidates`).
-3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
-   makes room. Exact up to sixteen units (`exhaustive`), by eviction sets above (`eviction_sets`),
-   or with queues the first that suffice in some order (`in_order`).
-4. Reprieve: put victims back while the gang still fits and no other goes by a higher class, the
-   most valuable first.
-5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
+3. In each candidate that may be cheaper than the best so far, the search finds the cheapest set
+   of victims that makes room. It is exact up to sixteen units (`exhaustive`), uses eviction sets
+   above (`eviction_sets`), and with queues takes the first units that suffice in some order
+   (`in_order`).
+4. Reprieve: victims are put back, the most valuable first, while the gang still fits and no other
+   victim goes by a higher class.
+5. Of all candidates the cheapest is taken; then the one with the least left over; then the first
+   by name.
 
-The search is bounded for the whole cycle (`effort`). Once the bound is reached, the best victims
-found so far are taken, and the outcome says that the search was cut off.
+The search is bounded for the whole cycle (`effort`). At the bound it takes the best victims found
+so far, and the outcome says that the search was cut off.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -22,29 +24,74 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.affinity.pod_affinity import PodSelector
-from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
+from gang_scheduler.model.selectors import PodSelector
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit
 from gang_scheduler.scheduler.preemption.judge import Classes, Judge, victims_of
-from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
-from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, usage_of
-from gang_scheduler.scheduler.preemption.search import (
-    candidates,
-    choices,
-    exhaustive,
-    in_order,
-    likeness,
+from gang_scheduler.scheduler.preemption.preemptor import (
+    Needs,
+    Placements,
+    Preemptor,
+    Slots,
+    usage_of,
 )
-from gang_scheduler.scheduler.preemption.search.candidates import Candidate
-from gang_scheduler.scheduler.preemption.search.choices import Choice
+from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, in_order
+from gang_scheduler.scheduler.preemption.search.candidates import Candidate, Choice
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
-from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.tally import Cost
 from gang_scheduler.scheduler.preemption.victim_costs import Victims
+
+# Domains that are equal in all that counts: the first one stands for all.
+
+Traits = tuple[object, ...]
+"""What counts of one pod: what it uses, and what its gang costs."""
+
+
+def likeness_of(
+    candidate: Candidate, preemptor: Preemptor, potential: PotentialVictims
+) -> Hashable | None:
+    """Return a key that only domains share that are alike, node by node in some order.
+
+    None if anything but resources counts, or gangs are elastic. Domains that are alike may get
+    different keys: of pods with equal traits the order of names decides which gangs correspond.
+    """
+    places = np.flatnonzero(potential.on_nodes(candidate.rows))
+    if candidate.place is None or not preemptor.is_plain or potential.elastic[places].any():
+        return None
+    there: dict[int, list[tuple[Traits, BoundPod]]] = {
+        row: [] for row in np.flatnonzero(candidate.rows).tolist()
+    }
+    for place in places.tolist():
+        each = potential.bound_pods[place]
+        there[int(potential.rows[place])].append((_traits(each, potential), each))
+    nodes = []
+    for row, held in there.items():
+        room = preemptor.trial.free[row].tobytes(), preemptor.open_to[:, row].tobytes()
+        held.sort(key=lambda each: each[0] if potential.judge is None else str(each[0]))
+        nodes.append(((room, tuple(traits for traits, _ in held)), [t.gang for _, t in held]))
+    nodes.sort(key=lambda each: each[0] if potential.judge is None else (each[0][0], str(each[0])))
+    gangs = _numbered(gang for _, some in nodes for gang in some)
+    return tuple(traits for traits, _ in nodes), gangs
+
+
+def _traits(bound_pod: BoundPod, potential: PotentialVictims) -> Traits:
+    whole = potential.costs.unit_of(bound_pod)
+    cost = whole.going, whole.highest_priority, whole.unprotected, whole.lost_work
+    guards = tuple(sorted(whole.covered.items())), whole.overlapping
+    traits = bound_pod.pod.pod_class.requests, len(whole), cost, guards
+    judge = potential.judge
+    return traits if judge is None else (*traits, *judge.traits(whole))
+
+
+def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:
+    """Return gangs by number, in the order in which they come."""
+    numbers: dict[GangKey, int] = {}
+    return tuple(numbers.setdefault(each, len(numbers)) for each in gangs)
+
 
 ANY_PRIORITY: Final = 2**31
 VICTIMS_A_LOOK: Final = 10
@@ -156,7 +203,7 @@ class _Domain:
         if judge is not None and judge.rights.short and self._fits({}):
             # All domains that have room need the same victims, for their quota.
             return LACKS_QUOTA
-        return likeness.likeness_of(self.candidate, self._preemptor, self._potential)
+        return likeness_of(self.candidate, self._preemptor, self._potential)
 
     def cost(self, victims: Victims) -> Cost:
         """Return what victims cost that are allowed."""
@@ -190,7 +237,7 @@ class _Domain:
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
-        there = choices.choices_of(bound_pods, self._costs, MOST_LOSSES)
+        there = candidates.choices_of(bound_pods, self._costs, MOST_LOSSES)
         if there is None:
             return None, False
         there = [each._replace(tied=self._is_tied(each.unit)) for each in there]

@@ -15,15 +15,14 @@ import numpy as np
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
+from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit, Tally
 from gang_scheduler.scheduler.preemption.potential_victims import (
     NOWHERE,
     Pool,
     PotentialVictims,
     Weighed,
 )
-from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.tally import Cost, Tally
+from gang_scheduler.scheduler.preemption.preemptor import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import Victims
 
 SCALE: Final = 1_000_000

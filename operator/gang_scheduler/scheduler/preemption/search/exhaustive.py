@@ -21,17 +21,16 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.queues import FlavorResource
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit, Portion
+from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit, Portion, Tally
 from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
-from gang_scheduler.scheduler.preemption.needs import (
+from gang_scheduler.scheduler.preemption.preemptor import (
     NONE,
     Needs,
     cheapest_share,
     lowest_that_suffice,
 )
-from gang_scheduler.scheduler.preemption.search import choices
-from gang_scheduler.scheduler.preemption.search.choices import Choice
-from gang_scheduler.scheduler.preemption.tally import Cost, Tally
+from gang_scheduler.scheduler.preemption.search import candidates
+from gang_scheduler.scheduler.preemption.search.candidates import Choice
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 
 MOST_LOSSES: Final = 16
@@ -102,7 +101,7 @@ class _Search:
         self._fit: dict[frozenset[int], bool] = {}
         self._judge = problem.judge
         traits = self._judge.traits if self._judge is not None else None
-        self._better = choices.better(problem.choices, traits)
+        self._better = candidates.better(problem.choices, traits)
         units = [each.unit for each in problem.choices]
         self._used = _used(units, problem.needs, problem.nodes)
         self._parts = problem.needs.parts(self._used)

@@ -13,11 +13,10 @@ from typing import Final
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.preemption.eviction_units import Portion
+from gang_scheduler.scheduler.preemption.eviction_units import Cost, Portion
 from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
-from gang_scheduler.scheduler.preemption.search import choices
-from gang_scheduler.scheduler.preemption.search.choices import Choice
-from gang_scheduler.scheduler.preemption.tally import Cost
+from gang_scheduler.scheduler.preemption.search import candidates
+from gang_scheduler.scheduler.preemption.search.candidates import Choice
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 
 MOST_ROUNDS: Final = 16
@@ -35,7 +34,7 @@ def allowed(
     bound_pods: Iterable[BoundPod], costs: VictimCosts, judge: Judge, fits: Fits
 ) -> Victims | None:
     """Return victims that are allowed, and leave room and quota enough; None if none are found."""
-    there = choices.choices_of(bound_pods, costs, ANY_NUMBER) or []
+    there = candidates.choices_of(bound_pods, costs, ANY_NUMBER) or []
     own = [each for each in there if judge.held[each.gang].ref == judge.rights.claim.ref]
     orders = [_Order([there], costs, judge)]
     if 0 < len(own) < len(there):

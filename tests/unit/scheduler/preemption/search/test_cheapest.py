@@ -9,9 +9,9 @@ import pytest
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules

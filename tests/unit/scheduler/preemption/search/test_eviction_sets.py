@@ -6,8 +6,8 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
+from gang_scheduler.scheduler.preemption.preemptor import Slots
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
-from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial

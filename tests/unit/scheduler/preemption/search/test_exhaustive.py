@@ -10,11 +10,10 @@ import pytest
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
 from gang_scheduler.scheduler.placement.counting import Floors
-from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
-from gang_scheduler.scheduler.preemption.needs import Needs
-from gang_scheduler.scheduler.preemption.search import choices, exhaustive
+from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit
+from gang_scheduler.scheduler.preemption.preemptor import Needs
+from gang_scheduler.scheduler.preemption.search import candidates, exhaustive
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, Answer, Problem
-from gang_scheduler.scheduler.preemption.tally import Cost
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from support.builders import amounts, bound_pod, bound_pods, gang_key, node, snapshot
 
@@ -66,8 +65,8 @@ class Nodes:
         units = self.answer().units
         return None if units is None else _names(units)
 
-    def _choices(self, costs: VictimCosts) -> list[choices.Choice]:
-        found = choices.choices_of(costs.evictable, costs, exhaustive.MOST_LOSSES) or []
+    def _choices(self, costs: VictimCosts) -> list[candidates.Choice]:
+        found = candidates.choices_of(costs.evictable, costs, exhaustive.MOST_LOSSES) or []
         return [each._replace(tied=bool(_names([each.unit]) & set(self.needed))) for each in found]
 
 

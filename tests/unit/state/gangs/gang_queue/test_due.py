@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.model.causes.binding import ApiAnswer
+from gang_scheduler.model.causes.gangs import ApiAnswer
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_key, gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only

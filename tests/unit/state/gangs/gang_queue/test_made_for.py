@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_queue import GangQueue

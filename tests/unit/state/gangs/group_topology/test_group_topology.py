@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from support.in_memory_cluster import (
     Body,
     InMemoryCluster,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.report.words.messages import describe
 from gang_scheduler.state.gangs.grouping import TOTAL_SECONDS
 from support.builders import GPU
 from support.in_memory_cluster import START, InMemoryCluster, group_body, native_body, options

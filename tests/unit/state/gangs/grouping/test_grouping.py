@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gang_scheduler.report.texts.messages import describe
+from gang_scheduler.report.words.messages import describe
 from support.builders import gang_key
 from support.in_memory_cluster import InMemoryCluster, group_body
 

@@ -11,7 +11,7 @@ import pytest
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.gangs import Role, RoleCount
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.reasons import Reason
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts

@@ -1,0 +1,549 @@
+"""Queue: how much of the cluster its gangs may use, and what it lends and borrows.
+
+Rules of a single field, and the order of the quotas of one queue, are checked here and by the API
+server. Rules that involve other queues are not: such an object must be stored, so that its
+condition can say what is wrong.
+"""
+
+import enum
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic import ConfigDict, Field, Strict, WithJsonSchema
+
+from gang_scheduler.api.pod_group import (
+    ATOMIC_LIST,
+    CONDITIONS_BY_TYPE,
+    QUANTITY_PATTERN,
+    ApiModel,
+    Condition,
+    CustomResource,
+    Int32,
+    Quantity,
+    Text,
+    Time,
+)
+
+MOST_RESOURCES: Final = 32
+MOST_FLAVORS: Final = 16
+MOST_QUEUES: Final = 64
+MOST_EXPRESSIONS: Final = 64
+"""Bounds what the rule costs that each of them must keep."""
+DURATION: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
+Name = Annotated[Text, Field(min_length=1, max_length=253)]
+Names = Annotated[tuple[Name, ...], Field(max_length=MOST_QUEUES)]
+Flag = Annotated[bool, Strict()]
+Number = Annotated[float, Strict()]
+Duration = Annotated[Text, Field(max_length=32, pattern=DURATION)]
+Amount = Annotated[
+    Quantity,
+    WithJsonSchema(
+        {
+            "x-kubernetes-int-or-string": True,
+            "pattern": QUANTITY_PATTERN.replace("(\\+|-)?", r"\+?", 1),
+            "minimum": 0,
+            "maxLength": 32,
+        }
+    ),
+]
+"""A quantity that is not negative. Its length bounds what rules cost that compare quantities."""
+Amounts = Annotated[dict[Text, Amount], Field(max_length=MOST_RESOURCES)]
+
+
+class Strategy(enum.StrEnum):
+    """Whether a gang that does not fit blocks those behind it."""
+
+    BEST_EFFORT_FIFO = "BestEffortFIFO"
+    STRICT_FIFO = "StrictFIFO"
+
+
+class StopPolicy(enum.StrEnum):
+    """Whether a queue takes new gangs."""
+
+    NONE = "None"
+    HOLD = "Hold"
+    HOLD_AND_DRAIN = "HoldAndDrain"
+
+
+class Fairness(enum.StrEnum):
+    """In which order queues take turns."""
+
+    PRIORITY = "Priority"
+    DRS = "DRS"
+    DRF = "DRF"
+    FAIR_SHARE = "FairShare"
+
+
+class WithinQueue(enum.StrEnum):
+    """Which gangs of its own queue a gang may evict."""
+
+    NEVER = "Never"
+    LOWER_PRIORITY = "LowerPriority"
+    LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
+
+
+class Reclaim(enum.StrEnum):
+    """Which gangs of queues that borrow a gang may evict."""
+
+    NEVER = "Never"
+    LOWER_PRIORITY = "LowerPriority"
+    LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
+    ANY = "Any"
+
+
+class WhileBorrowing(enum.StrEnum):
+    """Which gangs of queues that borrow a gang may evict that borrows itself."""
+
+    NEVER = "Never"
+    LOWER_PRIORITY = "LowerPriority"
+
+
+class WhenBorrowing(enum.StrEnum):
+    """Whether the search for a flavor may end at one."""
+
+    MAY_STOP_SEARCH = "MayStopSearch"
+    TRY_NEXT_FLAVOR = "TryNextFlavor"
+
+
+class Preference(enum.StrEnum):
+    """What is better at the end of the search for a flavor."""
+
+    BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
+    PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
+
+
+class SelectorOperator(enum.StrEnum):
+    """How the values of a label are compared."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+
+
+def _no_more(least: str, most: str) -> dict[str, str]:
+    """Return the rule that amounts of one field are no more than those of another."""
+    return {
+        "rule": (
+            f"!has(self.{least}) || !has(self.{most}) || self.{least}.all(r, !(r in self.{most})"
+            f" || quantity(string(self.{least}[r])).compareTo("
+            f"quantity(string(self.{most}[r]))) <= 0)"
+        ),
+        "message": f"{least} must not be more than {most}",
+    }
+
+
+class QueueQuota(ApiModel):
+    """Amounts of resources. `gpu` stands for all GPUs, of whichever vendor."""
+
+    soft: Amounts | None = Field(
+        default=None,
+        description=(
+            "What the queue is promised; of a queue with queues below, all that is promised to "
+            "these and in common. Absent: hard, else guaranteed, else nothing."
+        ),
+    )
+    hard: Amounts | None = Field(
+        default=None,
+        description="What the queue and those below may use at most, lent or their own.",
+    )
+    guaranteed: Amounts | None = Field(
+        default=None, description="The part of soft that is never lent to other queues."
+    )
+
+
+QUOTA_RULES: Final[dict[str, Any]] = {
+    "x-kubernetes-validations": [
+        _no_more("guaranteed", "soft"),
+        _no_more("guaranteed", "hard"),
+        _no_more("soft", "hard"),
+    ]
+}
+
+
+class FlavorQuota(ApiModel):
+    """The quota of a queue on the nodes of a flavor."""
+
+    name: Name = Field(description="The name of a ResourceFlavor.")
+    quota: QueueQuota = Field(
+        default=QueueQuota(),
+        description="Amounts of resources on the nodes of the flavor.",
+        json_schema_extra=QUOTA_RULES,
+    )
+
+
+class FlavorFungibility(ApiModel):
+    """When the search for a flavor ends before all were tried."""
+
+    when_can_borrow: WhenBorrowing | None = Field(
+        default=None,
+        description="Whether a flavor is taken in which the gang borrows: MayStopSearch.",
+    )
+    when_can_preempt: WhenBorrowing | None = Field(
+        default=None,
+        description="Whether a flavor is taken in which the gang evicts: TryNextFlavor.",
+    )
+    preference: Preference | None = Field(
+        default=None,
+        description="What is better when all flavors were tried: BorrowingOverPreemption.",
+    )
+
+
+class Borrowing(ApiModel):
+    """How much of what others do not use the queue may use."""
+
+    enabled: Flag = Field(default=False, description="Whether the queue may borrow.")
+    max_borrow_ratio: Number | None = Field(
+        default=None,
+        ge=0,
+        description="How far above soft it may go, as a part of soft. Absent: as far as hard.",
+    )
+    allowed_queues: Names | None = Field(
+        default=None,
+        description="The only queues, with those below them, that it may borrow from.",
+        json_schema_extra=ATOMIC_LIST,
+    )
+
+
+# Rules that gangs of a Queue must keep, and rules on which gangs may be evicted for which.
+
+
+class BorrowingEviction(ApiModel):
+    """Which gangs a gang may evict that borrows."""
+
+    policy: WhileBorrowing | None = Field(default=None, description="Never or LowerPriority.")
+    max_priority_threshold: Int32 | None = Field(
+        default=None, description="The highest priority of gangs that may be evicted so."
+    )
+
+
+class QueuePreemption(ApiModel):
+    """Which gangs may be evicted for which."""
+
+    within_queue: WithinQueue | None = Field(
+        default=None,
+        description="Which gangs of its own queue a gang may evict: LowerPriority.",
+    )
+    reclaim: Reclaim | None = Field(
+        default=None,
+        description=(
+            "Which gangs of queues that borrow a gang may evict that stays within soft: Any. With "
+            "any other value what is free of soft is kept for a gang of the queue that waits."
+        ),
+    )
+    while_borrowing: BorrowingEviction | None = Field(
+        default=None,
+        description="What a gang may evict that borrows, where fairness is Priority.",
+    )
+    allow_preemption: Flag | None = Field(
+        default=None,
+        description="Whether gangs of other queues may evict from this one.",
+    )
+    allow_preempt_from: Names | None = Field(
+        default=None,
+        description=(
+            "The only queues, with those below them, whose gangs may evict from this one."
+        ),
+        json_schema_extra=ATOMIC_LIST,
+    )
+    grace_period: Duration | None = Field(
+        default=None,
+        description=(
+            "The least time that pods of the queue get to end, where their own grace period is "
+            "shorter; up to a setting of the scheduler. Absent: what the queue above says."
+        ),
+    )
+    fence: Flag | None = Field(
+        default=None, description="Whether gangs look for victims below this queue only."
+    )
+    min_runtime: Duration | None = Field(
+        default=None, description="How long gangs run before they may be evicted."
+    )
+
+
+PRIORITY_RULES: Final[dict[str, Any]] = {
+    "x-kubernetes-validations": [
+        {
+            "rule": "!has(self.min) || !has(self.max) || self.min <= self.max",
+            "message": "min must not be more than max",
+        }
+    ]
+}
+
+
+class PriorityRange(ApiModel):
+    """Bounds of the priority of gangs."""
+
+    min: Int32 | None = Field(default=None, description="The lowest priority.")
+    max: Int32 | None = Field(default=None, description="The highest priority.")
+
+
+class AdmissionControl(ApiModel):
+    """What gangs must keep to, whatever is free."""
+
+    max_jobs: Int32 | None = Field(
+        default=None, ge=0, description="How many gangs may run at once; the others wait."
+    )
+    max_gpus_per_job: Int32 | None = Field(
+        default=None,
+        ge=0,
+        alias="maxGPUsPerJob",
+        description="How many GPUs all members of a gang may have together.",
+    )
+    priority_range: PriorityRange | None = Field(
+        default=None,
+        description="Which priority gangs may have.",
+        json_schema_extra=PRIORITY_RULES,
+    )
+
+
+class Aging(ApiModel):
+    """How waiting raises the priority by which gangs are ordered."""
+
+    per_hour: Int32 | None = Field(default=None, ge=0, description="How much an hour adds.")
+    max: Int32 | None = Field(default=None, ge=0, description="The most that is added.")
+
+
+class Backfill(ApiModel):
+    """Whether gangs that wait for long are promised a start."""
+
+    enabled: Flag | None = Field(
+        default=None,
+        description=(
+            "Whether a gang that waits for long is promised a start, while others are let pass "
+            "that do not delay it. true."
+        ),
+    )
+    reservation_after: Duration | None = Field(
+        default=None,
+        description="After how long a wait; the default is a setting of the scheduler.",
+    )
+
+
+class SelectorExpression(ApiModel):
+    """What a label must be like."""
+
+    # Values that do not go with the operator are refused where selectors of all kinds are read.
+    model_config = ConfigDict(
+        json_schema_extra={
+            "x-kubernetes-validations": [
+                {
+                    "rule": (
+                        "(self.operator in ['In', 'NotIn'])"
+                        " == (has(self.values) && self.values.size() > 0)"
+                    ),
+                    "message": "values must be there with In and NotIn, and with nothing else",
+                }
+            ]
+        }
+    )
+
+    key: Name = Field(description="The key of the label.")
+    operator: SelectorOperator = Field(description="In, NotIn, Exists or DoesNotExist.")
+    values: tuple[Text, ...] = Field(
+        default=(), description="Values to compare with.", json_schema_extra=ATOMIC_LIST
+    )
+
+
+class NamespaceSelector(ApiModel):
+    """Namespaces by their labels. An empty selector selects all."""
+
+    match_labels: dict[Text, Text] | None = Field(
+        default=None, description="Labels that namespaces must have."
+    )
+    match_expressions: tuple[SelectorExpression, ...] = Field(
+        default=(),
+        max_length=MOST_EXPRESSIONS,
+        description="What labels of namespaces must be like.",
+        json_schema_extra=ATOMIC_LIST,
+    )
+
+
+AmountsByFlavor = dict[Text, dict[Text, Quantity]]
+BY_FLAVOR: Final = "by flavor and resource."
+
+
+class QueueSummary(ApiModel):
+    """The figures of one resource of a queue on all nodes, for the columns of kubectl."""
+
+    resource: Text | None = Field(
+        default=None, description="Which one: gpu where it has some, else cpu, else another."
+    )
+    nominal: Quantity = Field(default=0, description="What is promised.")
+    used: Quantity = Field(default=0, description="What is used.")
+    borrowed: Quantity = Field(default=0, description="What is used of others.")
+    lent: Quantity = Field(default=0, description="What others use.")
+
+
+class RecentUsage(ApiModel):
+    """The decaying average of what the queue used."""
+
+    at: Time = Field(description="When it was so.")
+    amounts: dict[Text, Quantity] = Field(default={}, description="Amounts of resources.")
+
+
+class QueueStatus(ApiModel):
+    """What became of the queue. Written by the scheduler."""
+
+    nominal: AmountsByFlavor | None = Field(
+        default=None, description=f"What is promised to it and to those below, {BY_FLAVOR}"
+    )
+    used: AmountsByFlavor | None = Field(
+        default=None, description=f"What it and those below use, {BY_FLAVOR}"
+    )
+    borrowed: AmountsByFlavor | None = Field(
+        default=None, description=f"What it uses above its own, {BY_FLAVOR}"
+    )
+    lent: AmountsByFlavor | None = Field(
+        default=None, description=f"What others use of its own, {BY_FLAVOR}"
+    )
+    fair_share: AmountsByFlavor | None = Field(
+        default=None, description=f"What it should have, by demand and quotas, {BY_FLAVOR}"
+    )
+    summary: QueueSummary | None = Field(
+        default=None,
+        description="One resource among these in all flavors together: gpu, where it has some.",
+    )
+    share: Text | None = Field(
+        default=None, description="The figure by which queues are compared; none: infinite."
+    )
+    pending_jobs: Int32 = Field(default=0, ge=0, description="Gangs that wait.")
+    running_jobs: Int32 = Field(default=0, ge=0, description="Gangs that hold quota.")
+    recent_usage: RecentUsage | None = Field(
+        default=None, description="The decaying average of what it used."
+    )
+    conditions: tuple[Condition, ...] = Field(
+        default=(),
+        description="Whether the queue is active, and what to know about it.",
+        json_schema_extra=CONDITIONS_BY_TYPE,
+    )
+
+
+class QueueSpec(ApiModel):
+    """What the queue is promised, and how it is used."""
+
+    parent: Name | None = Field(
+        default=None, description="The queue above. Absent: root, which needs no object."
+    )
+    # Not checked here: a queue with a weight that makes no sense is read, and inactive.
+    weight: Number | None = Field(
+        default=None,
+        description=(
+            "Which part the queue gets of what no queue was promised: 1. 0: only what is left."
+        ),
+        json_schema_extra={"minimum": 0},
+    )
+    quota: QueueQuota | None = Field(
+        default=None,
+        description="Amounts of resources on all nodes. Absent where there are flavors.",
+        json_schema_extra=QUOTA_RULES,
+    )
+    flavors: tuple[FlavorQuota, ...] | None = Field(
+        default=None,
+        max_length=MOST_FLAVORS,
+        description="Quotas on the nodes of flavors, in the order in which these are tried.",
+        json_schema_extra={
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+        },
+    )
+    flavor_fungibility: FlavorFungibility | None = Field(
+        default=None, description="When the search for a flavor ends before all were tried."
+    )
+    borrowing: Borrowing | None = Field(
+        default=None, description="Whether the queue may use what others leave. Absent: no."
+    )
+    preemption: QueuePreemption | None = Field(
+        default=None, description="Which gangs may be evicted for which."
+    )
+    admission_control: AdmissionControl | None = Field(
+        default=None, description="What gangs must keep to, whatever is free."
+    )
+    strategy: Strategy | None = Field(
+        default=None,
+        description=(
+            "Whether gangs go on behind one that does not fit: BestEffortFIFO, or with StrictFIFO "
+            "they wait."
+        ),
+    )
+    stop_policy: StopPolicy | None = Field(
+        default=None,
+        description=(
+            "None; Hold: no more gangs start; HoldAndDrain: the same, and running ones are evicted."
+        ),
+    )
+    namespace_selector: NamespaceSelector | None = Field(
+        default=None,
+        description=(
+            "Which namespaces may use the queue. Absent: all, unless a setting of the scheduler "
+            "says none."
+        ),
+    )
+    fairness: Fairness | None = Field(
+        default=None, description="Of root alone: in which order queues take turns. FairShare."
+    )
+    aging: Aging | None = Field(
+        default=None, description="How waiting raises the priority by which gangs are ordered."
+    )
+    backfill: Backfill | None = Field(
+        default=None, description="Whether gangs that wait for long are promised a start."
+    )
+    provisioning_class: Text | None = Field(
+        default=None,
+        description=(
+            "The class of the ProvisioningRequests by which nodes are bought for its gangs that "
+            "lack nothing but room."
+        ),
+    )
+    checkpoint_timeout: Duration | None = Field(
+        default=None,
+        description=(
+            "How long a gang may take to save its work when it is asked to, up to a setting of the "
+            "scheduler. Absent: what the queue above says, or else 30s."
+        ),
+    )
+
+
+# Of the whole object: a rule of the spec cannot see the name.
+NAME_RULES: Final = (
+    {
+        "rule": "self.metadata.name != 'none'",
+        "message": "the name none is reserved for gangs that name no queue",
+    },
+    {
+        "rule": "self.metadata.name == 'root' || !has(self.spec) || !has(self.spec.fairness)",
+        "message": "fairness must be absent of all but root",
+    },
+    {
+        "rule": "self.metadata.name != 'root' || !has(self.spec) || !has(self.spec.parent)",
+        "message": "parent must be absent of root",
+    },
+)
+ONE_WAY: Final[dict[str, Any]] = {
+    "x-kubernetes-validations": [
+        {
+            "rule": "!has(self.quota) || !has(self.flavors)",
+            "message": "quota must be absent where there are flavors",
+        }
+    ]
+}
+
+
+class Queue(CustomResource):
+    """A part of the cluster that gangs use together: promised, lent and borrowed."""
+
+    GROUP: ClassVar[str] = "py-gang-scheduler.io"
+    PLURAL: ClassVar[str] = "queues"
+
+    api_version: Text = Field(
+        default="py-gang-scheduler.io/v1alpha1",
+        description="The group and version that the object is written in.",
+    )
+    kind: Text = Field(default="Queue", description="The kind of the object: Queue.")
+    spec: QueueSpec = Field(
+        default=QueueSpec(),
+        description="What the queue is promised, and how it is used.",
+        json_schema_extra=ONE_WAY,
+    )
+    status: QueueStatus = Field(
+        default=QueueStatus(), description="What became of the queue. Written by the scheduler."
+    )

@@ -1,0 +1,318 @@
+"""Binds placed gangs, and settles requests whose answer left the outcome open.
+
+A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete one
+by one and no task is made per pod. One that is denied is queued again later: no other waits for it.
+Gangs that start together wait for their unbound claims first (`volume_binder`); then the bindings
+of their quorums are queued at once.
+
+A binding ends in one of three ways: the pod is on its node; the pod is gone, or on another node; or
+the API server refuses. A pod that is not bound is forgotten in the cache, and planned again with
+the rest of its gang. Until then the room of the rest is kept, if some of what starts together is
+bound: the pods are nominated to their nodes, in our memory alone.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from gang_scheduler.apply.outcomes import GangBinding, Outcome, Outcomes
+from gang_scheduler.apply.volume_binder import (
+    ClaimWait,
+    VolumeBinder,
+    WaitSet,
+    needs_claims,
+    waits_of,
+)
+from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes.gangs import ApiAnswer, InternalError
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.provisioning import ProvisioningRequest
+from gang_scheduler.model.reasons import Cause
+from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.state import checkpoints
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs import plan_annotations
+from gang_scheduler.state.gangs.gang_info import GangInfo
+
+GIVE_UP_SECONDS = 120.0
+"""After this time the room is better planned anew: the node may be gone as well."""
+LOOK_SECONDS = 5.0
+"""How soon to ask again where a pod is, if that must be known."""
+LATE_SECONDS = 4.0
+"""How long a request without an answer may still be carried out: its room stays assumed."""
+
+
+COUNTED = (Outcome.BOUND, Outcome.LOST)
+"""Outcomes with which the pod is on a known node."""
+UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
+"""Outcomes with which the pod has no node, as far as is known."""
+
+Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
+
+
+@dataclass(slots=True, eq=False)
+class _Binding:
+    """One binding, over all its attempts.
+
+    `is_open`: a request was not answered, and a refusal of a later one may not be final.
+    """
+
+    of: GangBinding
+    bind: Bind
+    is_open: bool = False
+    backoff: Backoff = field(default_factory=Backoff)
+    denials: Denials = field(default_factory=Denials)
+
+
+class Binder:
+    """Binds with bounded concurrency, and only while `may_write()` says that we are the leader.
+
+    A binding whose members all have an outcome goes to `outcomes`.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        concurrency: int,
+        *,
+        volume_binder: VolumeBinder,
+        outcomes: Outcomes,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._concurrency = concurrency
+        self._may_write = may_write
+        self._volume_binder = volume_binder
+        self._outcomes = outcomes
+        self._held: asyncio.Queue[Held] = asyncio.Queue()
+        self._queue: asyncio.Queue[_Binding] = asyncio.Queue()
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """How many bindings wait for a worker."""
+        return self._queue.qsize()
+
+    def is_busy(self) -> bool:
+        """Return whether bindings wait for a worker."""
+        return self.waiting > 0
+
+    def submit(self, together: Sequence[GangBinding]) -> None:
+        """Queue the bindings of gangs that start together, after their claims if any is not bound.
+
+        The members are assumed on their nodes already.
+        """
+        placed = [gang_binding.placed for gang_binding in together]
+        for gang_binding in together:
+            gang_binding.together = together
+        if not any(needs_claims(bind) for each in placed for bind in each.binds):
+            for gang_binding in together:
+                self._enqueue(gang_binding)
+            return
+        plan_ids = {gang_binding.gang.key: gang_binding.plan_id for gang_binding in together}
+        wait_set = self._volume_binder.begin(waits_of(placed))
+        bindings = {wait: _bindings(wait, plan_ids) for wait in wait_set.waits}
+        self._held.put_nowait((wait_set, bindings))
+
+    async def run(self) -> None:
+        """Bind what is submitted, until cancelled."""
+        async with anyio.create_task_group() as workers:
+            for number in range(self._concurrency):
+                workers.start_soon(self._work, name=f"binder {number}")
+            while True:
+                held = await self._held.get()
+                workers.start_soon(self._after_claims, *held)
+
+    def close(self) -> None:
+        """Begin no more gangs: those of which no binding was sent are left to the next leader."""
+        self._closed = True
+
+    async def drain(self) -> None:
+        """Return when every binding of a gang that was begun has its outcome."""
+        await self._queue.join()
+
+    async def _after_claims(
+        self, wait_set: WaitSet, bindings: Mapping[ClaimWait, list[GangBinding]]
+    ) -> None:
+        """Bind the members of each wait once its claims are bound, or none of them."""
+
+        def settled(wait: ClaimWait) -> None:
+            for gang_binding in bindings[wait]:
+                self._claims_settled(gang_binding, wait.problem)
+
+        with confined("bind", "claims"):
+            await self._volume_binder.bind(wait_set, settled)
+
+    def _claims_settled(self, gang_binding: GangBinding, problem: Cause | None) -> None:
+        if problem is not None:
+            gang_binding.problem = problem
+            for bind in gang_binding.placed.binds:
+                self._settle(gang_binding, bind, Outcome.WITHOUT_VOLUMES)
+        elif not self._closed:
+            self._enqueue(gang_binding)
+
+    def _enqueue(self, gang_binding: GangBinding) -> None:
+        for bind in gang_binding.placed.binds:
+            self._queue.put_nowait(_Binding(gang_binding, bind))
+
+    async def _work(self) -> None:
+        while True:
+            binding = await self._queue.get()
+            gang_binding, bind = binding.of, binding.bind
+            if self._closed and not gang_binding.begun:
+                self._queue.task_done()
+                continue
+            gang_binding.begun = True
+            outcome: Outcome | None = Outcome.GAVE_UP
+            with confined("bind", bind.pod.key) as step:
+                outcome = await self._bind(binding)
+            if outcome is None:
+                self._queue_later(binding)
+                continue
+            if step.error is not None:
+                gang_binding.problem = InternalError.of(step.error)
+            with confined("settle", bind.pod.key):
+                self._settle(gang_binding, bind, outcome)
+            self._queue.task_done()
+
+    def _queue_later(self, binding: _Binding) -> None:
+        """Queue a binding again after a pause, in which its worker does others."""
+
+        def again() -> None:
+            self._queue.put_nowait(binding)
+            # Until now it was not done.
+            self._queue.task_done()
+
+        asyncio.get_running_loop().call_later(binding.backoff.seconds(), again)
+
+    def _settle(self, gang_binding: GangBinding, bind: Bind, outcome: Outcome) -> None:
+        gang_binding.outcomes[bind.pod.uid] = outcome
+        if outcome not in (*COUNTED, *UNBOUND):
+            self._cache.forget(bind.pod.uid)
+        if gang_binding.done:
+            # Not one by one: what is missing would be planned while others are on their way.
+            for each in gang_binding.placed.binds:
+                if gang_binding.outcomes[each.pod.uid] in UNBOUND:
+                    self._keep_room(gang_binding, each)
+            self._give_room_up(gang_binding.together)
+            self._outcomes.put(gang_binding)
+
+    def _keep_room(self, gang_binding: GangBinding, bind: Bind) -> None:
+        """Take a bind back, but keep its room: others that start together may be bound."""
+        self._cache.forget(bind.pod.uid)
+        pod = self._cache.pod(bind.pod.uid)
+        if pod is not None and not pod.nominated:
+            gang_binding.kept.append(pod.uid)
+            self._cache.nominate([bind])
+
+    def _give_room_up(self, together: Sequence[GangBinding]) -> None:
+        """Keep no room for gangs that are not bound in part, once that is known."""
+        if all(each.done for each in together):
+            for each in together:
+                if not each.is_in_part:
+                    self._cache.clear_nominations(each.kept)
+                    each.kept.clear()
+
+    async def _bind(self, binding: _Binding) -> Outcome | None:
+        """Return how a binding ended; None to try again later."""
+        gang_binding, bind = binding.of, binding.bind
+        pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
+        marks = {
+            **plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id),
+            **plan_annotations.charges_of(gang_binding.gang, bind),
+            **checkpoints.annotations_of(self._cache.checkpoints, self._info_of(gang_binding)),
+            **plan_annotations.bought_by(self._request_of(gang_binding)),
+        }
+        clock = asyncio.get_running_loop().time
+        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
+        while self._may_write():
+            try:
+                await self._api.bind(pod, bind.node, marks)
+            except ApiError as error:
+                gang_binding.problem = ApiAnswer(str(error))
+                binding.is_open |= error.kind is Kind.UNKNOWN
+                if not self._closed and binding.denials.may_pass(error):
+                    return None
+                outcome = await self._judge(pod, bind.node, error)
+                if outcome is None and clock() >= deadline:
+                    outcome = Outcome.GAVE_UP
+                if outcome in UNBOUND and binding.is_open:
+                    return await self._find_out(pod, bind.node, outcome)
+                if outcome is not None:
+                    return outcome
+                await backoff.after(error, most=deadline - clock())
+            else:
+                return Outcome.BOUND
+        return Outcome.GAVE_UP
+
+    def _info_of(self, gang_binding: GangBinding) -> GangInfo | None:
+        return self._cache.gang_queue.infos.get(gang_binding.gang.key)
+
+    def _request_of(self, gang_binding: GangBinding) -> ProvisioningRequest | None:
+        """Return the request by which the nodes of a gang were bought, if they were."""
+        keys = gang_binding.placed.together or (gang_binding.gang.key,)
+        return self._cache.provisioning.provisioned_for(keys)
+
+    async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
+        """Return the outcome that an error means; None to try again."""
+        match error.kind:
+            case Kind.GONE:
+                return Outcome.GONE
+            case Kind.REFUSED | Kind.DENIED:
+                return Outcome.REFUSED
+            case Kind.THROTTLED:
+                return None
+        try:
+            outcome = await self._read_back(pod, node)
+        except ApiError:
+            return None
+        if outcome is None and error.kind is Kind.CONFLICT:
+            # A conflict on a pod without a node: the pod is being deleted, or has got a gate.
+            return Outcome.REFUSED
+        return outcome
+
+    async def _find_out(self, pod: PodRef, node: str, otherwise: Outcome) -> Outcome:
+        """Ask for the pod's node until there is an answer: the pod may hold the room already."""
+        await asyncio.sleep(LATE_SECONDS)
+        backoff = Backoff(LOOK_SECONDS, LOOK_SECONDS)
+        while self._may_write():
+            try:
+                return await self._read_back(pod, node) or otherwise
+            except ApiError as error:
+                await backoff.after(error)
+        return otherwise
+
+    async def _read_back(self, pod: PodRef, node: str) -> Outcome | None:
+        """Read the pod's node; None while it has none. Raises ApiError without an answer."""
+        try:
+            bound_to = await self._api.bound_node(pod)
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return Outcome.GONE
+            raise
+        if not bound_to:
+            return None
+        if bound_to == node:
+            return Outcome.BOUND
+        self._count_at(pod.uid, bound_to)
+        return Outcome.LOST
+
+    def _count_at(self, uid: str, node: str) -> None:
+        """Assume a pod on the node that it turned out to be on: the watch event may come late."""
+        self._cache.forget(uid)
+        pod = self._cache.pod(uid)
+        if pod is not None and not pod.node:
+            self._cache.assume(Bind(pod, node))
+
+
+def _bindings(wait: ClaimWait, plan_ids: Mapping[GangKey, str]) -> list[GangBinding]:
+    found = [GangBinding(placed, plan_ids[placed.gang.key], wait.joins) for placed in wait.placed]
+    for each in found:
+        each.together = found
+    return found

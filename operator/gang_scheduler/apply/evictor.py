@@ -1,0 +1,490 @@
+"""Preemptions carried out: nominate the members, mark all victims, and only then evict them.
+
+Gangs that ask for it save their work before any pod is marked. Each stage is written completely
+before the next begins, so no pod is evicted for a plan that cannot be carried out.
+
+Every write may happen twice. After a crash between two writes the plan is made again from the
+objects, and writes that are already there are skipped. A run that is given up takes its own
+writes back.
+"""
+
+import asyncio
+import functools
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from gang_scheduler.apply import disruption_target
+from gang_scheduler.apply.checkpoints import GracePeriods, Saving
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.leftovers import OrphanedMarks
+from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
+from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
+from gang_scheduler.apply.workloads import whole_workloads
+from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend, WholeWorkloads
+from gang_scheduler.client.errors import Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.causes.gangs import InternalError, MemberGone
+from gang_scheduler.model.plan import Plan, Preemption
+from gang_scheduler.model.pods import Pod, PodPhase
+from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
+
+# The steps that each stage of a preemption still has to write at this moment.
+
+
+class Stages:
+    """Makes the steps of each stage from the objects in the cache, and from what was written.
+
+    A write that stands needs no step: after a crash, or for a later run of the same pods, only
+    what lacks is written.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        *,
+        naming: Naming,
+        outcomes: Outcomes,
+        grace_periods: GracePeriods,
+        use_eviction_api: bool,
+        managed: ManagedPods,
+        suspend: Suspend,
+        clock: Callable[[], float],
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._naming = naming
+        self._outcomes = outcomes
+        self._grace_periods = grace_periods
+        self._use_eviction_api = use_eviction_api
+        self._whole_workloads = WholeWorkloads(managed, suspend, self._eviction)
+        self._clock = clock
+        # Uids of pods whose nomination in the cache may differ from the last write.
+        self._written: set[str] = set()
+        self._unmarked: set[str] = set()
+
+    def forget(self, uids: Iterable[str]) -> None:
+        """Forget what was written to the nominations of pods: the cache has it.
+
+        And that marks were taken from pods that are gone.
+        """
+        self._written.difference_update(uids)
+        self._unmarked = {uid for uid in self._unmarked if self._cache.pod(uid) is not None}
+
+    def nominations(self, current: PreemptionRun) -> Iterator[Step]:
+        """Yield the steps that reserve the room of the members."""
+        for bind in current.preemption.nominations:
+            pod, node = bind.pod, bind.node
+            if pod.virtual:
+                continue  # Nothing has created it yet: its room is kept by the state alone.
+            # The nomination in the cache is from the API server, unless this process wrote one.
+            if pod.nominated != node or pod.uid in self._written:
+                self._written.add(pod.uid)
+                request = functools.partial(self._api.nominate, node=node)
+                yield Step("nominate", pod, request, needs_pod=True)
+
+    def clearings(self, current: PreemptionRun) -> Iterator[Step]:
+        """Yield the steps that take back the nominations of displaced pods."""
+        clear = functools.partial(self._api.nominate, node="")
+        for pod in current.preemption.displaced:
+            if pod.virtual:
+                continue
+            self._written.add(pod.uid)
+            yield Step("clear", pod, clear, optional=True)
+
+    def dry_runs(self, current: PreemptionRun) -> Iterator[Step]:
+        """Return the steps that ask whether budgets allow the evictions; none without budgets."""
+        ask = functools.partial(self._api.evict, dry_run=True)
+        victims = self.victims(current) if self._use_eviction_api else ()
+        return (Step("try_to_evict", pod, ask, PASSING) for pod in victims)
+
+    def marks(self, current: PreemptionRun) -> Iterator[Step]:
+        """Yield the steps that mark the victims."""
+        now = int(self._clock())
+        for pod in self.victims(current):
+            if self.is_marked(pod):
+                current.marked.add(pod.uid)
+                continue
+            self._unmarked.discard(pod.uid)
+            made = disruption_target.mark(current.preemption, pod.namespace, self._naming, now)
+            request = functools.partial(self._api.patch_pod_condition, condition=made)
+            yield Step("mark", pod, request, begun=current.marked)
+
+    def evictions(self, current: PreemptionRun) -> Iterator[Step]:
+        """Yield the evictions; none if a member is gone, since its room is not needed then."""
+        members = (bind.pod for bind in current.preemption.nominations)
+        missing = next((pod for pod in members if self._is_gone(pod)), None)
+        if missing is not None:
+            current.fail(MemberGone(missing.key))
+            return
+        victims = tuple(self.victims(current))
+        if victims:
+            if not current.preemption.to_start_anew:
+                metrics.PREEMPTIONS.labels("carried_out").inc()
+                metrics.VICTIMS.inc(len(victims))
+            self._outcomes.put(EvictionBegun(current.preemption))
+        suspended: set[str] = set()
+        for step in self._whole_workloads.suspensions(victims, current.evicted):
+            suspended |= {step.pod.uid, *step.along}
+            yield step
+        for pod in victims:
+            if pod.uid not in suspended:
+                yield self._eviction(pod, begun=current.evicted, final=True)
+
+    def _eviction(self, pod: Pod, **how: Any) -> Step:  # noqa: ANN401 - fields of a Step.
+        by_budgets, grace_seconds = self._use_eviction_api, self._grace_periods.of(pod)
+        evict = self._api.evict if by_budgets else self._api.delete_pod
+        request = functools.partial(evict, grace_seconds=grace_seconds)
+        # A budget that other evictions have used up meanwhile allows evictions again later.
+        passing = PASSING | {Kind.PROTECTED} if by_budgets else PASSING
+        return Step("evict", pod, request, passing, **how)
+
+    def releases(
+        self, current: PreemptionRun, claimant_of: Callable[[str], PreemptionRun]
+    ) -> Iterator[Step]:
+        """Yield the steps that unmark victims, and that evict the rest of a broken gang.
+
+        `claimant_of` returns the run that a victim is one of now, by its uid.
+        """
+        made = disruption_target.unmark(int(self._clock()))
+        unmark = functools.partial(self._api.patch_pod_condition, condition=made)
+        for uid in sorted(current.marked - current.evicted):
+            pod = self._cache.pod(uid)
+            claimant = claimant_of(uid)
+            claimant.marked.add(uid)
+            if pod is None or not pod.living or claimant is not current:
+                continue
+            if self._is_of_broken_gang(pod, current):
+                yield self._eviction(pod, optional=True)
+            else:
+                self._unmarked.add(uid)
+                yield Step("unmark", pod, unmark, optional=True)
+
+    def _is_of_broken_gang(self, pod: Pod, current: PreemptionRun) -> bool:
+        """Return whether evictions have left a pod's gang below its minMember.
+
+        Those of an earlier process are not known: there it is any cause but failed nodes.
+        """
+        info = self._cache.gang_queue.infos.get(pod.gang)
+        if info is None or pod.uid not in info.observed.members:
+            return False
+        degraded = self._cache.degraded.of(pod.gang, int(self._clock()))
+        victims = (each for each in current.preemption.victims if each.gang == pod.gang)
+        if degraded and degraded.nodes and not any(e.pod.uid in current.evicted for e in victims):
+            return False
+        ended = (each for each in info.attempt.ended() if each.phase is PodPhase.SUCCEEDED)
+        left = [each for each in info.observed.bound() if each.uid not in current.evicted]
+        return not info.observed.has_quorum([*left, *ended])
+
+    def victims(self, current: PreemptionRun) -> Iterator[Pod]:
+        """Yield the victims as they are now, without those that are leaving or have ended.
+
+        One that was leaving so late that it was chosen all the same is among them until it hurries.
+        """
+        for each in current.preemption.victims:
+            pod = self._cache.pod(each.pod.uid)
+            if pod is not None and (pod.living or _lingers(each, pod)):
+                yield pod
+
+    def is_marked(self, pod: Pod) -> bool:
+        """Return whether a mark stands; the pod in the cache may be older than its removal."""
+        return pod.marked and pod.uid not in self._unmarked
+
+    def _is_gone(self, pod: Pod) -> bool:
+        found = self._cache.pod(pod.uid)
+        return found is None or not found.living
+
+
+def _lingers(victim: BoundPod, pod: Pod) -> bool:
+    """Return whether a pod that was being deleted when it was chosen leaves as late as then."""
+    return victim.lingers and not pod.terminal and pod.gone_by == victim.pod.gone_by
+
+
+Stage = Callable[[PreemptionRun], Iterator[Step]]
+
+ROUNDS_AT_ONCE = 16
+LOOK_SECONDS = 0.5
+
+log = Logger()
+
+
+async def write_nothing(_: Collection[GangKey]) -> None:
+    """Return at once: for evictions that nothing but this process remembers."""
+
+
+class Evictor:
+    """Preempts with bounded concurrency, and only while `may_write()` says that we are the leader.
+
+    A preemption is put into `outcomes` when all its victims are marked, and when it was given up
+    and taken back. `remember` writes down what gangs yield to, before any of their pods goes. A
+    workload of which all `managed` pods are victims is suspended by `suspend`, which returns
+    whether that ends the pods; if not, they are deleted.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        concurrency: int,
+        *,
+        naming: Naming,
+        outcomes: Outcomes,
+        grace_periods: GracePeriods,
+        saving: Callable[[StepWriter], Saving],
+        use_eviction_api: bool = False,
+        remember: Callable[[Collection[GangKey]], Awaitable[None]] = write_nothing,
+        managed: ManagedPods = whole_workloads.NONE_MANAGED,
+        suspend: Suspend = whole_workloads.suspend_nothing,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._writer = StepWriter(concurrency, may_write)
+        self._saving = saving(self._writer)
+        self._stages = Stages(
+            api,
+            cache,
+            naming=naming,
+            outcomes=outcomes,
+            grace_periods=grace_periods,
+            use_eviction_api=use_eviction_api,
+            managed=managed,
+            suspend=suspend,
+            clock=clock,
+        )
+        self._remember = remember
+        self._outcomes = outcomes
+        self._clock = clock
+        self._queue: asyncio.Queue[PreemptionRun] = asyncio.Queue()
+        self._by_member: dict[str, PreemptionRun] = {}
+        self._by_victim: dict[str, PreemptionRun] = {}
+        self._orphaned_marks = OrphanedMarks(cache)
+
+    # Called by the loop.
+
+    def is_preempting(self, preemption: Preemption) -> bool:
+        """Return whether all that a preemption would do is under way already."""
+        made = PreemptionRun(preemption)
+        earlier = self._runs_of(_concerned(made))
+        return bool(made.nodes) and len(earlier) == 1 and earlier[0].covers(made)
+
+    def submit(self, preemption: Preemption) -> None:
+        """Queue the writes of a preemption. The caller counts its nominations and victims.
+
+        Earlier runs for the same members, or for members that are displaced now, are stopped.
+        """
+        made = PreemptionRun(preemption)
+        concerned = _concerned(made)
+        made.earlier = (*self._runs_of(concerned), *self._taken_back(made.victims))
+        # A run that only displaced one of these pods goes on for its own members.
+        replaced = [each for each in made.earlier if not concerned.isdisjoint(each.nodes)]
+        self._begin(made)
+        for each in replaced:
+            self._stop(each)
+
+    def placed(self, uids: Iterable[str]) -> None:
+        """Stop the runs for members that have found a place."""
+        uids = set(uids)
+        for each in self._runs_of(uids):
+            if not self._is_over(each) and not uids.isdisjoint(each.nodes):
+                self._stop(each)
+
+    def drain_only(self, queues: Collection[QueueRef]) -> None:
+        """Stop the runs that drain other queues than these, as far as they evict no pod yet."""
+        for each in dict.fromkeys(self._by_victim.values()):
+            queue = each.preemption.drained
+            if queue is not None and queue not in queues and not each.evicted:
+                self._stop(each)
+
+    def settle_leftovers(self, plan: Plan) -> None:
+        """Withdraw the marks and requests of an earlier process that no plan of this one needs.
+
+        Called after every cycle.
+        """
+        found = self._orphaned_marks.settled(plan, int(self._clock()))
+        pods = [pod for pod in found if pod.uid not in self._by_victim]
+        if pods:
+            marked, asked = {pod.uid for pod in pods if pod.marked}, self._saving.requested(pods)
+            made = PreemptionRun(Preemption((), ()), void=True, marked=marked, asked=asked)
+            self._begin(made)
+            for uid in made.told:
+                self._by_victim.setdefault(uid, made)
+
+    # Work.
+
+    async def run(self) -> None:
+        """Preempt as submitted, until cancelled."""
+        async with anyio.create_task_group() as workers:
+            workers.start_soon(self._watch, name="victims")
+            for number in range(ROUNDS_AT_ONCE):
+                workers.start_soon(self._work, workers, name=f"evictor {number}")
+
+    async def drain(self) -> None:
+        """Return when all writes of what was submitted are done, but while gangs save their work.
+
+        What these are asked stands on their pods, so that the next leader goes on there.
+        """
+        await self._queue.join()
+
+    async def _work(self, workers: TaskGroup) -> None:
+        while True:
+            current = await self._queue.get()
+            # Earlier runs were taken from the queue before this one, so they do stop.
+            for each in current.earlier:
+                await each.stopped.wait()
+            current.earlier = ()
+            if self._saving.concerns(current.preemption):
+                # It may wait for long, and others must not wait for that.
+                workers.start_soon(self._run_to_the_end, current, name=current.name)
+            else:
+                await self._run_to_the_end(current)
+            self._queue.task_done()
+
+    async def _run_to_the_end(self, current: PreemptionRun) -> None:
+        with confined("preempt", current.name) as step:
+            await self._carry_out(current)
+        if step.error is not None:
+            current.fail(InternalError.of(step.error))
+            with confined("take back", current.name):
+                await self._take_back(current)
+        current.stopped.set()
+
+    async def _carry_out(self, current: PreemptionRun) -> None:
+        """Write the stages in their order; take all back if one cannot be written."""
+        if not await self._wrote(
+            current, self._stages.nominations, self._stages.clearings, self._stages.dry_runs
+        ):
+            return
+        await self._saving.save(current)
+        if await self._wrote(current, self._stages.marks):
+            await self._note(current)
+            if await self._wrote(current, self._stages.evictions):
+                current.sent = True
+                self._is_over(current)
+
+    async def _wrote(self, current: PreemptionRun, *stages: Stage) -> bool:
+        """Write stages in their order; return whether the run goes on, and take it back if not."""
+        for stage in stages:
+            await self._writer.write_all(current, tuple(stage(current)))
+            if current.void:
+                await self._take_back(current)
+                return False
+        return True
+
+    async def _note(self, current: PreemptionRun) -> None:
+        """Have it remembered which gangs yield to the preemptor, and what they have saved."""
+        keys = set(current.requests)
+        if current.preemption.classes:
+            current.noted = True
+            now = int(self._clock())
+            keys |= self._cache.evictions.note(current.preemption, now)
+        if keys:
+            await self._remember(keys)
+
+    async def _take_back(self, current: PreemptionRun) -> None:
+        """Undo the writes that no later run has taken over; no broken gang is left running."""
+        self._stop(current)
+        if current.noted:
+            self._cache.evictions.take_back(current.preemption)
+        pods = (self._cache.pod(uid) for uid in self._owned(current))
+        unbound = tuple(pod for pod in pods if pod is not None and not pod.node)
+        self._cache.clear_nominations([pod.uid for pod in unbound])
+        undoing = PreemptionRun(Preemption((), (), displaced=unbound))
+
+        def claimant_of(uid: str) -> PreemptionRun:
+            return self._by_victim.get(uid, current)
+
+        steps = (
+            *self._stages.clearings(undoing),
+            *self._saving.withdrawals(current, claimant_of),
+            *self._stages.releases(current, claimant_of),
+        )
+        await self._writer.write_all(undoing, steps)
+        self._forget(current)
+        if current.problem is not None:
+            metrics.PREEMPTIONS.labels("withdrawn").inc()
+            self._outcomes.put(PreemptionFailed(current.preemption, current.problem))
+
+    async def _watch(self) -> None:
+        """Note when the last victim of each run is gone."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            for each in {*self._by_member.values(), *self._by_victim.values()}:
+                with confined("preempt", each.name):
+                    self._is_over(each)
+
+    # Runs.
+
+    def _begin(self, made: PreemptionRun) -> None:
+        displaced = (pod.uid for pod in made.preemption.displaced)
+        self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
+        self._by_victim.update(dict.fromkeys(made.victims, made))
+        # Marks and requests of an earlier run or process are taken over, to be taken back by this
+        # run if it fails.
+        made.marked |= {
+            pod.uid for pod in self._stages.victims(made) if self._stages.is_marked(pod)
+        }
+        made.asked |= self._saving.requested(self._stages.victims(made))
+        self._queue.put_nowait(made)
+
+    def _stop(self, current: PreemptionRun) -> None:
+        """Stop a run: pods that it has not begun to evict are no victims any more.
+
+        Except pods that a later run evicts.
+        """
+        current.void = True
+        left = current.victims - current.evicted
+        self._cache.victims.spared({uid for uid in left if self._by_victim.get(uid) is current})
+
+    def _runs_of(self, uids: Iterable[str]) -> tuple[PreemptionRun, ...]:
+        """Return the runs that write nominations of these pods."""
+        found = (self._by_member.get(uid) for uid in uids)
+        return tuple(dict.fromkeys(each for each in found if each is not None))
+
+    def _taken_back(self, victims: Iterable[str]) -> Iterator[PreemptionRun]:
+        """Yield the runs that take back what they wrote to these pods: that comes first."""
+        found = dict.fromkeys(self._by_victim.get(uid) for uid in victims)
+        return (each for each in found if each is not None and each.void)
+
+    def _owned(self, current: PreemptionRun) -> list[str]:
+        """Return the members that no later run has taken over."""
+        return [uid for uid in current.nodes if self._by_member.get(uid) is current]
+
+    def _is_over(self, current: PreemptionRun) -> bool:
+        """Return whether all is written and every victim gone; such a run is forgotten."""
+        if not current.sent:
+            return False
+        if not current.void and any(map(self._uses_room, current.victims)):
+            return False
+        self._forget(current)
+        if current.victims and not current.void:
+            seconds = asyncio.get_running_loop().time() - current.submitted_at
+            metrics.VICTIM_SECONDS.observe(seconds)
+        return True
+
+    def _forget(self, current: PreemptionRun) -> None:
+        displaced = {pod.uid for pod in current.preemption.displaced}
+        self._stages.forget(current.nodes.keys() | displaced)
+        for index in (self._by_member, self._by_victim):
+            for uid in {*current.nodes, *displaced, *current.victims, *current.told}:
+                if index.get(uid) is current:
+                    del index[uid]
+
+    def _uses_room(self, uid: str) -> bool:
+        found = self._cache.pod(uid)
+        return found is not None and not found.terminal
+
+
+def _concerned(made: PreemptionRun) -> set[str]:
+    """Return the uids of the pods whose nominations a run writes."""
+    return {*made.nodes, *(pod.uid for pod in made.preemption.displaced)}

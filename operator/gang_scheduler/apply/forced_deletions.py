@@ -1,0 +1,186 @@
+"""Pods that are deleted without an eviction: of gangs that bound in part, and stuck members.
+
+A gang that a crash left with fewer nodes than its `minMember` would hold them for nothing.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.apply import disruption_target
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.decode import fields
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.failures import Shortage
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.family import Values
+from gang_scheduler.telemetry.logger import Logger
+
+# A gang is partially bound only after a crash, or after the API server refused a binding. If the
+# settings say so, its bound members are deleted when the rest found no room in time. By default
+# (`Hold`) they stay and wait: deleting running pods is the administrator's decision.
+
+log = Logger()
+
+
+class PartialGangs:
+    """Deletes the bound members of gangs that stay partially bound past their schedule timeout."""
+
+    def __init__(
+        self, api: Api, cache: Cache, may_write: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._may_write = may_write
+        self._queue: asyncio.Queue[GangKey] = asyncio.Queue()
+        self._queued: set[GangKey] = set()
+
+    def consider(self, refused: Iterable[Refused], now: int) -> None:
+        """Queue the refused gangs that are late and partially bound. `now` is in seconds."""
+        for key in (each.gang.key for each in refused if each.gang.partially_bound):
+            info = self._cache.gang_queue.infos.get(key)
+            deadline = self._cache.gang_queue.deadlines.of(info) if info else None
+            if deadline is not None and now >= deadline and key not in self._queued:
+                self._queued.add(key)
+                self._queue.put_nowait(key)
+
+    async def run(self) -> None:
+        """Delete until cancelled."""
+        while True:
+            key = await self._queue.get()
+            self._queued.discard(key)
+            with confined("release", str(key)):
+                await self._release(key)
+
+    async def _release(self, key: GangKey) -> None:
+        info = self._cache.gang_queue.infos.get(key)
+        # The gang may have become whole since.
+        if info is None or info.attempt.was_whole:
+            return
+        bound = [pod for pod in info.observed.living if pod.node and not pod.assumed]
+        if not bound:  # Only other gangs of its group are bound.
+            return
+        if self._may_write():
+            log.warning("gang_released", gang=str(key), pods=len(bound))
+        for pod in bound:
+            # Each deletion takes its time, and another replica may lead by the next one.
+            if not self._may_write():
+                return
+            await self._delete(PodRef(pod.namespace, pod.name, pod.uid))
+
+    async def _delete(self, pod: PodRef) -> None:
+        try:
+            await self._api.delete_pod(pod)
+        except ApiError as error:
+            metrics.WRITES.labels("pod_delete", error.kind.value).inc()
+            if error.kind not in (Kind.GONE, Kind.CONFLICT):
+                # The gang is refused again before long, and then considered again.
+                log.warning("release_failed", pod=f"{pod.namespace}/{pod.name}", error=str(error))
+        else:
+            metrics.WRITES.labels("pod_delete", "written").inc()
+
+
+# Members on failed nodes that do not terminate are removed by force where that is allowed. Such a
+# pod may still run if its node only lost the network, and then it runs next to its replacement. So
+# the administrator must allow it (a setting), and so must the owner of the gang (an annotation);
+# and the node must have failed for the longer of both times.
+
+LOOK_SECONDS: Final = 1.0
+AGAIN_SECONDS: Final = 10
+"""After how long a pod is removed again that is still there."""
+
+
+class StuckMembers:
+    """Removes stuck members after `seconds` at the earliest; 0: never. Only as the leader."""
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        seconds: int,
+        *,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._seconds = seconds
+        self._may_write = may_write
+        self._clock = clock
+        self._tried: dict[str, int] = {}
+
+    async def run(self) -> None:
+        """Look every LOOK_SECONDS, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with confined("look for stuck pods", "all gangs"):
+                await self.look()
+
+    async def look(self) -> None:
+        """Find the nodes that have failed by now; remove the pods that may be."""
+        now = int(self._clock())
+        self._cache.find_gone_nodes()
+        self._cache.settle_failed_nodes(now)
+        stuck = tuple(self._cache.degraded.stuck(now))
+        metrics.PODS_STUCK.set(len(stuck))
+        metrics.DEGRADED_GANGS.show(self._degraded(now))
+        for pod in stuck:
+            due = self._due(pod)
+            if due is not None and now >= due and self._is_to_be_tried(pod, now):
+                await self._remove(pod, now)
+        there = {pod.uid for pod in stuck}
+        self._tried = {uid: at for uid, at in self._tried.items() if uid in there}
+
+    def _degraded(self, now: int) -> Iterator[tuple[Values, float]]:
+        """Yield how many gangs are degraded, by the reason that their condition has."""
+        found = Counter(each.shortage for _, each in self._cache.degraded.all(now))
+        yield from (((each.value,), found[each]) for each in Shortage)
+
+    def _due(self, pod: Pod) -> int | None:
+        """Return from when on a pod may be removed, in seconds since the epoch; None: never."""
+        allowed, failed = self._allowed(pod), self._cache.failed_nodes.get(pod.node)
+        if not self._seconds or allowed is None or failed is None:
+            return None
+        return max(pod.gone_by, failed.since) + max(self._seconds, allowed)
+
+    def _allowed(self, pod: Pod) -> int | None:
+        """Return after how many seconds the owner lets a pod be removed; None: never."""
+        if annotations.FORCE_DELETE_STUCK_PODS in pod.annotations:
+            try:
+                return fields.duration(pod.annotations, annotations.FORCE_DELETE_STUCK_PODS)
+            except InvalidField:
+                return None
+        info = self._cache.gang_queue.infos.get(pod.gang)
+        spec = info.observed.spec if info is not None else None
+        return None if spec is None else spec.options.force_delete_seconds
+
+    def _is_to_be_tried(self, pod: Pod, now: int) -> bool:
+        return now - self._tried.get(pod.uid, -AGAIN_SECONDS) >= AGAIN_SECONDS
+
+    async def _remove(self, pod: Pod, now: int) -> None:
+        if not self._may_write():
+            return
+        self._tried[pod.uid] = now
+        log.warning("stuck_pod_removed", pod=pod.key, node=pod.node, gang=str(pod.gang))
+        target = PodRef(pod.namespace, pod.name, pod.uid)
+        try:
+            await self._api.delete_pod(target, grace_seconds=0)
+            # A pod of a Job stays even then until the Job has counted it: as ended, as all that
+            # Kubernetes removes of failed nodes.
+            if pod.job_uid and self._may_write():
+                await self._api.fail_pod(target, disruption_target.stuck(pod.node, now))
+        except ApiError as error:
+            metrics.WRITES.labels("pod_force_delete", error.kind.value).inc()
+            if error.kind not in (Kind.GONE, Kind.CONFLICT):
+                log.warning("stuck_pod_stays", pod=pod.key, error=str(error))
+        else:
+            metrics.WRITES.labels("pod_force_delete", "written").inc()

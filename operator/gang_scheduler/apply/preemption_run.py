@@ -1,0 +1,171 @@
+"""A preemption under way: its steps, and how each is written until an answer settles it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.model.causes.gangs import StepFailed
+from gang_scheduler.model.checkpoints import Request
+from gang_scheduler.model.plan import Preemption
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Cause
+from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
+
+GIVE_UP_SECONDS = 60.0
+"""Less than the two minutes after which kube-controller-manager resets a mark."""
+
+PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
+"""Answers after which the same request is tried again."""
+PATCHED = PASSING | {Kind.CONFLICT}
+"""Answers after which a patch is tried again: it has no precondition that could fail for good."""
+ANOTHER_LIFE = 422
+"""The status that answers a patch with the uid of an earlier pod: a uid cannot be changed."""
+
+log = Logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One write of a stage. It is tried again after `passing` answers.
+
+    `begun` gets the uid before the first request, and the uids of pods that go `along`; a `final`
+    step is finished from then on even if the run is stopped. `needs_pod`: the run fails if the pod
+    is gone. An `optional` step may fail.
+    """
+
+    what: str
+    pod: Pod
+    request: Callable[[PodRef], Awaitable[None]]
+    passing: frozenset[Kind] = PATCHED
+    begun: set[str] = field(default_factory=set)
+    final: bool = False
+    needs_pod: bool = False
+    optional: bool = False
+    along: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class PreemptionRun:
+    """A preemption under way. A `void` run is stopped and taken back.
+
+    `problem` is what went wrong, if anything did. `noted`: what gangs yield to is remembered.
+    `asked`, `marked` and `evicted` are uids, of pods that are told to save their work, marked, and
+    deleted; `requests` are what gangs are asked by. `submitted_at` is the event loop's time, in
+    seconds.
+    """
+
+    preemption: Preemption
+    submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    earlier: tuple["PreemptionRun", ...] = ()
+    void: bool = False
+    problem: Cause | None = None
+    sent: bool = False
+    noted: bool = False
+    requests: dict[GangKey, Request] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    marked: set[str] = field(default_factory=set)
+    evicted: set[str] = field(default_factory=set)
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def name(self) -> str:
+        """The gangs that the run makes room for, for logs."""
+        return ", ".join(str(gang.key) for gang in self.preemption.gangs) or "no gang"
+
+    @property
+    def nodes(self) -> dict[str, str]:
+        """The nominated nodes by uid."""
+        return {bind.pod.uid: bind.node for bind in self.preemption.nominations}
+
+    @property
+    def victims(self) -> set[str]:
+        """The uids of the victims."""
+        return {each.pod.uid for each in self.preemption.victims}
+
+    @property
+    def told(self) -> set[str]:
+        """The uids of the pods that were asked or marked."""
+        return self.asked | self.marked
+
+    def covers(self, other: "PreemptionRun") -> bool:
+        """Return whether this run does all that the other one would do."""
+        displaced = {pod.uid for pod in self.preemption.displaced}
+        return (
+            not self.void
+            and self.nodes == other.nodes
+            and self.victims >= other.victims
+            and displaced.issuperset(pod.uid for pod in other.preemption.displaced)
+        )
+
+    def fail(self, problem: Cause) -> None:
+        """Give up; the first problem is the reason."""
+        self.problem = self.problem or problem
+        self.void = True
+
+
+class StepWriter:
+    """Writes the steps of all runs, so many at once, while `may_write()` says that we lead."""
+
+    def __init__(self, concurrency: int, may_write: Callable[[], bool]) -> None:
+        self._concurrency = concurrency
+        self._slots = asyncio.Semaphore(concurrency)
+        self._may_write = may_write
+        self._denials = Denials()
+
+    async def write_all(self, current: PreemptionRun, steps: Sequence[Step]) -> None:
+        """Write the steps, some at once, until one fails for good. A task a slot, not a step."""
+        remaining = iter(steps)
+
+        async def work() -> None:
+            for step in remaining:
+                await self._write(current, step)
+
+        async with anyio.create_task_group() as workers:
+            for _ in range(min(self._concurrency, len(steps))):
+                workers.start_soon(work)
+
+    async def _write(self, current: PreemptionRun, step: Step) -> None:
+        """Send a request until its answer settles it, or the run is void."""
+        pod = PodRef(step.pod.namespace, step.pod.name, step.pod.uid)
+        clock = asyncio.get_running_loop().time
+        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
+        while not current.void or (step.final and pod.uid in step.begun):
+            if not self._may_write():
+                # The replica that leads now plans anew, from what is written.
+                current.void = True
+                return
+            step.begun.update((pod.uid, *step.along))
+            try:
+                async with self._slots:
+                    await step.request(pod)
+            except ApiError as error:
+                metrics.WRITES.labels(f"pod_{step.what}", error.kind.value).inc()
+                denied = self._denials.may_pass(error, (step.what, pod.namespace))
+                passes = denied or error.kind in step.passing
+                if not passes or clock() >= deadline:
+                    self._judge(current, step, error)
+                    return
+                await backoff.after(error)
+            else:
+                metrics.WRITES.labels(f"pod_{step.what}", "written").inc()
+                return
+
+    @staticmethod
+    def _judge(current: PreemptionRun, step: Step, error: ApiError) -> None:
+        """Give a run up for an answer, unless the answer is as good as the write."""
+        gone = error.kind is Kind.GONE or error.status == ANOTHER_LIFE
+        # A conflict on a precondition: the name is another pod's now, with another uid.
+        gone |= error.kind is Kind.CONFLICT and Kind.CONFLICT not in step.passing
+        if gone and not step.needs_pod:
+            return
+        log.warning("preemption_write_failed", what=step.what, pod=step.pod.key, error=str(error))
+        if step.final:
+            # As if it had never begun: the pod stays, or the watch shows that it leaves after all.
+            step.begun.difference_update((step.pod.uid, *step.along))
+        if not step.optional:
+            current.fail(StepFailed(step.what, step.pod.key, str(error)))

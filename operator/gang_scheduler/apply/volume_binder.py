@@ -1,0 +1,377 @@
+"""Claims of placed gangs, bound before any of their pods while the scheduler holds their room.
+
+The scheduler sends all writes for all members at once; then provisioners and the PV controller do
+their work. So no gang, and no group of gangs, starts in part because a volume is late, and no
+quorum waits for the claims of surplus members.
+
+A claim that fails ends the wait of all members that wait together. As in kube-scheduler, earlier
+writes stay: a volume may be under way, and the pod that needs it is then tried only on the node
+of the volume.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
+from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.model.causes.gangs import (
+    ClaimNotWritten,
+    ClaimsUnbound,
+    HeldForPodGone,
+    HeldNodeGone,
+    HoldEnded,
+    NotLeading,
+    PodsClaimFailed,
+)
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Bind, Placed, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Cause, Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes, MovedPods
+from gang_scheduler.state.volumes.claims import ClaimStep, Stage, Target, target_of
+from gang_scheduler.telemetry import metrics
+
+# Members of a plan that wait for claims together, while their room is held.
+
+
+@dataclass(slots=True, eq=False)
+class ClaimWait:
+    """Members that are bound once the claims of all of them are bound, or not at all.
+
+    `placed` has an entry a gang; with `joins` the gang does not need these members for its quorum.
+    The wait may come `after` another one. `unbound` are the uids of members whose claims are not
+    known to be bound.
+    """
+
+    placed: tuple[Placed, ...]
+    after: "ClaimWait | None" = None
+    joins: bool = False
+    unbound: set[str] = field(init=False)
+    problem: Cause | None = None
+
+    def __post_init__(self) -> None:
+        """Begin with all members that have claims as unbound."""
+        self.unbound = {bind.pod.uid for bind in self.waiting}
+
+    @property
+    def binds(self) -> Iterator[Bind]:
+        """All members."""
+        return (bind for placed in self.placed for bind in placed.binds)
+
+    @property
+    def waiting(self) -> Iterator[Bind]:
+        """The members that have claims to be bound."""
+        return (bind for bind in self.binds if needs_claims(bind))
+
+    @property
+    def keys(self) -> tuple[GangKey, ...]:
+        """The keys of the gangs."""
+        return tuple(placed.gang.key for placed in self.placed)
+
+
+@dataclass(slots=True, eq=False)
+class WaitSet:
+    """The claim waits of gangs that start together. Later waits may come after the first one.
+
+    `open` are the waits that are not settled, and `cause` is what for. `moved` are the members
+    whose claims may have progressed, `errors` the latest errors of writes by claim or volume, and
+    `wait_of` is the wait of each member with claims, by uid. `size` is the number of claims.
+    `began` is the event loop's time, in seconds.
+    """
+
+    waits: tuple[ClaimWait, ...]
+    cause: Cause | None = None
+    moved: MovedPods = field(default_factory=MovedPods)
+    errors: dict[Target, Cause] = field(default_factory=dict)
+    open: dict[ClaimWait, None] = field(init=False)
+    wait_of: dict[str, ClaimWait] = field(init=False)
+    size: int = field(init=False)
+    began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+
+    def __post_init__(self) -> None:
+        """Find the members that have claims, and count the claims."""
+        self.open = dict.fromkeys(self.waits)
+        waiting = [(bind.pod, wait) for wait in self.waits for bind in wait.waiting]
+        self.wait_of = {pod.uid: wait for pod, wait in waiting}
+        storages = (pod.pod_class.storage for pod, _ in waiting)
+        self.size = sum(len(storage.needs) for storage in storages if storage is not None)
+
+    def fail(self, wait: ClaimWait, problem: Cause) -> None:
+        """Give a wait up; the first problem is the reason."""
+        if wait.problem is None:
+            wait.problem = problem
+            self.moved.put(*wait.unbound)
+
+    def is_ready(self, wait: ClaimWait) -> bool:
+        """Return whether all claims are bound, and the wait to come before is settled."""
+        return not wait.unbound and wait.after not in self.open
+
+    def followers(self, wait: ClaimWait) -> tuple[ClaimWait, ...]:
+        """Return the waits that come after this one."""
+        return self.waits[1:] if wait is self.waits[0] and self.waits[-1].after else ()
+
+
+def needs_claims(bind: Bind) -> bool:
+    """Return whether a member has claims that must be bound before its pod."""
+    storage = bind.pod.pod_class.storage
+    return storage is not None and bool(storage.needs)
+
+
+def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
+    """Return the claim waits of gangs that start together.
+
+    The quorums are one wait. Every other member with claims is a wait of its own, after the
+    quorums. In a gang by itself whose members can start singly, no member waits for another one.
+    """
+    quorums = [_quorum(placed, alone=len(together) == 1) for placed in together]
+    begin = [_begins(placed, quorum) for placed, quorum in zip(together, quorums, strict=True)]
+    first = ClaimWait(tuple(placed for placed in begin if placed.binds), joins=not any(quorums))
+    after = first if any(quorums) else None
+    further = [
+        ClaimWait((replace(placed, binds=(bind,)),), after, joins=True)
+        for placed, quorum in zip(together, quorums, strict=True)
+        for bind in placed.binds
+        if bind.pod.uid not in quorum and needs_claims(bind)
+    ]
+    return (first, *further) if first.placed else tuple(further)
+
+
+def _quorum(placed: Placed, *, alone: bool) -> frozenset[str]:
+    """Return the uids of the members of a gang that must start together."""
+    gang = placed.gang
+    if alone and (gang.singly or gang.quorum <= 1):
+        return frozenset()
+    return gang.quorum_among(bind.pod for bind in placed.binds)
+
+
+def _begins(placed: Placed, quorum: Collection[str]) -> Placed:
+    """Return the quorum, and the members beside it that have no claims to wait for."""
+    begin = (bind for bind in placed.binds if bind.pod.uid in quorum or not needs_claims(bind))
+    return replace(placed, binds=tuple(begin))
+
+
+HOLD_SECONDS = 600
+LOOK_SECONDS = 0.5
+"""How often members and nodes are checked. Progress of claims is notified."""
+QUIET_SECONDS = 5.0
+"""Most claims are bound within this time, and need no Event."""
+PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
+"""Answers after which a write is tried again: each try reads the object anew."""
+
+
+class VolumeBinder:
+    """Binds claims while `may_write()` says that we are the leader, for at most `hold_seconds`.
+
+    The claims that a gang waits for go to `outcomes` if that takes longer than usual.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        concurrency: int,
+        *,
+        outcomes: Outcomes,
+        changes: Changes,
+        hold_seconds: float = HOLD_SECONDS,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._volumes = cache.volumes
+        self._concurrency = concurrency
+        self._slots = asyncio.Semaphore(concurrency)
+        self._hold_seconds = hold_seconds
+        self._may_write = may_write
+        self._outcomes = outcomes
+        self._waits = changes.waits_for_claims
+        self._denials = Denials()
+
+    def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
+        """Note the waits at once, so that no plan places the same gangs again."""
+        wait_set = WaitSet(waits)
+        self._waits.update(dict.fromkeys(wait_set.wait_of, wait_set.moved))
+        for wait in waits:
+            for key in wait.keys:
+                self._cache.gang_queue.decisions.hold(key, joins=wait.joins)
+        return wait_set
+
+    async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
+        """Hand each wait to `settled` once all its claims are bound, or with its problem."""
+        try:
+            with anyio.move_on_after(self._hold_seconds) as holding:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._write_all, wait_set)
+                    await self._wait(wait_set, settled)
+            if holding.cancelled_caught:
+                self._give_up(wait_set, settled)
+        finally:
+            for uid in wait_set.wait_of:
+                # A member that was given up and planned anew may be in another wait set by now.
+                if self._waits.get(uid) is wait_set.moved:
+                    del self._waits[uid]
+
+    def _give_up(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
+        for wait in wait_set.open:
+            wait.problem = HoldEnded(self._hold_seconds, wait_set.cause)
+        self._settle(wait_set, list(wait_set.open), settled)
+
+    # Writing.
+
+    async def _write_all(self, wait_set: WaitSet) -> None:
+        """Write all steps, some at once. One task a slot, not one a step."""
+        steps: dict[Target, ClaimStep] = {}
+        users: dict[Target, list[ClaimWait]] = defaultdict(list)
+        for uid, wait in wait_set.wait_of.items():
+            for step in self._volumes.steps(uid):
+                # A claim that several members use gets the node of the first one.
+                steps.setdefault(target_of(step), step)
+                users[target_of(step)].append(wait)
+        remaining = iter(steps.items())
+
+        async def work() -> None:
+            for target, step in remaining:
+                await self._write(wait_set, users[target], step)
+
+        async with anyio.create_task_group() as workers:
+            for _ in range(min(self._concurrency, len(steps))):
+                workers.start_soon(work)
+
+    async def _write(self, wait_set: WaitSet, users: list[ClaimWait], step: ClaimStep) -> None:
+        """Send a request until its answer settles it, or no open wait needs it any more."""
+        what = "volume" if step.volume else "claim"
+        backoff = Backoff()
+        while self._may_write() and not wait_set.open.keys().isdisjoint(users):
+            try:
+                async with self._slots:
+                    version = await self._send(step)
+            except ApiError as error:
+                metrics.WRITES.labels(what, error.kind.value).inc()
+                volume = step.volume.name if step.volume is not None else ""
+                problem = ClaimNotWritten(step.claim.key, step.node, volume, str(error))
+                denied = self._denials.may_pass(error, (what, step.claim.namespace))
+                if error.kind not in PASSING and not denied:
+                    for wait in users:
+                        wait_set.fail(wait, problem)
+                    return
+                wait_set.errors[target_of(step)] = problem
+                await backoff.after(error)
+            else:
+                metrics.WRITES.labels(what, "written").inc()
+                wait_set.errors.pop(target_of(step), None)
+                self._volumes.written(step, version)
+                return
+
+    async def _send(self, step: ClaimStep) -> int:
+        if step.volume is None:
+            return await self._api.select_node(step.claim, step.node)
+        return await self._api.reserve(step.volume, step.claim)
+
+    # Waiting.
+
+    async def _wait(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
+        """Return when all waits are settled.
+
+        Members whose claims moved are looked at right away, all members every LOOK_SECONDS.
+        """
+        clock = asyncio.get_running_loop().time
+        look_at = clock()
+        while wait_set.open:
+            if clock() >= look_at:
+                self._look(wait_set)
+                self._settle(wait_set, list(wait_set.open), settled)
+                self._say(wait_set)
+                look_at = clock() + LOOK_SECONDS
+            else:
+                self._settle(wait_set, self._look_at_moved(wait_set), settled)
+            with anyio.move_on_after(look_at - clock()):
+                await wait_set.moved.news.wait()
+
+    def _look(self, wait_set: WaitSet) -> None:
+        """Check the members and nodes of all open waits, and which claims are bound."""
+        wait_set.moved.take_all()
+        for wait in wait_set.open:
+            self._check(wait_set, wait)
+            for bind in wait.waiting:
+                self._look_at(wait_set, wait, bind.pod)
+
+    def _check(self, wait_set: WaitSet, wait: ClaimWait) -> None:
+        """Fail a wait if a member or a node of it is gone. Linear in members."""
+        if not self._may_write():
+            wait_set.fail(wait, NotLeading())
+        nodes = self._cache.node_usage.table().rows
+        for bind in wait.binds:
+            pod = self._cache.pod(bind.pod.uid)
+            if pod is None or not pod.living:
+                wait_set.fail(wait, HeldForPodGone(bind.pod.key))
+            elif bind.node not in nodes:
+                wait_set.fail(wait, HeldNodeGone(bind.node))
+
+    def _look_at_moved(self, wait_set: WaitSet) -> Iterable[ClaimWait]:
+        """Look at the claims of members that moved, and return the waits of these members."""
+        moved = wait_set.moved.take_all()
+        waits = dict.fromkeys(wait_set.wait_of[uid] for uid in moved)
+        for uid in moved:
+            wait = wait_set.wait_of[uid]
+            pod = self._cache.pod(uid)
+            if pod is not None and uid in wait.unbound:
+                self._look_at(wait_set, wait, pod)
+        return waits
+
+    def _look_at(self, wait_set: WaitSet, wait: ClaimWait, pod: Pod) -> None:
+        progress = self._volumes.progress(pod.uid)
+        if progress.problem is not None:
+            wait_set.fail(wait, PodsClaimFailed(pod.key, progress.problem))
+        elif progress.stage is Stage.BOUND:
+            wait.unbound.discard(pod.uid)
+        else:
+            wait.unbound.add(pod.uid)
+
+    def _settle(
+        self, wait_set: WaitSet, waits: Iterable[ClaimWait], settled: Callable[[ClaimWait], None]
+    ) -> None:
+        """Hand over the waits that are ready or have failed, and then their followers."""
+        for wait in waits:
+            if wait.after is not None and wait.after.problem:
+                wait.problem = wait.problem or wait.after.problem
+            if wait not in wait_set.open or not (wait.problem or wait_set.is_ready(wait)):
+                continue
+            self._check(wait_set, wait)
+            del wait_set.open[wait]
+            for key in wait.keys:
+                self._cache.gang_queue.decisions.let_go(key, joins=wait.joins)
+            if not wait.problem:
+                metrics.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - wait_set.began)
+            settled(wait)
+            self._settle(wait_set, wait_set.followers(wait), settled)
+
+    def _say(self, wait_set: WaitSet) -> None:
+        """Report the claims that gangs wait for: in the status at once, in Events if it lasts."""
+        uids = (bind.pod.uid for wait in wait_set.open for bind in wait.waiting)
+        waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
+        if not waiting:
+            return
+        unbound = ClaimsUnbound(len(waiting), wait_set.size, waiting[0])
+        cause = wait_set.cause = next(iter(wait_set.errors.values()), unbound)
+        lasts = asyncio.get_running_loop().time() - wait_set.began >= QUIET_SECONDS
+        for gang, pods in _waits(wait_set.open):
+            refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=cause)
+            self._cache.gang_queue.decisions.held(refusal)
+            if lasts:
+                self._outcomes.put(VolumesAwaited(gang, cause))
+
+
+def _waits(waits: Iterable[ClaimWait]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:
+    """Return each gang of the waits with its members in them."""
+    found: dict[GangKey, tuple[Gang, list[Pod]]] = {}
+    for placed in (placed for wait in waits for placed in wait.placed):
+        _, pods = found.setdefault(placed.gang.key, (placed.gang, []))
+        pods += (bind.pod for bind in placed.binds)
+    return ((gang, tuple(pods)) for gang, pods in found.values())

@@ -1,0 +1,132 @@
+"""The patches that start and suspend workloads: pure, of what an object is to what it is to be.
+
+Each is for the very version that it was made of, so that no other change is overwritten.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from gang_scheduler.api.annotations import (
+    ADMITTED_AT,
+    ADMITTED_FROM,
+    ADMITTED_TO,
+    FLAVORS,
+    QUEUE,
+    SUSPEND_FIELDS,
+    Path,
+    SuspendField,
+)
+from gang_scheduler.client import patches
+from gang_scheduler.client.port import Body
+from gang_scheduler.model.suspended import Admission, ManagedWorkload
+from gang_scheduler.workloads import suspended
+
+
+def starting(admission: Admission, at: str) -> Body:
+    """Return the patch that starts a workload in whose templates nothing is to be changed.
+
+    It is for the version that was decided on. `at` is the time as RFC 3339.
+    """
+    workload = admission.workload
+    path = SUSPEND_FIELDS[workload.kind].path
+    return {
+        "metadata": {
+            "uid": workload.uid,
+            "resourceVersion": workload.resource_version,
+            "annotations": _notes(admission, at),
+        },
+        **_nested(path, value=False),
+    }
+
+
+def starting_from(found: Body, admission: Admission, at: str) -> Body:
+    """Return the patch that starts a workload, with what its flavors add to its templates.
+
+    What an earlier admission added goes. Raises LookupError where a template is gone.
+    """
+    wanted = copy.deepcopy(dict(found))
+    suspended.take_out(wanted)
+    notes = _notes(admission, at)
+    notes[ADMITTED_FROM] = suspended.add_to_template(wanted, admission.edits)
+    _annotate(wanted, notes)
+    _put(wanted, SUSPEND_FIELDS[admission.workload.kind].path, value=False)
+    return _for_version(found, wanted)
+
+
+def suspending(found: Body, field: SuspendField) -> Body:
+    """Return the patch that suspends a workload, which forgets that it was admitted.
+
+    What was added to its templates goes with it, where that may be written at once; else it stays
+    noted, and goes with the next admission.
+    """
+    wanted = copy.deepcopy(dict(found))
+    forgotten = dict.fromkeys((ADMITTED_AT, ADMITTED_TO, QUEUE, FLAVORS), "")
+    if field.thaws:
+        suspended.take_out(wanted)
+        forgotten[ADMITTED_FROM] = ""
+    _annotate(wanted, forgotten)
+    _put(wanted, field.path, value=True)
+    return _for_version(found, wanted)
+
+
+def is_managed(found: Body, workload: ManagedWorkload) -> bool:
+    """Return whether an object is the workload, runs, and was admitted by us."""
+    return (
+        found["metadata"]["uid"] == workload.uid
+        and bool(annotations_of(found).get(ADMITTED_AT))
+        and not is_suspended(found, workload.kind)
+    )
+
+
+def is_suspended(found: Body, kind: str) -> bool:
+    """Return whether a workload of a kind is to be suspended."""
+    value: Any = found
+    for step in SUSPEND_FIELDS[kind].path:
+        value = value.get(step) or {}
+    return value is True
+
+
+def annotations_of(found: Body) -> Mapping[str, str]:
+    """Return the annotations of an object."""
+    return found["metadata"].get("annotations") or {}
+
+
+def _notes(admission: Admission, at: str) -> dict[str, str]:
+    notes = {ADMITTED_AT: at}
+    if admission.queue:
+        notes[QUEUE] = admission.queue
+    if admission.flavors:
+        flavors = msgspec.json.encode(dict(admission.flavors), order="sorted").decode()
+        notes[FLAVORS] = flavors
+    if nodes := suspended.written_planned_nodes(admission.nodes):
+        notes[ADMITTED_TO] = nodes
+    return notes
+
+
+def _annotate(wanted: dict[str, Any], notes: Mapping[str, str]) -> None:
+    """Set annotations in place; "" removes one."""
+    present = {**annotations_of(wanted), **notes}
+    wanted["metadata"]["annotations"] = {key: text for key, text in present.items() if text}
+
+
+def _put(wanted: dict[str, Any], path: Path, *, value: bool) -> None:
+    for step in path[:-1]:
+        wanted = wanted.setdefault(step, {})
+    wanted[path[-1]] = value
+
+
+def _nested(path: Path, *, value: bool) -> dict[str, Any]:
+    patch: Any = value
+    for step in reversed(path):
+        patch = {step: patch}
+    return dict(patch)
+
+
+def _for_version(found: Body, wanted: Body) -> Body:
+    patch = patches.merge_patch(found, wanted)
+    known = found["metadata"]
+    metadata = {key: known[key] for key in ("uid", "resourceVersion")}
+    return {**patch, "metadata": {**patch.get("metadata", {}), **metadata}}

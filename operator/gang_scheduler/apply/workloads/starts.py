@@ -1,0 +1,356 @@
+"""Suspended workloads: started once admitted, and suspended again when they are evicted."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from gang_scheduler.api.annotations import ADMITTED_AT, KUEUE_JOB_UID, SUSPEND_FIELDS
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.kinds import GVR, KUEUE_WORKLOADS
+from gang_scheduler.apply.outcomes import (
+    AdmissionFailed,
+    AdmissionWritten,
+    Outcomes,
+    WorkloadSuspended,
+)
+from gang_scheduler.apply.workloads import patches
+from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.port import Api, Body
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes.gangs import ApiAnswer, InternalError, NotLeading
+from gang_scheduler.model.causes.queues import (
+    KueueManages,
+    PatchForbidden,
+    TemplateGone,
+    WorkloadChanged,
+    WorkloadGone,
+)
+from gang_scheduler.model.reasons import Cause
+from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspension
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
+
+
+class WorkloadObjects:
+    """Workloads of all kinds that can be suspended, by their kind as in manifests."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._served: dict[str, GVR] = {}
+
+    async def read(self, workload: ManagedWorkload) -> Body:
+        """Return the object of this name. Raises ApiError."""
+        return await self._of_served_version(
+            workload, lambda gvr: self._api.get(gvr, workload.namespace, workload.name)
+        )
+
+    async def patch(self, workload: ManagedWorkload, patch: Body) -> None:
+        """Merge into the object of this name, with the preconditions of the patch. See the port."""
+        await self._of_served_version(
+            workload, lambda gvr: self._api.patch(gvr, workload.namespace, workload.name, patch)
+        )
+
+    async def forget_start(self, workload: ManagedWorkload) -> None:
+        """Have a suspended Job forget that it was started once. Raises ApiError."""
+        gvr = SUSPEND_FIELDS[workload.kind].versions[0]
+        await self._api.patch_status(gvr, workload.namespace, workload.name, {"startTime": None})
+
+    async def kueue_workload_of(self, workload: ManagedWorkload) -> str:
+        """Return the name of the object by which Kueue manages a workload; "" for none.
+
+        Raises ApiError.
+        """
+        for gvr in KUEUE_WORKLOADS:
+            try:
+                found = await self._api.names(gvr, workload.namespace, KUEUE_JOB_UID, workload.uid)
+            except ApiError as error:
+                if error.kind is not Kind.GONE:
+                    raise
+            else:
+                return min(found, default="")
+        return ""
+
+    async def _of_served_version(
+        self, workload: ManagedWorkload, request: Callable[[GVR], Awaitable[Body]]
+    ) -> Body:
+        """Make a request in the best version that is served: an unserved one answers GONE."""
+        versions = SUSPEND_FIELDS[workload.kind].versions
+        known = self._served.get(workload.kind)
+        for gvr in (known,) if known else versions:
+            try:
+                answer = await request(gvr)
+            except ApiError as error:
+                if error.kind is not Kind.GONE or gvr in (known, versions[-1]):
+                    raise
+            else:
+                self._served[workload.kind] = gvr
+                return answer
+        raise AssertionError("the last version returns or raises")
+
+
+# Each admitted workload is started by one patch, for the version on which the scheduler decided.
+# The state holds room and quota before the patch is sent. If the API server refuses the patch,
+# nothing changes: the workload waits and is decided on again. After a crash the object itself says
+# whether it was admitted, so no patch is written twice.
+
+GIVE_UP_SECONDS = 60.0
+"""After this time the room is better planned anew."""
+PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
+"""Answers after which the same patch is tried again."""
+INVALID = 422
+"""The status that answers a change of what cannot be changed."""
+
+log = Logger()
+
+
+class Admitter:
+    """Admits with bounded concurrency, and only while `may_write()` says that we are the leader.
+
+    Every admission that is submitted comes to `outcomes`, written or failed. While `kueue_runs()`,
+    what Kueue manages is left to it: it may manage workloads that name no queue of its own.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        concurrency: int,
+        *,
+        outcomes: Outcomes,
+        may_write: Callable[[], bool] = lambda: True,
+        kueue_runs: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._objects = WorkloadObjects(api)
+        self._concurrency = concurrency
+        self._outcomes = outcomes
+        self._may_write = may_write
+        self._denials = Denials()
+        self._kueue_runs = kueue_runs
+        self._clock = clock
+        self._queue: asyncio.Queue[Admission] = asyncio.Queue()
+
+    def submit(self, admission: Admission) -> None:
+        """Queue an admission. Its room and quota are held already."""
+        self._queue.put_nowait(admission)
+
+    async def run(self) -> None:
+        """Admit what is submitted, until cancelled."""
+        async with anyio.create_task_group() as workers:
+            for number in range(self._concurrency):
+                workers.start_soon(self._work, name=f"admitter {number}")
+
+    async def drain(self) -> None:
+        """Return when every admission has its outcome."""
+        await self._queue.join()
+
+    async def _work(self) -> None:
+        while True:
+            admission = await self._queue.get()
+            why: Cause | None = None
+            with confined("admit", admission.workload) as step:
+                why = await self._admit(admission)
+            if step.error is not None:
+                why = InternalError.of(step.error)
+            self._report(admission, why)
+            self._queue.task_done()
+
+    def _report(self, admission: Admission, why: Cause | None) -> None:
+        name, kind = str(admission.workload), admission.workload.kind
+        if why is None:
+            metrics.WRITES.labels("admission", "written").inc()
+            log.info("workload_admitted", workload=name, queue=admission.queue)
+            self._outcomes.put(AdmissionWritten(admission))
+            return
+        if isinstance(why, PatchForbidden):
+            log.warning("admission_forbidden", workload=name, kind=kind)
+        self._outcomes.put(AdmissionFailed(admission, why))
+
+    async def _admit(self, admission: Admission) -> Cause | None:
+        """Write an admission; return why that cannot be done, None if it is."""
+        at = rfc3339(int(self._clock()))
+        clock = asyncio.get_running_loop().time
+        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
+        while self._may_write():
+            try:
+                if (other := await self._of_kueue(admission)) is not None:
+                    return other
+                await self._write(admission, at)
+            except LookupError as error:
+                return TemplateGone(str(error))
+            except ApiError as error:
+                metrics.WRITES.labels("admission", error.kind.value).inc()
+                if error.kind is Kind.CONFLICT:
+                    return await self._after_conflict(admission, at)
+                passes = error.kind in PASSING or self._may_pass(admission, error)
+                if not passes or clock() >= deadline:
+                    return self._why(admission, error)
+                await backoff.after(error, most=deadline - clock())
+            else:
+                return None
+        return NotLeading()
+
+    async def _of_kueue(self, admission: Admission) -> Cause | None:
+        """Return that Kueue runs and manages a workload; None if it does not. Raises ApiError."""
+        if not self._kueue_runs():
+            return None
+        try:
+            name = await self._objects.kueue_workload_of(admission.workload)
+        except ApiError as error:
+            refused = error.kind in (Kind.REFUSED, Kind.DENIED)
+            if not refused or self._may_pass(admission, error):
+                raise
+            # Two that decide would undo each other's writes: what cannot be known stays as it is.
+            return ApiAnswer(str(error))
+        return KueueManages(name) if name else None
+
+    def _may_pass(self, admission: Admission, error: ApiError) -> bool:
+        """Return whether an answer is a denial that may pass. All of a kind are denied together."""
+        return self._denials.may_pass(error, admission.workload.kind)
+
+    async def _write(self, admission: Admission, at: str) -> None:
+        """Send the patch, with what must be changed in the templates. Raises ApiError."""
+        workload = admission.workload
+        if not (admission.edits or workload.edited):
+            await self._objects.patch(workload, patches.starting(admission, at))
+            return
+        found = await self._unchanged(admission)
+        try:
+            patch = patches.starting_from(found, admission, at)
+            await self._objects.patch(workload, patch)
+        except ApiError as error:
+            if error.status != INVALID or not _has_started(workload.kind, found):
+                raise
+            # Before Kubernetes 1.36, the template of a Job that has run can be changed only so.
+            await self._objects.forget_start(workload)
+            again = await self._objects.read(workload)
+            patch = patches.starting_from(again, admission, at)
+            await self._objects.patch(workload, patch)
+
+    async def _unchanged(self, admission: Admission) -> Body:
+        """Return the object if it is the version decided on. Raises ApiError, CONFLICT if not."""
+        found = await self._objects.read(admission.workload)
+        if found["metadata"]["resourceVersion"] != admission.workload.resource_version:
+            raise ApiError(409, f"{admission.workload} has changed")
+        return found
+
+    async def _after_conflict(self, admission: Admission, at: str) -> Cause | None:
+        """Return None if the object is as the patch makes it: an earlier request came through."""
+        workload = admission.workload
+        try:
+            found = await self._objects.read(workload)
+        except ApiError as error:
+            # Whatever came through, the watch shows it.
+            return WorkloadGone() if error.kind is Kind.GONE else WorkloadChanged()
+        if found["metadata"]["uid"] != workload.uid:
+            return WorkloadGone()
+        noted = patches.annotations_of(found).get(ADMITTED_AT)
+        if noted == at and patches.is_managed(found, workload):
+            return None
+        return WorkloadChanged()
+
+    @staticmethod
+    def _why(admission: Admission, error: ApiError) -> Cause:
+        if error.kind is Kind.GONE:
+            return WorkloadGone()
+        if error.kind is Kind.DENIED:
+            return PatchForbidden(SUSPEND_FIELDS[admission.workload.kind].versions[0].name)
+        return ApiAnswer(str(error))
+
+
+def _has_started(kind: str, found: Body) -> bool:
+    """Return whether a workload is a Job that was started once."""
+    return kind == "Job" and bool((found.get("status") or {}).get("startTime"))
+
+
+# A suspended workload's controller ends its pods and counts no failure. The newest version of the
+# object is patched, as long as the scheduler still manages it: a workload that a user has
+# suspended, or taken away from the scheduler, is left alone. Every write may happen twice: a
+# workload that is already suspended counts as done.
+
+WORKERS = 4
+SUSPEND_PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
+"""Answers after which the object is read and patched again."""
+
+
+class Suspender:
+    """Suspends what is submitted, and only while `may_write()` says that we are the leader.
+
+    What was suspended comes to `outcomes`; what could not be is decided on again.
+    """
+
+    def __init__(
+        self, api: Api, *, outcomes: Outcomes, may_write: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._objects = WorkloadObjects(api)
+        self._outcomes = outcomes
+        self._may_write = may_write
+        self._denials = Denials()
+        self._queue: asyncio.Queue[Suspension] = asyncio.Queue()
+        self._queued: set[str] = set()
+
+    def submit(self, suspension: Suspension) -> None:
+        """Queue a suspension, unless the workload is about to be suspended."""
+        uid = suspension.workload.uid
+        if uid not in self._queued:
+            self._queued.add(uid)
+            self._queue.put_nowait(suspension)
+
+    async def run(self) -> None:
+        """Suspend until cancelled."""
+        async with anyio.create_task_group() as workers:
+            for number in range(WORKERS):
+                workers.start_soon(self._work, name=f"suspender {number}")
+
+    async def drain(self) -> None:
+        """Return when all that was submitted is done."""
+        await self._queue.join()
+
+    async def suspend(self, workload: ManagedWorkload) -> bool:
+        """Suspend a workload if it is still ours; return whether its pods end. Raises ApiError.
+
+        They do as well if a user has suspended or deleted it.
+        """
+        try:
+            found = await self._objects.read(workload)
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return True
+            raise
+        if not patches.is_managed(found, workload):
+            is_another = found["metadata"]["uid"] != workload.uid
+            return is_another or patches.is_suspended(found, workload.kind)
+        patch = patches.suspending(found, SUSPEND_FIELDS[workload.kind])
+        await self._objects.patch(workload, patch)
+        return True
+
+    async def _work(self) -> None:
+        while True:
+            suspension = await self._queue.get()
+            with confined("suspend", suspension.workload):
+                await self._suspend(suspension)
+            self._queued.discard(suspension.workload.uid)
+            self._queue.task_done()
+
+    async def _suspend(self, suspension: Suspension) -> None:
+        clock = asyncio.get_running_loop().time
+        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
+        while self._may_write():
+            try:
+                await self.suspend(suspension.workload)
+            except ApiError as error:
+                metrics.WRITES.labels("suspension", error.kind.value).inc()
+                kind = suspension.workload.kind
+                passes = error.kind in SUSPEND_PASSING or self._denials.may_pass(error, kind)
+                if not passes or clock() >= deadline:
+                    name = str(suspension.workload)
+                    log.warning("suspension_failed", workload=name, error=str(error))
+                    return
+                await backoff.after(error, most=deadline - clock())
+            else:
+                metrics.WRITES.labels("suspension", "written").inc()
+                name, why = str(suspension.workload), suspension.why.value
+                log.info("workload_suspended", workload=name, why=why)
+                self._outcomes.put(WorkloadSuspended(suspension))
+                return

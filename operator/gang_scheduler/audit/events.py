@@ -1,0 +1,106 @@
+"""Events of a cluster and findings of the auditor, each a line of JSON.
+
+A recording has lines with `at`, `type` and `object`. `at` is the time at which the event was
+received, in RFC 3339 with microseconds. `type` and `object` are those of a Kubernetes watch. Five
+types exist only in recordings:
+
+- `PASSED`: nothing else has come until then; its object is {}.
+- `LISTING` and `LISTED`, with a kind as their object: all that a list has found is between them.
+  It is one step from the objects known before the list to the objects known after it.
+- `BROKEN` and `RESUMED`, with a kind as their object: the watch of the kind broke. Events that
+  come after it was resumed may have happened at any time since it broke.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+Object = Mapping[str, Any]
+"""An object as the API server sends it."""
+
+ADDED: Final = "ADDED"
+MODIFIED: Final = "MODIFIED"
+DELETED: Final = "DELETED"
+LISTING: Final = "LISTING"
+LISTED: Final = "LISTED"
+BROKEN: Final = "BROKEN"
+RESUMED: Final = "RESUMED"
+PASSED: Final = "PASSED"
+TYPES: Final = frozenset({ADDED, MODIFIED, DELETED, LISTING, LISTED, BROKEN, RESUMED, PASSED})
+
+
+class Event(NamedTuple):
+    """A change of an object, and when it was received, in seconds since the epoch."""
+
+    at: float
+    type: str
+    object: Object
+
+    @property
+    def line(self) -> bytes:
+        """The event as a line of a recording, with its newline."""
+        written = {"at": rfc3339(self.at), "type": self.type, "object": self.object}
+        return msgspec.json.encode(written) + b"\n"
+
+
+def passed(at: float) -> Event:
+    """Return the event that time has passed."""
+    return Event(at, PASSED, {})
+
+
+class UnreadableLineError(Exception):
+    """A line of a recording is none."""
+
+
+def of_line(line: bytes) -> Event:
+    """Return the event of a line. Raises UnreadableLineError."""
+    try:
+        read = msgspec.json.decode(line, type=dict[str, Any])
+        at, kind, found = seconds(read["at"]), read["type"], read["object"]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableLineError(f"no JSON object: {error}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreadableLineError(f"at, type or object is missing or wrong: {error}") from error
+    if kind not in TYPES or not isinstance(found, dict):
+        raise UnreadableLineError(f"{kind!r} is none of {', '.join(sorted(TYPES))}")
+    return Event(at, kind, found)
+
+
+def rfc3339(at: float) -> str:
+    """Return a moment with microseconds."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def seconds(text: str) -> float:
+    """Return a moment of RFC 3339 in seconds since the epoch. Raises ValueError."""
+    return datetime.fromisoformat(text).timestamp()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that must not be.
+
+    `at` is when it happened, in seconds since the epoch, `about` the object: a pod, gang, node or
+    queue, as `kind namespace/name`. `details` are the figures, for programs.
+    """
+
+    at: float
+    rule: str
+    about: str
+    message: str
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def line(self) -> str:
+        """The finding as a line of JSON, without a newline."""
+        written = {
+            "at": rfc3339(self.at),
+            "rule": self.rule,
+            "about": self.about,
+            "message": self.message,
+            "details": self.details,
+        }
+        return msgspec.json.encode(written).decode()

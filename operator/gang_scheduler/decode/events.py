@@ -1,0 +1,355 @@
+"""Watch events: decoded, counted and handed to the state, whatever an object looks like.
+
+A handler never raises: an exception would make Kopf drop later events of the object for minutes.
+An object that cannot be read is left out with a reason, and its owner is told; `reader` says what
+still holds of it. A state older than the known one is no news and is dropped silently.
+"""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec.json import Decoder
+
+from gang_scheduler import internal_errors
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.at_work import Work, note
+from gang_scheduler.decode import fields, reader
+from gang_scheduler.decode.pacing import Pacing
+from gang_scheduler.decode.reader import HasMetadata, Identity, Object, Reader, Unreadable
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.wire.core import Identified
+
+# Objects that were left out because they cannot be read, as values in one queue. The event
+# handlers put them there, and do not know what reads them.
+
+
+class LeftOut(NamedTuple):
+    """An object that was left out, its kind as in manifests, and what is wrong with it.
+
+    `holds` is the noun of what still counts of it; None: nothing, or what was known of it.
+    """
+
+    kind: str
+    obj: Object
+    why: InvalidField
+    holds: object = None
+
+
+class LeftOutObjects:
+    """A queue, oldest first. It has no limit: no event waits for its reader."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[LeftOut] = asyncio.Queue()
+
+    def put(self, left_out: LeftOut) -> None:
+        """Add an object."""
+        self._queue.put_nowait(left_out)
+
+    async def next(self) -> LeftOut:
+        """Wait for an object and return it."""
+        return await self._queue.get()
+
+    def take_all(self) -> Iterator[LeftOut]:
+        """Yield the objects that are there already."""
+        while not self._queue.empty():
+            yield self._queue.get_nowait()
+
+
+# Newer states of an object are told from older ones by resourceVersion, however they come and
+# however late. A list and a watch at the same time may bring states of one object in any order,
+# and a stalled connection delivers minutes later. The API server gives every write a larger
+# resourceVersion, so of two states the one with the smaller version is older (KEP-5504 makes that
+# a promise).
+
+GONE_SECONDS: Final = 600.0
+"""So long a deletion is remembered at least, and twice as long at most: no event comes later."""
+MOST_DIGITS: Final = 20
+FOR_GOOD: Final = sys.maxsize
+"""The version of an object that is missing from a list: no uid is used twice."""
+
+
+class Versions:
+    """The newest version seen of every object, by uid; `newest` is the newest of all objects."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.newest = 0
+        self._newest: dict[str, int] = {}
+        self._clock = clock
+        # In two halves, of which the older one is forgotten whole.
+        self._gone: dict[str, int] = {}
+        self._gone_before: dict[str, int] = {}
+        self._began_at = clock()
+
+    def seen(self, uid: str, version: str) -> bool:
+        """Note a state, and return True, unless a newer one is known or the object is gone."""
+        number = number_of(version)
+        if number and number <= max(self._gone.get(uid, 0), self._gone_before.get(uid, 0)):
+            return False
+        if number and number < self._newest.get(uid, 0):
+            return False
+        self._gone.pop(uid, None)
+        self._gone_before.pop(uid, None)
+        self._newest[uid] = number
+        self.newest = max(self.newest, number)
+        return True
+
+    def has(self, uid: str, version: str) -> bool:
+        """Return whether this is the newest state that is known of an object."""
+        number = number_of(version)
+        return number > 0 and self._newest.get(uid) == number
+
+    def gone(self, uid: str, version: str) -> None:
+        """Note a deletion; without a version, of the newest state that is known."""
+        self._note_gone(uid, max(self._newest.get(uid, 0), number_of(version)))
+
+    def missing(self, uid: str) -> None:
+        """Note that an object is missing from a list."""
+        self._note_gone(uid, FOR_GOOD)
+
+    def forget(self, uid: str) -> None:
+        """Know nothing of an object: it may come back in the state that it had."""
+        for known in (self._newest, self._gone, self._gone_before):
+            known.pop(uid, None)
+
+    def as_of(self, version: str, before: int) -> None:
+        """Note the version of a list; `before` was the newest version when it was requested.
+
+        A list older than `before` means that etcd was restored from a backup: all versions are
+        forgotten.
+        """
+        if 0 < number_of(version) < before:
+            self._newest.clear()
+            self._gone.clear()
+            self._gone_before.clear()
+            self.newest = 0
+
+    def _note_gone(self, uid: str, version: int) -> None:
+        self._newest.pop(uid, None)
+        now = self._clock()
+        if now - self._began_at > GONE_SECONDS:
+            self._gone_before, self._gone, self._began_at = self._gone, {}, now
+        self._gone[uid] = version
+
+
+def number_of(version: str) -> int:
+    """Return a resourceVersion as a number; 0 without one, or if it is not a number."""
+    is_number = len(version) <= MOST_DIGITS and version.isascii() and version.isdigit()
+    return int(version) if is_number else 0
+
+
+# The port on which decoded objects of one kind arrive. `state.kinds` joins it with the cache.
+
+T = TypeVar("T")
+
+
+class HasUid(Protocol):
+    """A noun of one object."""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the object."""
+
+
+class Sink(Protocol[T]):
+    """Where objects of one kind go. What a change means for gangs is no business of the caller."""
+
+    def upsert(self, noun: T, /) -> None:
+        """Add or replace an object."""
+
+    def delete(self, uid: str, /) -> None:
+        """Forget an object; one that is not known is no error."""
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all known objects."""
+
+    def known(self, uid: str, /) -> T | None:
+        """Return an object as it is known; always None for a kind that does not need that."""
+
+
+class EventHandlers:
+    """The handlers of all kinds, from sources to sinks.
+
+    `broken` holds the uids of objects that were left out, `versions` what was seen of all. What is
+    left out goes to `left_out`, with what is wrong.
+    """
+
+    def __init__(
+        self, kinds: Iterable[tuple[Reader[Any], Sink[Any]]], left_out: LeftOutObjects
+    ) -> None:
+        self.versions = Versions()
+        self.broken: set[str] = set()
+        pacing = Pacing()
+        self.all = tuple(
+            KindHandler(reader, sink, self.versions, self.broken, left_out, pacing=pacing)
+            for reader, sink in kinds
+        )
+        self._by_gvr = {gvr: each for each in self.all for gvr in each.versions}
+
+    def of(self, gvr: GVR) -> "KindHandler[Any]":
+        """Return the handler of a kind, in whatever version."""
+        return self._by_gvr[gvr]
+
+    def names(self) -> dict[GVR, str]:
+        """Return the name of each kind, by its versions."""
+        return {gvr: each.name for gvr, each in self._by_gvr.items()}
+
+    def start_over(self) -> None:
+        """Expect other versions of each kind: the API server may be another by now."""
+        for each in self.all:
+            each.start_over()
+
+
+class KindHandler(Generic[T]):
+    """Takes the events of one kind in."""
+
+    def __init__(
+        self,
+        reader: Reader[T],
+        sink: Sink[T],
+        seen: Versions,
+        broken: set[str],
+        left_out: LeftOutObjects,
+        *,
+        pacing: Pacing,
+    ) -> None:
+        self.versions = reader.versions
+        self.name = reader.name
+        self.plural = reader.gvr.plural
+        self.decoder: Decoder[Any] | None = reader.direct.decoder if reader.direct else None
+        self._reader = reader
+        self._direct = reader.direct
+        self._kind = reader.kind
+        self._sink = sink
+        self._seen = seen
+        self._broken = broken
+        self._left_out = left_out
+        self._pacing = pacing
+        self._objects_seen = metrics.OBJECTS_SEEN.labels(self.name)
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Expect the kind in other versions."""
+        self._rank = len(self.versions)
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects that are known."""
+        return self._sink.uids()
+
+    def missing(self, uid: str) -> None:
+        """Forget an object that a list has no more, and let no older state of it in."""
+        self._seen.missing(uid)
+        self._drop(uid)
+
+    def forget(self, uid: str) -> None:
+        """Forget an object that cannot be seen, and may come back as it was."""
+        self._seen.forget(uid)
+        self._drop(uid)
+
+    def take(self, event: Object) -> None:
+        """Take in an event; the change of an object that is dear to read, perhaps a bit later."""
+        found = reader.identity(event["object"])
+        self._pacing.take(
+            *(found.uid, found.namespace),
+            lambda: self._take(event, found),
+            may_wait=event["type"] == "MODIFIED",
+        )
+
+    def _take(self, event: Object, found: Identity) -> None:
+        obj = event["object"]
+        if self._reader.best_version_counts and self._is_lesser(obj):
+            return
+        note(Work.EVENT, f"{self._kind} {found.key}")
+        if event["type"] == "DELETED":
+            self._pacing.forget(found.uid)
+            self._deleted(found)
+            return
+        if found.uid and not self._seen.seen(found.uid, found.version):
+            return
+        self._count(found.uid)
+        try:
+            _check(event, found)
+            self._sink.upsert(self._reader.read(obj))
+        except InvalidField as error:
+            self._leave_out(obj, found, error)
+        except Exception as error:
+            # A bug that one object brings out must not keep later ones away.
+            internal_errors.note("take in", f"{self._kind} {found.key}", error)
+            why = InvalidField("the object", None, f"cannot be taken in: {error!r}")
+            self._leave_out(obj, found, why)
+
+    def take_decoded(self, change: str, source: HasMetadata) -> None:
+        """Take in an event whose object went through `decoder`.
+
+        Raises InvalidField, having done nothing. What is wrong is then told by `take`.
+        """
+        metadata = source.metadata
+        note(Work.EVENT, f"{self._kind} {metadata.namespace}/{metadata.name}")
+        reader.check_readable(Identity(metadata.uid, metadata.namespace, metadata.name))
+        if change == "DELETED":
+            self._pacing.forget(metadata.uid)
+            self._seen.gone(metadata.uid, metadata.resource_version)
+            self._sink.delete(metadata.uid)
+        elif self._direct is not None:
+            noun = self._direct.read(source)
+            if not self._seen.seen(metadata.uid, metadata.resource_version):
+                return
+            self._sink.upsert(noun)
+        self._count(metadata.uid)
+
+    def _is_lesser(self, obj: Object) -> bool:
+        """Return whether an object comes in another version than the best one seen so far."""
+        version = str(obj.get("apiVersion", "")).rpartition("/")[2]
+        versions = [gvr.version for gvr in self.versions]
+        rank = versions.index(version) if version in versions else 0
+        if rank > self._rank:
+            return True
+        self._rank = rank
+        return False
+
+    def _deleted(self, found: Identity) -> None:
+        self._count(found.uid)
+        if found.uid:
+            self._seen.gone(found.uid, found.version)
+            self._sink.delete(found.uid)
+
+    def _drop(self, uid: str) -> None:
+        self._pacing.forget(uid)
+        self._broken.discard(uid)
+        self._sink.delete(uid)
+
+    def _leave_out(self, obj: Object, found: Identity, why: InvalidField) -> None:
+        metrics.OBJECTS_BROKEN.labels(self.name).inc()
+        holds = None
+        if found.uid:
+            self._broken.add(found.uid)
+            holds = self._keep_what_holds(obj, found.uid, why)
+        self._left_out.put(LeftOut(self._kind, obj, why, holds))
+
+    def _keep_what_holds(self, obj: Object, uid: str, why: InvalidField) -> T | None:
+        rule = self._reader.if_unreadable
+        if rule is Unreadable.KEEP:
+            return None
+        holds = None
+        if not isinstance(rule, Unreadable):
+            holds = rule(obj, why, self._sink.known(uid))
+        if holds is None:
+            self._sink.delete(uid)
+        else:
+            self._sink.upsert(holds)
+        return holds
+
+    def _count(self, uid: str) -> None:
+        self._objects_seen.inc()
+        self._broken.discard(uid)
+
+
+def _check(event: Object, found: Identity) -> None:
+    """Raise InvalidField for an object that no decoder read, or that is not told from others."""
+    if (why := event.get("unreadable")) is not None:
+        raise why
+    fields.read(event["object"], Identified)
+    reader.check_readable(found)

@@ -1,0 +1,145 @@
+"""Annotations of a PodGroup or of pods that say how a gang is scheduled."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.decode.fields import duration, field, whole_number
+from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.gangs import MatchPolicy
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangName
+
+MOST_GROUPS = 64
+STRICT, NON_STRICT = "Strict", "NonStrict"
+
+_NAME = re.compile(r"(?P<namespace>[^/\s]+)/(?P<name>\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class GangOptions:
+    """The options of a gang; every option has a default. `groups` are the gangs that it names.
+
+    `force_delete_seconds` is after how long its pods that are stuck may be deleted by force; None:
+    never.
+    """
+
+    groups: tuple[GangName, ...] = ()
+    strict: bool = True
+    match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
+    timeout_seconds: int | None = None
+    total: int | None = None
+    min_runtime_seconds: int = 0
+    force_delete_seconds: int | None = None
+
+
+_NONE: Final = GangOptions()
+
+
+def read(present: Mapping[str, str]) -> GangOptions:
+    """Return the options. Raises InvalidField for all that are invalid."""
+    if _KEYS.isdisjoint(present):
+        return _NONE
+    faults, none = Faults(), _NONE
+    found = GangOptions(
+        groups=faults.read(lambda: _groups(present.get(annotations.GANG_GROUPS)), none.groups),
+        strict=faults.read(lambda: _mode(present.get(annotations.GANG_MODE)), none.strict),
+        match_policy=faults.read(
+            lambda: _match_policy(present.get(annotations.GANG_MATCH_POLICY)), none.match_policy
+        ),
+        timeout_seconds=faults.read(
+            lambda: duration(present, annotations.GANG_WAITING_TIME), none.timeout_seconds
+        ),
+        total=faults.read(
+            lambda: whole_number(present, annotations.GANG_TOTAL_NUMBER, none.total), none.total
+        ),
+        min_runtime_seconds=faults.read(lambda: min_runtime(present), none.min_runtime_seconds),
+        force_delete_seconds=faults.read(lambda: force_delete(present), None),
+    )
+    faults.check()
+    return found
+
+
+_OPTIONS: Final = {
+    annotations.GANG_GROUPS: "groups",
+    annotations.GANG_MODE: "strict",
+    annotations.GANG_MATCH_POLICY: "match_policy",
+    annotations.GANG_WAITING_TIME: "timeout_seconds",
+    annotations.GANG_TOTAL_NUMBER: "total",
+    annotations.MIN_RUNTIME: "min_runtime_seconds",
+}
+"""The option that each annotation says."""
+_KEYS: Final = frozenset({*_OPTIONS, annotations.FORCE_DELETE_STUCK_PODS})
+
+
+def problem_of(
+    pod: str, present: Mapping[str, str], options: GangOptions, elsewhere: str
+) -> Problem | None:
+    """Return which options a member asks for that its gang does not have, by its namespace/name.
+
+    `elsewhere` is said of each: where it belongs. None for most pods, at the cost of one look.
+    """
+    if _OPTIONS.keys().isdisjoint(present):
+        return None
+    try:
+        said = read(present)
+    except InvalidField as error:
+        return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {error}"))
+    text = "; ".join(f"{field(key)} {elsewhere}" for key in _others(present, said, options))
+    return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {text}")) if text else None
+
+
+def _others(present: Mapping[str, str], said: GangOptions, options: GangOptions) -> Iterator[str]:
+    """Yield the annotations that say something else than the options of the gang."""
+    for key, option in _OPTIONS.items():
+        if key in present and getattr(said, option) != getattr(options, option):
+            yield key
+
+
+def min_runtime(present: Mapping[str, str]) -> int:
+    """Return the minimum run time that a gang asks for, in seconds. Raises InvalidField."""
+    return duration(present, annotations.MIN_RUNTIME) or 0
+
+
+def force_delete(present: Mapping[str, str]) -> int | None:
+    """Return after how long stuck pods may be deleted by force, in seconds. Raises InvalidField."""
+    return duration(present, annotations.FORCE_DELETE_STUCK_PODS)
+
+
+def _groups(text: str | None) -> tuple[GangName, ...]:
+    if text is None:
+        return ()
+    where = field(annotations.GANG_GROUPS)
+    try:
+        names = msgspec.json.decode(text, type=list[str])
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise InvalidField(where, text, 'must be a JSON array of "namespace/name"') from error
+    if len(names) > MOST_GROUPS:
+        raise InvalidField(where, len(names), f"must name at most {MOST_GROUPS} gangs")
+    matches = [_NAME.fullmatch(name) for name in names]
+    wrong = next((name for name, match in zip(names, matches, strict=True) if not match), None)
+    if wrong is not None:
+        raise InvalidField(where, wrong, 'must name gangs as "namespace/name"')
+    return tuple(GangName(match["namespace"], match["name"]) for match in matches if match)
+
+
+def _mode(text: str | None) -> bool:
+    if text not in (None, STRICT, NON_STRICT):
+        raise InvalidField(field(annotations.GANG_MODE), text, f"must be {STRICT} or {NON_STRICT}")
+    return text != NON_STRICT
+
+
+def _match_policy(text: str | None) -> MatchPolicy:
+    if text is None:
+        return MatchPolicy.ONCE_SATISFIED
+    try:
+        return MatchPolicy(text)
+    except ValueError as error:
+        known = ", ".join(MatchPolicy)
+        problem = f"must be one of {known}"
+        raise InvalidField(field(annotations.GANG_MATCH_POLICY), text, problem) from error

@@ -1,0 +1,402 @@
+"""The gang spec: what a gang declares, whichever object or members it is read from."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.decode import checkpoints, foreign_marks, keys, topology
+from gang_scheduler.decode import fields as decode_fields
+from gang_scheduler.decode.gangs import annotations as gang_annotations
+from gang_scheduler.decode.gangs import elastic as elastic_annotation
+from gang_scheduler.decode.gangs import status_fields
+from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gangs.status_fields import readable_status, seconds_of
+from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.checkpoints import CheckpointPolicy, Checkpoints, Save
+from gang_scheduler.model.evictions import Evictions, RunTime
+from gang_scheduler.model.gangs import Elastic, OwnDomains, Role
+from gang_scheduler.model.pods import Pod, VirtualPods
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.records import record
+from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest
+from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate
+from gang_scheduler.model.topology_request import TopologyRequest
+from gang_scheduler.wire.core import Metadata
+
+DEFAULTS = GangOptions()
+NO_ROLES: tuple[Role, ...] = ()
+
+
+@record
+class GangSpec:
+    """The declaration of one gang. With a `problem` the gang waits, and only its key counts.
+
+    `gvr` is the kind of the object that declares it, None if members do. `apart`: every member is a
+    gang of one. `roles` are those of which every quorum has a minimum, in rank order; their minima
+    are together `min_member`. Fewer of the `elastic_role` than there are may start, "" for none.
+    `elastic` is how it grows and shrinks, if the object says so. `held_back` is how many pods of
+    each of its Jobs are created only once the first one has a node, in one of its `own_domains`.
+    `priority` is None if the members' priorities decide; `priority_class` is what a member must be
+    of, "" if the object names none. Not `preemptable`: none of its pods makes room for others. Of
+    all `completions`, the succeeded ones are not needed any more; `finished`: none is.
+    `topology_request` is the request of the whole gang. `disrupted_whole`: if one member is
+    evicted, all are. `suspended`: no pods are to be created. `queue_request` is what the object
+    says of the gang's queue, `run_time` how long its members run, and `checkpoint` how the gang
+    saves its work. `saved` is what the object reports of that, and `checkpoints` what its status
+    remembers.
+    `made_for` is what the gang of the
+    workload would be called whose controller made the object. `status` is what the object has now;
+    from it are `was_scheduled`,
+    `evictions`, when the gang last changed its size, to how many workers, by how many and why
+    (`scaled`), until when the gang was let pass and by which other gang (`backfilled`), and in
+    seconds since the epoch `scheduled_at`, `quorum_since`, and since when it has a reservation or
+    gets none (`rests_since`). The scheduler writes the status, which without a status subresource
+    moves the generation: so gang specs are equal without all of these.
+    """
+
+    key: GangKey
+    uid: str
+    gvr: GVR | None = None
+    generation: int = field(default=0, compare=False)
+    created_at: float = 0
+    min_member: int = 1
+    apart: bool = False
+    roles: tuple[Role, ...] = ()
+    elastic_role: str = ""
+    elastic: Elastic | None = None
+    priority: int | None = None
+    priority_class: str = ""
+    preemptable: bool = True
+    min_resources: tuple[tuple[str, int], ...] = ()
+    held_back: int = 0
+    own_domains: OwnDomains | None = None
+    completions: int | None = None
+    finished: bool = False
+    options: GangOptions = DEFAULTS
+    topology_request: TopologyRequest | None = None
+    disrupted_whole: bool = False
+    suspended: bool = field(default=False, compare=False)
+    queue_request: QueueRequest | None = None
+    run_time: RunTime | None = None
+    checkpoint: CheckpointPolicy | None = None
+    made_for: GangKey | None = None
+    problem: Problem | None = None
+    was_scheduled: bool = field(default=False, compare=False)
+    scheduled_at: int = field(default=0, compare=False)
+    quorum_since: int | None = field(default=None, compare=False)
+    evictions: Evictions | None = field(default=None, compare=False)
+    saved: Save | None = field(default=None, compare=False)
+    checkpoints: Checkpoints | None = field(default=None, compare=False)
+    status: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    scaled: tuple[int, int, int, str] | None = field(default=None, compare=False)
+    backfilled: tuple[int, GangName] | None = field(default=None, compare=False)
+    reserved_since: int = field(default=0, compare=False)
+    rests_since: int = field(default=0, compare=False)
+
+
+def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
+    """Return the gang spec with the topology request of annotations, or with their problem."""
+    try:
+        topology_request = topology.network_topology_spec(present)
+    except InvalidField as error:
+        return replace(gang_spec, problem=invalid_spec(error))
+    return replace(gang_spec, topology_request=topology_request)
+
+
+def with_checkpoint(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
+    """Return the gang spec with how the gang saves its work, or with the problem of that."""
+    try:
+        checkpoint = checkpoints.policy_of(present)
+    except InvalidField as error:
+        return replace(gang_spec, problem=gang_spec.problem or invalid_spec(error))
+    saved = checkpoints.of_annotations(present, checkpoint)
+    return replace(gang_spec, checkpoint=checkpoint, saved=saved)
+
+
+def with_foreign_marks(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
+    """Return the gang spec with what the workload itself asks for that is not given here."""
+    found = "; ".join(map(str, foreign_marks.refused(workload.labels, workload.annotations)))
+    if not found or gang_spec.problem is not None:
+        return gang_spec
+    return replace(gang_spec, problem=Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(found)))
+
+
+def with_run_time(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
+    """Return the gang spec with how long a workload says that it runs, or with its problem."""
+    try:
+        lasts = decode_fields.expected_duration(workload.labels, workload.annotations)
+    except InvalidField as error:
+        return replace(gang_spec, problem=gang_spec.problem or invalid_spec(error))
+    return gang_spec if lasts is None else replace(gang_spec, run_time=RunTime(expected=lasts))
+
+
+def with_elastic(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
+    """Return the gang spec with the minimum and the pace of annotations, or with their problem."""
+    try:
+        elastic = elastic_annotation.elastic_of(present)
+    except InvalidField as error:
+        return replace(gang_spec, problem=gang_spec.problem or invalid_spec(error))
+    if elastic is None:
+        return gang_spec
+    least = gang_spec.min_member if elastic.role else elastic.min_workers
+    if gang_spec.completions is not None:
+        least = min(least, gang_spec.completions)
+    problem = gang_spec.problem or unsupported_inputs(unsupported_mode(present))
+    return replace(gang_spec, elastic=elastic, min_member=least, problem=problem)
+
+
+def key_of(body: Mapping[str, Any], source: str) -> GangKey:
+    """Return the key of the gang that an object of this name describes."""
+    metadata = body.get("metadata") or {}
+    return GangKey(source, metadata.get("namespace") or "", metadata.get("name") or "")
+
+
+def without_spec(body: Mapping[str, Any], source: str) -> GangSpec:
+    """Return what the metadata and the status of a PodGroup say, however wrong its spec is."""
+    metadata = body["metadata"]
+    group, _, version = str(body.get("apiVersion", "")).partition("/")
+    generation = metadata.get("generation")
+    status = readable_status(body.get("status"))
+    return GangSpec(
+        key=key_of(body, source),
+        uid=metadata.get("uid", ""),
+        gvr=GVR(group, version, "podgroups"),
+        generation=generation if isinstance(generation, int) else 0,
+        created_at=seconds_of(metadata.get("creationTimestamp")),
+        evictions=status_fields.read_evictions(status),
+        checkpoints=checkpoints.of_status(status),
+        status=status,
+    )
+
+
+def checked_together(gang_spec: GangSpec, minimum: str) -> GangSpec:
+    """Return the gang spec with the problem of fields that are valid, but not together.
+
+    `minimum` is the field that says how many members the gang needs.
+    """
+    total = gang_spec.options.total
+    wrong = elastic_annotation.contradiction(
+        gang_spec.elastic, gang_spec.roles, gang_spec.min_member, minimum
+    )
+    if wrong is not None:
+        return replace(gang_spec, problem=invalid_spec(wrong))
+    if total is not None and total < gang_spec.min_member:
+        where = decode_fields.field(annotations.GANG_TOTAL_NUMBER)
+        least = f"must be at least minMember {gang_spec.min_member}"
+        return replace(gang_spec, problem=invalid_spec(InvalidField(where, total, least)))
+    return gang_spec
+
+
+def invalid_spec(error: InvalidField) -> Problem:
+    """Return the problem of a gang with faults."""
+    return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
+
+
+def unsupported_mode(present: Mapping[str, str]) -> tuple[InvalidField, ...]:
+    """Return the mode of an elastic gang, if it is one that is not supported."""
+    wrong = elastic_annotation.unsupported(present)
+    return () if wrong is None else (wrong,)
+
+
+def unsupported_inputs(found: tuple[InvalidField, ...]) -> Problem | None:
+    """Return the problem of a gang that asks for what is not done here, if it does."""
+    text = "; ".join(map(str, found))
+    return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text)) if found else None
+
+
+# A PodGroup that a controller made for its workload gets its roles from the workload. The
+# controller counts all members in one number, as if any of them would do.
+
+
+def with_roles_of(pod_group: GangSpec, workload: GangSpec) -> GangSpec:
+    """Return the gang spec with the roles of the workload, and what else only that says.
+
+    minMember then says how many there must be of the elastic role, beside all of those before it,
+    unless the workload itself says between how many workers it may grow and shrink.
+    """
+    roles = workload.roles
+    if not roles or pod_group.roles or pod_group.problem is not None:
+        return pod_group
+    names = [each.name for each in roles]
+    if workload.elastic_role in names and workload.elastic is None:
+        place = names.index(workload.elastic_role)
+        others = sum(map(_all, roles[:place]))
+        least = max(1, min(pod_group.min_member - others, _all(roles[place])))
+        elastic = roles[place]._replace(min_member=least)
+        roles = (*roles[:place], elastic, *roles[place + 1 :])
+    return replace(
+        pod_group,
+        roles=roles,
+        elastic=pod_group.elastic or workload.elastic,
+        min_member=max(1, sum(each.min_member for each in roles)),
+        topology_request=pod_group.topology_request or workload.topology_request,
+        queue_request=pod_group.queue_request or workload.queue_request,
+        options=_options(pod_group.options, workload.options),
+    )
+
+
+def _options(own: GangOptions, of_workload: GangOptions) -> GangOptions:
+    """Return the options of a PodGroup, and those of its workload that the PodGroup leaves open."""
+    said = {each.name: getattr(own, each.name) for each in fields(own)}
+    others = {name: it for name, it in said.items() if it != getattr(DEFAULTS, name)}
+    return replace(of_workload, **others)
+
+
+def _all(role: Role) -> int:
+    return role.min_member if role.max_member is None else role.max_member
+
+
+# Gang specs that members declare, valid or not.
+
+MinMember = Callable[[Pod, tuple[Role, ...]], int]
+"""What a member says of the quorum, beside the roles that it declares. Raises InvalidField."""
+
+
+def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
+    """Return the gang spec in the annotations of the oldest member whose annotations are valid.
+
+    If no member's are, the problem is that of the oldest member; None without members. Where some
+    live, these alone are asked.
+    """
+    return by_the_oldest(key, members, _min_available)
+
+
+def by_the_oldest(
+    key: GangKey,
+    members: Iterable[Pod],
+    min_member: MinMember,
+    where: str = annotations.GANG_MIN_AVAILABLE,
+) -> GangSpec | None:
+    """Return the same where members say the quorum in another way, which raises InvalidField.
+
+    The annotation `where` says it.
+    """
+    problem = None
+    for pod in sorted(members, key=lambda each: (each.created_at, each.uid)):
+        seen = GangSpec(key, pod.uid, created_at=pod.created_at)
+        try:
+            said = _said_by(pod, seen, min_member, where)
+        except InvalidField as error:
+            problem = problem or replace(seen, problem=invalid_spec(error))
+        else:
+            return checked_together(said, decode_fields.field(where))
+    return problem
+
+
+def _said_by(pod: Pod, seen: GangSpec, min_member: MinMember, where: str) -> GangSpec:
+    """Return the gang spec in the annotations of a member. Raises InvalidField for all faults."""
+    faults, present = Faults(), pod.annotations
+    other = present.get(annotations.GANG_MIN_AVAILABLE)
+    if other is not None and other != present.get(where):
+        text = f"is not read where {decode_fields.field(where)} says the quorum"
+        faults.add(InvalidField(decode_fields.field(annotations.GANG_MIN_AVAILABLE), None, text))
+    roles = faults.read(lambda: elastic_annotation.read_roles(present), NO_ROLES)
+    said = replace(
+        seen,
+        min_member=faults.read(lambda: min_member(pod, roles), 1),
+        roles=roles,
+        elastic=faults.read(lambda: elastic_annotation.elastic_of(present), None),
+        options=faults.read(lambda: gang_annotations.read(present), DEFAULTS),
+        topology_request=faults.read(lambda: topology.network_topology_spec(present), None),
+    )
+    faults.check()
+    return said
+
+
+def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
+    """Return the gang spec of a pod without a gang; None if it has no topology request.
+
+    A pod that has just been replaced under its name does not count any more.
+    """
+    for pod in members:
+        if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
+            return with_topology_request(
+                GangSpec(key, pod.uid, created_at=pod.created_at), pod.annotations
+            )
+    return None
+
+
+def _min_available(pod: Pod, roles: tuple[Role, ...]) -> int:
+    for present, key, where in (
+        (pod.annotations, annotations.GANG_MIN_AVAILABLE, decode_fields.field),
+        (pod.labels, annotations.GANG_MIN_AVAILABLE_LABEL, keys.label_field),
+    ):
+        found = decode_fields.whole_number(present, key, None)
+        if found is not None:
+            return elastic_annotation.quorum_of_roles(roles, found, where(key)) if roles else found
+    if roles:
+        return elastic_annotation.quorum_of_roles(roles, None, elastic_annotation.WHERE_ROLES)
+    raise InvalidField(decode_fields.field(annotations.GANG_MIN_AVAILABLE), None, "is required")
+
+
+# Workloads that wait suspended in a queue, and workloads that were started.
+
+
+class VirtualGang(NamedTuple):
+    """Members that one gang would have of a suspended workload, and the templates of these."""
+
+    key: GangKey
+    pods: VirtualPods
+    templates: tuple[MemberTemplate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendedWorkload:
+    """A workload that waits suspended. `names` are the queues that it and its templates name.
+
+    Without `gangs`, what it makes says what its members are (`MadePart`). `at_once` is how many
+    pods its spec asks for, where that can be changed once it runs. `awaits_ends`: its controller
+    creates no pod in the place of one that terminates.
+    """
+
+    workload: ManagedWorkload
+    gangs: tuple[VirtualGang, ...]
+    names: tuple[QueueName, ...]
+    at_once: int = 0
+    awaits_ends: bool = False
+
+
+class Planned(NamedTuple):
+    """Where all members of a workload were to go when it was let start, in their order.
+
+    "" is the node of a member without a place. `flavors` are those that its binding would name.
+    Without `gangs`, what the workload makes says what its members are (`MadePart`).
+    """
+
+    gangs: tuple[VirtualGang, ...]
+    nodes: tuple[str, ...]
+    flavors: tuple[tuple[str, str], ...] = ()
+
+
+class MadePart(NamedTuple):
+    """What another workload has made, which is suspended and started in its place.
+
+    `maker` is the uid of that other one, and `namespace` its own. `keys` are the gangs of the pods;
+    `gangs` has their members as long as there are none, if only what was made says what these are.
+    `names` are the queues that it names, and its templates. `expanded` finds the members of one
+    that runs, where only that says what they are: after a restart some may not be there yet.
+    """
+
+    maker: str
+    namespace: str = ""
+    keys: tuple[GangKey, ...] = ()
+    gangs: tuple[VirtualGang, ...] = ()
+    names: tuple[QueueName, ...] = ()
+    expanded: Callable[[], tuple[VirtualGang, ...]] | None = None
+
+
+class Managed(NamedTuple):
+    """A workload that was let start, and when, in seconds since the epoch.
+
+    `gangs` are those that its pods are in, or would be in if each were no gang by itself. `planned`
+    is None where the workload does not say it. `at_once` is as of a suspended one.
+    """
+
+    workload: ManagedWorkload
+    admitted_at: int
+    gangs: tuple[GangKey, ...] = ()
+    planned: Planned | None = None
+    at_once: int = 0

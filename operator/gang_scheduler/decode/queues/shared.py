@@ -1,0 +1,195 @@
+"""What queues of all products share: values, their errors, and unreadable queues."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Final, TypeVar
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import reader
+from gang_scheduler.model import resources
+from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.queues import (
+    NONE,
+    Flavor,
+    ProvisioningRules,
+    Queue,
+    QueueKind,
+    QueueRef,
+    RecentUsage,
+    StopPolicy,
+)
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.wire.core import Quantity
+
+# Single values of queues. Each function raises InvalidField with the field and the value.
+
+E = TypeVar("E", bound=StrEnum)
+
+_MILLIONTHS: Final = 10**6
+_DURATION: Final = re.compile(r"([0-9.]+)(ms|s|m|h)")
+_SECONDS: Final = {
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "m": Fraction(60),
+    "h": Fraction(3600),
+}
+
+
+def amount(where: str, resource: str, quantity: Quantity) -> int:
+    """Return the amount of a resource."""
+    try:
+        found = resources.amount_of(resource, quantity)
+    except ValueError as error:
+        raise InvalidField(where, quantity, "must be a quantity") from error
+    if found < 0:
+        raise InvalidField(where, quantity, "must not be negative")
+    return min(found, resources.MOST_QUOTA)
+
+
+def amounts(where: str, quantities: Mapping[str, Any] | None) -> dict[str, int]:
+    """Return the amounts of several resources."""
+    given = (quantities or {}).items()
+    return {name: amount(f"{where}.{name}", name, quantity) for name, quantity in given}
+
+
+def seconds(duration: str | None) -> int:
+    """Return a duration such as `1h30m` in seconds, rounded up; 0 for none."""
+    parts = _DURATION.findall(duration or "")
+    return -int(-sum(Fraction(number) * _SECONDS[unit] for number, unit in parts) // 1)
+
+
+def weight(where: str, quantity: Quantity) -> Fraction:
+    """Return a weight; one that is negative makes no sense, and can be read."""
+    try:
+        return Fraction(resources.parse_quantity(quantity, _MILLIONTHS), _MILLIONTHS)
+    except ValueError as error:
+        raise InvalidField(where, quantity, "must be a number") from error
+
+
+def choice(where: str, text: str, allowed: Iterable[E], default: E) -> E:
+    """Return one of these words; the default for an empty text."""
+    if not text:
+        return default
+    known = list(allowed)
+    found = next((each for each in known if each.value == text), None)
+    if found is None:
+        raise InvalidField(where, text, f"must be one of {', '.join(known)}")
+    return found
+
+
+def check_weight(where: str, found: Fraction) -> None:
+    """Raise InvalidField for a weight below 0."""
+    if found < 0:
+        raise InvalidField(where, float(found), "must not be negative")
+
+
+def problem(error: InvalidField) -> Problem:
+    """Return what is wrong with a queue."""
+    return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
+
+
+# Results of reading queues and flavors of any product, next to the nouns of the model.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredQueue:
+    """An object that declares a queue.
+
+    `names_namespaces`: it says which namespaces may use the queue. `notes` are for people: fields
+    that have no effect. Of our Queues `status` is what was last written there, and `recent` the
+    usage in it.
+    """
+
+    queue: Queue
+    gvr: GVR
+    names_namespaces: bool = True
+    notes: tuple[str, ...] = ()
+    generation: int = 0
+    status: Mapping[str, Any] = field(default_factory=dict)
+    recent: RecentUsage | None = None
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+        return self.queue.uid
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredFlavor:
+    """A ResourceFlavor."""
+
+    uid: str
+    flavor: Flavor
+
+
+@dataclass(frozen=True, slots=True)
+class LocalQueue:
+    """A LocalQueue: a name in a namespace for a ClusterQueue. `weight` is that of usage decay."""
+
+    uid: str
+    namespace: str
+    name: str
+    cluster_queue: QueueRef
+    stop: StopPolicy = StopPolicy.NONE
+    weight: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadPriorityClass:
+    """A WorkloadPriorityClass."""
+
+    uid: str
+    name: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionCheck:
+    """An AdmissionCheck, by the controller that answers it.
+
+    `notes` are for people: fields that have no effect. `config` is the ProvisioningRequestConfig
+    that it names, "" if it names none.
+    """
+
+    uid: str
+    name: str
+    controller: str
+    api_version: str = ""
+    notes: tuple[str, ...] = ()
+    config: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvisioningRequestConfig:
+    """A ProvisioningRequestConfig: how an AdmissionCheck that names it asks for nodes."""
+
+    uid: str
+    name: str
+    rules: ProvisioningRules
+
+
+# A queue that cannot be read stays known by name, and is inactive. Without it, gangs would be told
+# that there is no such queue, and the queues below it would lose their place. Its earlier content
+# does not count: quota is never guessed.
+
+WhatHolds = Callable[[Mapping[str, Any], InvalidField, DeclaredQueue | None], DeclaredQueue | None]
+
+
+def unreadable_queue(kind: QueueKind, gvr: GVR) -> WhatHolds:
+    """Return what tells what holds of an unreadable queue of a kind; None: nothing."""
+
+    def holds(
+        obj: Mapping[str, Any], why: InvalidField, known: DeclaredQueue | None
+    ) -> DeclaredQueue | None:
+        found = reader.identity(obj)
+        ref = QueueRef(kind, found.name)
+        if not found.uid or not found.name or ref == NONE:
+            return None
+        parent = None if known is None else known.queue.parent
+        return DeclaredQueue(Queue(ref, found.uid, parent=parent, problem=problem(why)), gvr)
+
+    return holds

@@ -1,0 +1,116 @@
+"""A cluster at one moment, whatever it was read from, and the origin of the answers about it."""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from gang_scheduler import policy
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.report.words.text import counted
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation.snapshot_files import Told
+from gang_scheduler.state.cache import Cache
+
+
+class Source(enum.StrEnum):
+    """Where an answer comes from. WRITTEN is what the scheduler wrote, and no more than that."""
+
+    LIVE = "live"
+    FILES = "files"
+    WRITTEN = "written"
+
+
+Objects = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Objects as they are on the API server, by the name of their kind as that of a CRD."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cluster:
+    """All that is known of a cluster: `cache` is filled, and changes no more.
+
+    `read_at` is in seconds since the epoch. `settings_of` names the operator that `policy` is of,
+    "" where these are the defaults, or flags. `notes` are for stderr, a line each. `unread` are the
+    kinds that may not be listed, by their names as those of CRDs.
+
+    Of a cluster that is WRITTEN only one `namespace` is known, and no node: `written` has its
+    PodGroups and pods, with what the scheduler wrote into them.
+    `namespaces` are those that files say something of.
+    `of_snapshot`: the files are a snapshot of an API server, with the Events of its scheduler that
+    were `told`; None where it has none.
+    """
+
+    cache: Cache
+    policy: Policy
+    read_at: int
+    source: Source
+    settings_of: str = ""
+    notes: tuple[str, ...] = field(default=())
+    unread: tuple[str, ...] = ()
+    namespace: str = ""
+    written: Objects = field(default_factory=dict)
+    namespaces: frozenset[str] = frozenset()
+    of_snapshot: bool = False
+    told: Sequence[Told] | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """The policies that decisions are made by."""
+        return policy.profile(self.policy)
+
+    def snapshot(self) -> Snapshot:
+        """Return what a cycle would decide on now. Dear: call it once."""
+        self.cache.find_gone_nodes()
+        return self.cache.snapshot(self.read_at)
+
+
+# The origin of an answer: the last line of printed text, and a field of JSON documents.
+
+DEFAULTS = "default settings"
+NOT_READABLE = f"with {DEFAULTS}: ConfigMap py-gang-scheduler-profile cannot be read"
+
+ASK_FOR_ALL: Final = (
+    "for all of it ask an administrator for a ClusterRoleBinding to the ClusterRole of the chart "
+    "that ends in :reader"
+)
+ASK_FOR_QUEUES: Final = (
+    "queues are of the whole cluster, which no RoleBinding covers: ask an administrator for a "
+    "ClusterRoleBinding to the ClusterRole of the chart that ends in :queue-viewer"
+)
+
+
+def short_line(cluster: Cluster) -> str:
+    """Return the last line of a list: only that settings are defaults, and not why."""
+    return origin_line(cluster).replace(NOT_READABLE, DEFAULTS)
+
+
+def origin_line(cluster: Cluster) -> str:
+    """Return the last line of an answer."""
+    when = f"read at {datetime.fromtimestamp(cluster.read_at, UTC):%H:%M:%S} UTC"
+    if cluster.source is Source.WRITTEN:
+        return (
+            f"as the scheduler wrote it in namespace {cluster.namespace}, {when}; "
+            "not known with your rights: other namespaces and nodes"
+        )
+    nodes = counted(len(cluster.cache.node_usage.table()), "node")
+    pods = counted(sum(1 for _ in cluster.cache.pods()), "pod")
+    return f"computed from {nodes} and {pods}, {_of(cluster, when)}"
+
+
+def origin_document(cluster: Cluster) -> dict[str, object]:
+    """Return the same for documents. `readAt` is all that differs between two equal answers."""
+    found: dict[str, object] = {
+        "source": cluster.source.value,
+        "readAt": datetime.fromtimestamp(cluster.read_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "settingsOf": cluster.settings_of or None,
+    }
+    return found | ({"notReadable": list(cluster.unread)} if cluster.unread else {})
+
+
+def _of(cluster: Cluster, when: str) -> str:
+    if cluster.source is Source.FILES:
+        return f"as of {when.removeprefix('read at ')}"
+    of = f"settings of {cluster.settings_of}" if cluster.settings_of else NOT_READABLE
+    return f"{when}, {of}"

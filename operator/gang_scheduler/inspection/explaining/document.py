@@ -1,0 +1,330 @@
+"""The document about one gang that `explain` prints, whatever state the gang is in."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.explaining import history, parts, sentences
+from gang_scheduler.inspection.explaining.history import Happened
+from gang_scheduler.inspection.explaining.sentences import Names
+from gang_scheduler.inspection.listing import gangs, waits
+from gang_scheduler.model import refs, topology
+from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod, one_of_each
+from gang_scheduler.model.queues import QueueSet
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.text import counted
+from gang_scheduler.scheduler.explanation.explain import explain
+from gang_scheduler.scheduler.explanation.findings import (
+    Explanation,
+    Position,
+    Surroundings,
+    Verdict,
+)
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.workloads import table
+
+# The nodes of a running gang, since when it runs, and the gangs that could evict it.
+
+Json = dict[str, Any]
+
+
+def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Json | None:
+    """Return where members are; None if none has a node. Linear in pods of the cluster."""
+    members = [pod for pod in info.observed.living if pod.node]
+    if not members:
+        return None
+    cache = cluster.cache
+    domain = cache.domain_of(phases.nodes_of(info), info.observed.asks)
+    complete = max((int(pod.created_at) for pod in info.observed.living), default=0)
+    since = max((pod.scheduled_at or pod.started_at for pod in members), default=0)
+    made: Json = {
+        "members": len(members),
+        "since": rfc3339(since) if since else None,
+        "waitedSeconds": max(0, since - complete) if since and complete else None,
+        "domain": str(domain) if domain is not None else None,
+        "spans": _spans(members, cluster),
+        "ranks": _ranks(info, members),
+        "evictable": _evictable(info, cluster, bound_pods),
+    }
+    elastic, degraded = messages.status_of(info), cache.degraded.of(info.key, cluster.read_at)
+    made |= {"elastic": elastic} if elastic is not None else {}
+    return made | ({"degraded": messages.degraded_words(degraded)} if degraded is not None else {})
+
+
+def _spans(members: list[Pod], cluster: Cluster) -> list[Json]:
+    """Return how many domains of each layer have members, in the first tree."""
+    specs = cluster.cache.topologies.tree_specs()
+    nodes = cluster.cache.node_usage.table()
+    if not specs or not len(nodes):
+        return []
+    tree = topology.build(specs[0], nodes)
+    rows = [nodes.rows[pod.node] for pod in members if pod.node in nodes.rows]
+    return [
+        {"layer": tree.levels[depth].layer, "domains": number}
+        for depth, number in _numbers(tree, rows)
+    ]
+
+
+def _numbers(tree: Topology, rows: list[int]) -> list[tuple[int, int]]:
+    places = tree.places[np.array(rows, dtype=np.int64)]
+    inside = places[places >= 0]
+    if not len(inside):
+        return []
+    depths = range(1, len(tree.levels))
+    return [(depth, len(np.unique(tree.levels[depth].at(inside)))) for depth in depths]
+
+
+def _ranks(info: GangInfo, members: list[Pod]) -> list[Json]:
+    """Return the ranks of members by node, in rank order."""
+    in_order = info.observed.in_rank_order(members)
+    by_node: dict[str, list[int]] = {}
+    for rank, pod in enumerate(in_order):
+        by_node.setdefault(pod.node, []).append(rank)
+    return [{"node": node, "ranks": ranks} for node, ranks in by_node.items()]
+
+
+def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Json:
+    """Return from which priority on gangs may evict members, and in which queue it is."""
+    own = [each for each in bound_pods.pods if each.gang == info.key]
+    may_go = sum(1 for each in own if each.evictable)
+    least = cluster.policy.min_priority_difference
+    queue = cluster.cache.queue_of(info.key)
+    return {
+        "pods": may_go,
+        "protected": len(own) - may_go,
+        "fromPriority": max((each.priority for each in own), default=0) + least,
+        "queue": queue.name if queue is not None else None,
+    }
+
+
+UNREAD: Final = frozenset({Reason.POD_GROUP_NOT_FOUND, Reason.INVALID_SPEC})
+"""Of gangs that wait so it is not known how many members they need, and their queue."""
+OVER: Final = (Phase.FINISHED, Phase.FAILED)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What is asked of a cluster, with the Events about the gang, and since when history counts.
+
+    `without_events` says why these are not known, "" where they are.
+    """
+
+    cluster: Cluster
+    events: tuple[Happened, ...] = ()
+    since: int = 0
+    without_events: str = ""
+
+    def history_of(self, info: GangInfo) -> Json:
+        """Return what happened to a gang, and what of that is not known."""
+        told = history.as_json(history.history_of(info, self.events, self.since))
+        lacks = {"historyLacks": self.without_events} if self.without_events else {}
+        return {"history": told, **lacks}
+
+
+AWAITS_PODS: Final = "It was let start, and its room is kept until its pods are there."
+VOLUMES_LATER: Final = "The volumes of its pods are looked at only once these are there."
+
+
+def document_of(key: GangKey, asked: Question) -> Json:
+    """Return what is known of a gang: why it waits, where it runs, or how it ended."""
+    cluster = asked.cluster
+    info = cluster.cache.gang_queue.infos[key]
+    # The cycle brings what is remembered of gangs in line with their members.
+    snapshot = cluster.snapshot()
+    surroundings = _surroundings(cluster)
+    found = explain(snapshot, cluster.profile, key, surroundings)
+    found = _without_volumes(info, cluster, found)
+    found = replace(found, position=_among_all(found.position, cluster))
+    names = Names(key.namespace, cluster.policy.hide_foreign_names)
+    phase = phases.phase_of(phases.counts_of(info))
+    hint = ""
+    if found.refused is not None and found.verdict is Verdict.WAITS:
+        declared = snapshot.queues.declared if snapshot.queues is not None else QueueSet()
+        hint = sentences.hint_of_refusal(found.refused, info, cluster.cache, declared, names)
+    said = _summary(info, found, phase, cluster.cache, names), _of_volumes(info), hint
+    made = {
+        "name": str(key),
+        **header_of(info, cluster, found),
+        "phase": phase.value,
+        "state": gangs.state_of(info),
+        "verdict": parts.VERDICTS[found.verdict],
+        "reason": found.refused.reason.value if found.refused is not None else None,
+        "summary": " ".join(filter(None, said)),
+        "warnings": [_warning(each) for each in found.warnings],
+        **parts.parts_of(found, names),
+    }
+    where = running_of(info, cluster, surroundings.running)
+    return {
+        **made,
+        **({"running": where} if where is not None else {}),
+        **asked.history_of(info),
+    }
+
+
+def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Explanation:
+    """Return the explanation; one that has room waits for the volumes that are being made."""
+    gang = found.gang
+    cause = waits.cause_of(info, cluster.cache)
+    if gang is None or cause is None or found.verdict is not Verdict.STARTS:
+        return found
+    refused = Refused(gang, Reason.WAITING_FOR_VOLUMES, gang.pending, cause=cause)
+    return replace(found, verdict=Verdict.WAITS, refused=refused)
+
+
+def _among_all(found: Position | None, cluster: Cluster) -> Position | None:
+    """Return a place among all gangs that wait: those, too, of which no cycle sees a member."""
+    if found is None:
+        return None
+    numbers = gangs.waiting(cluster)
+    return replace(found, of=numbers[found.queue], of_all=numbers.total())
+
+
+def _surroundings(cluster: Cluster) -> Surroundings:
+    """Return the pods that run, with and without the minimum run times of their gangs."""
+    cache, now = cluster.cache, cluster.read_at
+    policy = cluster.policy
+    current = cache.running(now)
+    asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
+    if not (asked or policy.min_runtime_before_preemption_seconds):
+        # All pods are gone through once more only where that may say something else.
+        return Surroundings(current, None, _sparing(current, cache), policy.preemption)
+    longest = max(policy.max_min_runtime_seconds, policy.min_runtime_before_preemption_seconds)
+    rested = cache.running(now + longest)
+    before = sum(1 for each in current.pods if each.evictable)
+    after = sum(1 for each in rested.pods if each.evictable)
+    more = rested if after > before else None
+    return Surroundings(current, more, _sparing(current, cache), policy.preemption)
+
+
+def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
+    """Return what protects the pods that may not be evicted, whatever their priority."""
+    spared = (each.pod.uid for each in running.pods if not each.evictable)
+    return {uid: cache.evictable_pods.sparing(uid) for uid in spared}
+
+
+def header_of(info: GangInfo, cluster: Cluster, found: Explanation | None = None) -> Json:
+    """Return what a gang is: its kind, queue, priority and members, and how long it waits."""
+    living = info.observed.living
+    queue = cluster.cache.queue_of(info.key)
+    classes = Counter(pod.priority_class for pod in living if pod.priority_class)
+    group = found.group if found is not None else None
+    mates = [str(gang.key) for gang in group.gangs if gang.key != info.key] if group else []
+    counts = phases.counts_of(info)
+    refused = found.refused if found is not None else None
+    unread = refused is not None and refused.reason in UNREAD
+    return {
+        "workload": workload_of(info),
+        "group": mates,
+        "queue": queue.name if queue is not None and not unread else None,
+        "priority": info.observed.priority,
+        "priorityClass": next(iter(classes), None) if len(classes) == 1 else None,
+        "members": {
+            "present": counts.members,
+            "needed": None if unread else counts.min_member,
+            "scheduled": sum(1 for pod in living if pod.node),
+            "succeeded": counts.succeeded,
+            "failed": counts.failed,
+        },
+        "waitsSeconds": _waits(info, cluster.read_at),
+    }
+
+
+def workload_of(info: GangInfo) -> str:
+    """Return the kind of what a gang is: of the workload that its PodGroup was made for."""
+    spec = info.observed.spec
+    if info.suspended is not None:
+        return f"suspended {info.suspended.workload.kind}"
+    if spec is not None and spec.made_for is not None:
+        return spec.made_for.source
+    source = info.key.source
+    if source == refs.ANNOTATION.name:
+        return "Gang"
+    return table.BY_NAME[source].object_kind or source
+
+
+def _waits(info: GangInfo, now: int) -> int | None:
+    """Return for how long a gang waits, since its quorum was there as far as that is known."""
+    created = [int(pod.created_at) for pod in info.observed.living if not pod.node]
+    if not created:
+        return None
+    written = info.observed.spec.quorum_since if info.observed.spec is not None else None
+    since = written or max(created)
+    return max(0, now - since) if since else None
+
+
+def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, names: Names) -> str:
+    """Return the first sentence."""
+    if found.verdict is not Verdict.NOTHING_WAITS:
+        said = sentences.first(found, names)
+        return f"It runs, and {_others(info)}. {said}" if _has_started(info, found) else said
+    members = [pod for pod in info.observed.living if pod.node]
+    if phase in OVER or info.awaits_pods:
+        return AWAITS_PODS if info.awaits_pods else ended(phase)
+    if members:
+        return _of_running(members, info)
+    if not info.observed.members:
+        return sentences.without_members(info, cache, names)
+    gated = sum(1 for pod in info.observed.members.values() if pod.gated)
+    if gated:
+        return (
+            f"It lacks members: {gated} of {len(info.observed.members)} pods have schedulingGates, "
+            "and no scheduler looks at a pod before all of its gates are removed."
+        )
+    return "No member waits for a node."
+
+
+def _of_volumes(info: GangInfo) -> str:
+    """Return that volumes do not count yet, of a gang that waits suspended and has some."""
+    if info.suspended is None or info.awaits_pods:
+        return ""
+    has_some = any(pod.volumes for pod in one_of_each(info.observed.living))
+    return VOLUMES_LATER if has_some else ""
+
+
+def _of_running(members: Collection[Pod], info: GangInfo) -> str:
+    nodes, needed = counted(len({pod.node for pod in members}), "node"), info.observed.min_member
+    if len(members) >= needed:
+        return f"It runs: {counted(len(members), 'member')} on {nodes}."
+    some = f"{len(members)} of {counted(needed, 'member')}"
+    said = f"It runs with {some}, on {nodes}; no pod waits in place of the others."
+    return " ".join(filter(None, (said, sentences.missing_hints(info))))
+
+
+def ended(phase: Phase) -> str:
+    """Return how a gang has ended; "" if it has not."""
+    if phase is Phase.FINISHED:
+        return "It has finished: its members have succeeded."
+    return "It has failed: it gets no quorum any more." if phase is Phase.FAILED else ""
+
+
+def moment(seconds: int) -> str | None:
+    """Return a time as JSON values have it; None for none."""
+    return rfc3339(seconds) if seconds else None
+
+
+def _has_started(info: GangInfo, found: Explanation) -> bool:
+    return info.attempt.was_whole and found.verdict is Verdict.WAITS
+
+
+def _others(info: GangInfo) -> str:
+    number = sum(1 for pod in info.observed.living if not pod.node)
+    return f"{number} more {'member waits' if number == 1 else 'members wait'}"
+
+
+def _warning(problem: Problem) -> Json:
+    return {"reason": problem.reason.value, "message": text_of(problem.cause)}

@@ -1,0 +1,475 @@
+"""The list of gangs: waiting gangs in scheduling order, then running ones."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final
+
+import click
+
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing import waits as listing_waits
+from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.inspection.listing.vocabulary import (
+    FAILED,
+    FINISHED,
+    RUNNING,
+    STARTING,
+    STATES,
+    USER,
+    WAITING,
+)
+from gang_scheduler.inspection.listing.waits import Wait
+from gang_scheduler.model.pods import Pod, numbers_by, one_of_each
+from gang_scheduler.model.queues import NONE, Queue, QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.queues.status import share_of
+from gang_scheduler.report.words import messages, text
+from gang_scheduler.scheduler.turns import lines
+from gang_scheduler.simulation.described import described
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.phases import POD_GROUP, in_line, is_ours, waits
+from gang_scheduler.workloads import table
+
+_STATES: Final[Mapping[Phase, str]] = {
+    Phase.SCHEDULED: STARTING,
+    Phase.RUNNING: RUNNING,
+    Phase.FINISHED: FINISHED,
+    Phase.FAILED: FAILED,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A gang as it is listed.
+
+    `bound` of `members` have a node; `workers` are (now, most) of an elastic gang. `since` is when
+    it began to wait or to run, and `start` when it is promised a start, in seconds. `gpus` are
+    those that all of its members ask for. `fair_share` is the figure by which its queue is
+    compared, `aging` what waiting adds to its priority.
+    """
+
+    key: GangKey
+    kind: str
+    queue: str
+    priority: int
+    state: str
+    bound: int
+    members: int
+    min_member: int
+    gpus: int
+    since: int
+    labels: Mapping[str, str]
+    workers: tuple[int, int] | None = None
+    start: int | None = None
+    nodes: tuple[str, ...] = ()
+    wait: Wait = listing_waits.UNKNOWN
+    domain: str = ""
+    fair_share: str = ""
+    aging: int = 0
+    evictions: int = 0
+    in_line: bool = False
+
+    @property
+    def name(self) -> str:
+        """`namespace/name`."""
+        return str(self.key)
+
+
+def gang_rows(cluster: Cluster, decisions: Decisions, namespace: str = "") -> list[Row]:
+    """Return all gangs of a namespace, or of all: those that wait first, in the order of turns."""
+    places = {key: place for place, key in enumerate(decisions.order)}
+    making = _Rows(cluster, decisions)
+    found = [making.row(info) for info in listed(cluster, namespace)]
+    last = len(places)
+    return sorted(
+        found,
+        key=lambda row: (STATES.index(row.state), places.get(row.key, last), _by_age(row)),
+    )
+
+
+def listed(cluster: Cluster, namespace: str = "") -> Iterator[GangInfo]:
+    """Yield what is known of the gangs that are listed."""
+    for info in described(cluster.cache):
+        if namespace in ("", info.key.namespace) and is_ours(info, cluster.cache):
+            yield info
+
+
+def _by_age(row: Row) -> tuple[int, int, str]:
+    return (
+        (-row.priority, row.since, row.name) if row.state == WAITING else (0, row.since, row.name)
+    )
+
+
+def state_of(info: GangInfo) -> str:
+    """Return the state of a gang in one word, the same wherever it is told."""
+    if info.awaits_pods:
+        return STARTING  # Its room is kept, and its pods are being created.
+    return _STATES.get(phases.phase_of(phases.counts_of(info)), WAITING)
+
+
+class _Rows:
+    """Makes rows of one cluster."""
+
+    def __init__(self, cluster: Cluster, decisions: Decisions) -> None:
+        self._cluster = cluster
+        self._decisions = decisions
+        self._gpus = frozenset(cluster.policy.gpu_resources)
+        self._gpus_of: dict[object, int] = {}
+        self._shares = {each.queue.ref: each.share for each in decisions.figures}
+        self._queues = {each.queue.ref: each.queue for each in decisions.figures}
+
+    def row(self, info: GangInfo) -> Row:
+        """Return the row of a gang."""
+        counts, observed = phases.counts_of(info), info.observed
+        state = state_of(info)
+        wait = listing_waits.UNKNOWN
+        if state == WAITING:
+            wait = listing_waits.of(info, counts, self._decisions, self._cluster)
+        ref = self._cluster.cache.queue_of(info.key)
+        nodes = tuple(sorted(phases.nodes_of(info)))
+        domain = self._cluster.cache.domain_of(nodes, observed.asks) if nodes else None
+        return Row(
+            key=info.key,
+            kind=table.BY_NAME[info.key.source].object_kind or _kind(info),
+            queue=self._queue_name(info, ref),
+            priority=observed.priority,
+            state=state,
+            bound=counts.scheduled,
+            members=max(counts.members + counts.succeeded, counts.min_member),
+            min_member=counts.min_member,
+            gpus=sum(
+                asked * number
+                for asked, number in numbers_by(observed.living, self._gpus_asked).items()
+            ),
+            since=_since(info, state),
+            labels=_labels(info),
+            workers=_workers(info),
+            start=self._start(info) if state == WAITING else None,
+            nodes=nodes,
+            wait=wait,
+            domain=str(domain) if domain is not None else "",
+            fair_share=self._share(ref),
+            aging=self._aging(info, ref) if state == WAITING else 0,
+            evictions=self._cluster.cache.evictions.of(info.key).count,
+            in_line=state == WAITING and in_line(info),
+        )
+
+    def _queue_name(self, info: GangInfo, ref: QueueRef | None) -> str:
+        if ref is not None:
+            return ref.name
+        return str(listing_waits.queue_written(info).get("name") or "")
+
+    def _gpus_asked(self, pod: Pod) -> int:
+        requests = pod.pod_class.requests
+        known = self._gpus_of.get(requests)
+        if known is None:
+            known = sum(amount for name, amount in requests if name in self._gpus)
+            self._gpus_of[requests] = known
+        return known
+
+    def _start(self, info: GangInfo) -> int | None:
+        start = self._decisions.starts.get(info.key)
+        if start is not None or self._decisions.order:
+            return start
+        text = listing_waits.queue_written(info).get("estimatedStart")
+        return int(datetime.fromisoformat(str(text)).timestamp()) if text else None
+
+    def _share(self, ref: QueueRef | None) -> str:
+        if ref is None or ref not in self._shares:
+            return ""
+        share: Fraction | None = self._shares[ref]
+        return share_of(share) or tables.INFINITE
+
+    def _aging(self, info: GangInfo, ref: QueueRef | None) -> int:
+        """Return what waiting adds to the priority of a gang in its queue."""
+        queue: Queue | None = self._queues.get(ref) if ref is not None else None
+        if queue is None:
+            return 0
+        waited = self._cluster.read_at - _since(info, WAITING)
+        return lines.added_by_waiting(queue, self._cluster.profile.queues.aging, waited)
+
+
+def _kind(info: GangInfo) -> str:
+    """Return the kind of a gang that no object describes."""
+    return "Pod" if info.key.source == "Pod" else POD_GROUP
+
+
+def _since(info: GangInfo, state: str) -> int:
+    """Return since when a gang waits, or when it began to run."""
+    members = one_of_each(info.observed.living) or tuple(info.observed.members.values())
+    if state != WAITING:
+        began = [pod.started_at or pod.scheduled_at for pod in members]
+        found = min(filter(None, began), default=0)
+        if found:
+            return found
+    spec = info.observed.spec
+    own = [spec.created_at] if spec is not None and spec.created_at else []
+    return int(min((*own, *(pod.created_at for pod in members)), default=0))
+
+
+def _labels(info: GangInfo) -> Mapping[str, str]:
+    """Return the labels of the first member."""
+    oldest = min(
+        info.observed.members.values(), key=lambda pod: (pod.created_at, pod.uid), default=None
+    )
+    return oldest.labels if oldest is not None else {}
+
+
+def _workers(info: GangInfo) -> tuple[int, int] | None:
+    found = messages.status_of(info)
+    return (found["now"], found["max"]) if found is not None else None
+
+
+def waiting(cluster: Cluster) -> Counter[QueueRef | None]:
+    """Return how many gangs wait in each queue; None: in no queue. Linear in pods."""
+    cache = cluster.cache
+    found = (info for info in listed(cluster) if waits(info, cache))
+    return Counter(cache.queue_of(info.key) for info in found)
+
+
+# Gangs as a table, and as documents.
+
+API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
+_COLOURS: Final = {"Running": "green", "Starting": "cyan", WAITING: "yellow", "Failed": "red"}
+_NUMBERS: Final = ("PRI", "GPU", "MIN", "AGING", "EVICTIONS")
+_HEADINGS: Final = (
+    *("GANG", "QUEUE", "PRI", "STATE", "MEMBERS", "WORKERS"),
+    *("GPU", "TIME", "START"),
+)
+_WIDE: Final = ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS")
+_LAST: Final = "NODES(REASON)"
+_START: Final = "START"
+_IF_SAID: Final = ("QUEUE", "WORKERS", _START)
+"""Columns that are left out where they say nothing."""
+
+_DROPS: Final = ("WORKERS", "PRI", "GPU", "QUEUE", "TIME", "MEMBERS")
+"""Columns that go where a terminal is too narrow, in this order."""
+_LONGEST_NODES: Final = 40
+"""How long the names of nodes may be in place of how many they are, and where."""
+
+Json = dict[str, Any]
+
+
+def gang_table(
+    rows: Sequence[Row], cluster: Cluster, page: Page, *, wide: bool = False, starts: bool = False
+) -> Iterator[str]:
+    """Yield the lines of a table, a line a gang; `starts`: with what is known of their starts."""
+    numbers = Counter(row.name for row in rows)
+    cells = [
+        _cells(row, cluster.read_at, wide=wide, starts=starts, alone=numbers[row.name] == 1)
+        for row in rows
+    ]
+    headings = [*_HEADINGS, *(_WIDE if wide else ()), _LAST]
+    if_said = [each for each in _IF_SAID if each != _START or not starts]
+    shown = tables.without_silent(headings, cells, if_said)
+    yield from tables.table_lines(*shown, page, _NUMBERS, _DROPS)
+
+
+def painted_gangs(_: int, text: str) -> str:
+    """Return a cell in the colour of the state that it names."""
+    return click.style(text, fg=_COLOURS[text]) if text in _COLOURS else text
+
+
+def _cells(row: Row, now: int, *, wide: bool, starts: bool, alone: bool) -> list[str]:
+    # Gangs of one name are told apart by their sources.
+    name = row.name if alone else f"{row.name} ({row.key.source})"
+    cells = [name, _queue(row), str(row.priority), row.state]
+    cells.append(f"{row.bound}/{row.members}")
+    cells.append("/".join(map(str, row.workers)) if row.workers else "-")
+    start = _start(row, now, starts=starts)
+    cells += [str(row.gpus), tables.age(now - row.since) if row.since else "-", start]
+    if wide:
+        share = tables.short_share(row.fair_share) if row.fair_share else tables.NOTHING
+        numbers = (str(row.aging), str(row.evictions))
+        cells += [row.kind, str(row.min_member), row.domain or "-", share, *numbers]
+    return [*cells, _nodes_or_reason(row, wide=wide)]
+
+
+def _start(row: Row, now: int, *, starts: bool) -> str:
+    """Return when a gang starts; where that is asked for, that it is not known of those in line."""
+    if row.start is not None:
+        return tables.moment(row.start, now)
+    return "unknown" if starts and row.in_line else tables.NOTHING
+
+
+def _queue(row: Row) -> str:
+    return row.queue if row.queue not in ("", NONE.name) else tables.NOTHING
+
+
+def _nodes_or_reason(row: Row, *, wide: bool) -> str:
+    if row.state != WAITING:
+        return _nodes(row, wide=wide) or "-"
+    said = row.wait.message if wide else row.wait.brief
+    words = ": ".join(filter(None, (row.wait.reason, said)))
+    return f"({words})" if words else "-"
+
+
+def _nodes(row: Row, *, wide: bool) -> str:
+    """Return the nodes of a gang, without their domain in DNS; of many how many, and where."""
+    names = text.folded(row.nodes)
+    if wide or len(names) <= _LONGEST_NODES:
+        return names
+    short = text.folded(text.without_domain(row.nodes))
+    if len(short) <= _LONGEST_NODES:
+        return short
+    number = f"{len(set(row.nodes))} nodes"
+    return f"{number} in {row.domain}" if row.domain else f"{number}: {short}"
+
+
+def gang_document(rows: Sequence[Row], cluster: Cluster) -> Json:
+    """Return gangs as a document of kind GangList."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "GangList",
+        **inspection_cluster.origin_document(cluster),
+        "items": [_item(row) for row in rows],
+    }
+
+
+def _item(row: Row) -> Json:
+    item: Json = {
+        "namespace": row.key.namespace,
+        "name": row.key.name,
+        "kind": row.kind,
+        "source": row.key.source,
+        "state": row.state,
+        "queue": row.queue or None,
+        "priority": row.priority,
+        "members": row.members,
+        "minMember": row.min_member,
+        "scheduled": row.bound,
+        "gpus": row.gpus,
+        "since": rfc3339(row.since) if row.since else None,
+        "start": None if row.start is None else rfc3339(row.start),
+        "reason": row.wait.reason or None,
+        "message": row.wait.message or None,
+        "nodes": list(row.nodes),
+        "domain": row.domain or None,
+        "fairShare": row.fair_share or None,
+        "aging": row.aging,
+        "evictions": row.evictions,
+    }
+    if row.workers is not None:
+        now, most = row.workers
+        item["workers"] = {"now": now, "max": most}
+    return item
+
+
+# Label selectors as kubectl writes them: `app=a,tier!=b,x in (y,z),!w`.
+
+Labels = Mapping[str, str]
+Matches = Callable[[Labels], bool]
+
+_PART: Final = re.compile(
+    r"\s*(?:(?P<key>[\w./-]+)\s+(?P<op>in|notin)\s*\((?P<values>[^)]*)\)"
+    r"|(?P<left>[\w./-]+)\s*(?P<is>==|=|!=)\s*(?P<right>[\w.-]*)"
+    r"|(?P<no>!?)\s*(?P<name>[\w./-]+))\s*(?:,|$)"
+)
+
+
+def parsed_labels(selector: str) -> Matches:
+    """Return whether labels match a selector. Raises ValueError for one that is none."""
+    tests: list[Matches] = []
+    place = 0
+    while place < len(selector):
+        part = _PART.match(selector, place)
+        if part is None:
+            raise ValueError(f"no label selector: {selector[place:]!r}")
+        tests.append(_test(part))
+        place = part.end()
+    return lambda labels: all(test(labels) for test in tests)
+
+
+def _test(part: "re.Match[str]") -> Matches:
+    if key := part["key"]:
+        values = {each.strip() for each in part["values"].split(",")}
+        return _in(key, values, wanted=part["op"] == "in")
+    if key := part["left"]:
+        return _in(key, {part["right"]}, wanted=part["is"] != "!=")
+    name, wanted = part["name"], not part["no"]
+    return lambda labels: (name in labels) is wanted
+
+
+def _in(key: str, values: set[str], *, wanted: bool) -> Matches:
+    if wanted:
+        return lambda labels: key in labels and labels[key] in values
+    return lambda labels: labels.get(key) not in values
+
+
+# The selection of gangs that a user asks for, and their order in the list.
+
+_NEVER: Final = 2**62
+
+
+def _anything(_: Mapping[str, str]) -> bool:
+    return True
+
+
+ORDERS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
+    "name": lambda row: (row.name,),
+    "priority": lambda row: (-row.priority,),
+    "time": lambda row: (row.since,),
+    "gpu": lambda row: (-row.gpus,),
+    "members": lambda row: (-row.members,),
+    "queue": lambda row: (row.queue,),
+    "start": lambda row: (_NEVER if row.start is None else row.start,),
+}
+"""What gangs may be sorted by; those that are equal stay in the order of turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked for; empty: everything. Words count in any case."""
+
+    states: frozenset[str] = frozenset()
+    queues: frozenset[str] = frozenset()
+    reasons: frozenset[str] = frozenset()
+    selector: str = ""
+    matches: Matches = _anything
+    user: str = ""
+    only_waiting: bool = False
+    order: str = ""
+
+    @property
+    def is_of_all(self) -> bool:
+        """Whether gangs of every state, queue, reason, user and with any labels are asked for."""
+        asked = (self.states, self.queues, self.reasons, self.user, self.selector)
+        return not (any(asked) or self.only_waiting)
+
+
+def selected(rows: Iterable[Row], selection: Selection) -> list[Row]:
+    """Return the rows that are asked for."""
+    found = [row for row in rows if _is_asked_for(row, selection)]
+    return sorted(found, key=ORDERS[selection.order]) if selection.order else found
+
+
+def _is_asked_for(row: Row, selection: Selection) -> bool:
+    return (
+        (not selection.only_waiting or row.state == WAITING)
+        and _is_one(row.state, selection.states)
+        and _is_one(row.queue, selection.queues)
+        and _is_one(row.wait.reason, selection.reasons)
+        and selection.matches(row.labels)
+        and (not selection.user or row.labels.get(USER) == selection.user)
+    )
+
+
+def _is_one(word: str, of: frozenset[str]) -> bool:
+    return not of or word.lower() in of
+
+
+def words(given: Sequence[str]) -> frozenset[str]:
+    """Return what was given, several times or with commas, in lower case."""
+    return frozenset(
+        each.strip().lower() for part in given for each in part.split(",") if each.strip()
+    )

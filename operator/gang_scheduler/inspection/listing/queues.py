@@ -1,0 +1,307 @@
+"""The tree of queues: a line for each queue, as a table with bars and as documents."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+import click
+
+from gang_scheduler.api.kinds import QUEUES
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.gangs import API_VERSION, Json
+from gang_scheduler.inspection.listing.tables import Page
+from gang_scheduler.model.queues import (
+    DEFAULT_FLAVOR,
+    GPU,
+    NONE,
+    Amounts,
+    FlavorResource,
+    QueueFigures,
+    QueueKind,
+)
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import amount_of, exact_amount_of, quantity, quantity_of
+from gang_scheduler.report.queues import status
+
+# Lines of queues, either computed now or read from the status that the scheduler wrote. Both have
+# the same form.
+
+_NAMES: Final = ("nominal", "used", "borrowed", "lent")
+_FAIR_SHARE: Final = "fairShare"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLine:
+    """A queue as it is shown.
+
+    `depth` is how many queues are above it. `problem` is why no gang is admitted, "" if some are.
+    `share` is the figure by which it is compared, "" where that is infinite. `pending` counts gangs
+    that wait in it and below it, `gangs` are those in itself, in the order of turns.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    amounts: Mapping[FlavorResource, Amounts]
+    share: str = ""
+    running: int = 0
+    pending: int = 0
+    problem: str = ""
+    gangs: tuple[GangKey, ...] = ()
+    depth: int = 0
+
+
+def lines_of_queues(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
+    """Return the queues, each before those below it."""
+    if cluster.source is Source.WRITTEN:
+        return _nested(of_object(each) for each in cluster.written.get(QUEUES.name, ()))
+    pending = status.pending_in_trees(decisions.figures)
+    shown = (each for each in decisions.figures if _is_worth_a_line(each))
+    return _nested(of_figures(each, pending[each.queue.ref]) for each in shown)
+
+
+class KnownQueues(NamedTuple):
+    """The names of queues; `local` are those of LocalQueues, with the queue that each is of.
+
+    Not `all_known` without the right to list the queues of a product.
+    """
+
+    names: frozenset[str]
+    local: frozenset[tuple[str, str]]
+    all_known: bool
+
+
+def known(cluster: Cluster, decisions: Decisions) -> KnownQueues:
+    """Return the names of the queues that there are."""
+    local = cluster.cache.kueue_objects.local_queues.all.values()
+    declared = cluster.cache.queues.queue_set()
+    names = {each.ref.name for each in declared.queues} if declared is not None else set()
+    return KnownQueues(
+        frozenset({*names, *(each.name for each in lines_of_queues(cluster, decisions))}),
+        frozenset((each.name, each.cluster_queue.name) for each in local),
+        not any("queues" in name for name in cluster.unread),
+    )
+
+
+def of_figures(figures: QueueFigures, pending: int) -> QueueLine:
+    """Return the line of figures; `pending` counts the gangs below the queue, too."""
+    queue, activity = figures.queue, status.activity(figures)
+    return QueueLine(
+        name=queue.ref.name,
+        kind=queue.ref.kind.value,
+        parent=queue.parent.name if queue.parent else "",
+        amounts=dict(figures.amounts),
+        share=status.share_of(figures.share) or "",
+        running=figures.running,
+        pending=pending,
+        problem="" if activity.status else activity.reason,
+        gangs=figures.pending,
+    )
+
+
+def of_object(body: Mapping[str, Any]) -> QueueLine:
+    """Return the line of a Queue as its status has it."""
+    status = body.get("status") or {}
+    return QueueLine(
+        name=body["metadata"]["name"],
+        kind=QueueKind.QUEUE.value,
+        parent=str((body.get("spec") or {}).get("parent") or ""),
+        amounts=_amounts(status),
+        share=str(status.get("share") or ""),
+        running=int(status.get("runningJobs") or 0),
+        pending=int(status.get("pendingJobs") or 0),
+        problem=_problem(status.get("conditions") or ()),
+    )
+
+
+def below(found: Sequence[QueueLine], name: str) -> list[QueueLine]:
+    """Return the queues of a name, each with those below it."""
+    kept: list[QueueLine] = []
+    depth: int | None = None
+    for each in found:
+        if depth is not None and each.depth <= depth:
+            depth = None
+        if depth is None and each.name == name:
+            depth = each.depth
+        if depth is not None:
+            kept.append(each)
+    return kept
+
+
+def _amounts(status: Mapping[str, Any]) -> dict[FlavorResource, Amounts]:
+    found: defaultdict[FlavorResource, dict[str, int]] = defaultdict(dict)
+    shares: dict[FlavorResource, int | Fraction] = {}
+    for name in _NAMES:
+        for flavor, amounts in (status.get(name) or {}).items():
+            for resource, text in amounts.items():
+                found[FlavorResource(flavor, resource)][name] = amount_of(resource, text)
+    for flavor, amounts in (status.get(_FAIR_SHARE) or {}).items():
+        for resource, text in amounts.items():
+            shares[FlavorResource(flavor, resource)] = exact_amount_of(resource, text)
+    return {
+        of: Amounts(**found[of], fair_share=shares.get(of, 0))
+        for of in dict.fromkeys((*found, *shares))
+    }
+
+
+def _problem(conditions: Iterable[Mapping[str, Any]]) -> str:
+    for each in conditions:
+        if (each.get("type"), each.get("status")) == (status.ACTIVE, "False"):
+            return str(each.get("reason", ""))
+    return ""
+
+
+def _is_worth_a_line(figures: QueueFigures) -> bool:
+    """Return whether a queue is declared, or an implied one that something uses."""
+    is_used = any(each.used for each in figures.amounts.values())
+    return bool(figures.queue.uid or is_used or figures.running or figures.pending)
+
+
+def _nested(found: Iterable[QueueLine]) -> list[QueueLine]:
+    """Return queues with their depths, each before those below it."""
+    given = list(found)
+    known = {(_product(each), each.name) for each in given}
+    children: defaultdict[tuple[str, str], list[QueueLine]] = defaultdict(list)
+    for each in given:
+        above = (_product(each), each.parent)
+        children[above if above in known else ("", "")].append(each)
+    return [*_below(("", ""), children, 0)]
+
+
+def _below(
+    above: tuple[str, str], children: Mapping[tuple[str, str], list[QueueLine]], depth: int
+) -> Iterator[QueueLine]:
+    for each in children.get(above, ()):
+        yield QueueLine(
+            *(each.name, each.kind, each.parent, each.amounts, each.share, each.running),
+            *(each.pending, each.problem, each.gangs, depth),
+        )
+        yield from _below((_product(each), each.name), children, depth + 1)
+
+
+def _product(line: QueueLine) -> str:
+    """Return whose tree a queue is in: a ClusterQueue is below a Cohort of its product."""
+    return "kueue" if line.kind in (QueueKind.CLUSTER_QUEUE, QueueKind.COHORT) else line.kind
+
+
+# Queues as a tree with bars, and as documents.
+
+BAR: Final = 10
+MARKS: Final = "#=-."
+"""Of what is used within the own quota, borrowed, free, and lent."""
+LEGEND: Final = (
+    "QUOTA [####==--..]: of its own # used, - free, . lent; = borrowed from others",
+    "PENDING: gangs that wait in it and below it; SHARE: by this number its tree compares queues",
+)
+_HEADINGS: Final = ("QUEUE", "RESOURCE", "QUOTA", "USED", "NOMINAL", "BORROWED", "LENT", "SHARE")
+_COUNTS: Final = ("RUNNING", "PENDING")
+_RIGHT: Final = (*_HEADINGS[3:], *_COUNTS)
+_DROPS: Final = ("LENT", "BORROWED", "RUNNING", "SHARE", "QUOTA")
+"""Columns that go where a terminal is too narrow, in this order: bars show what is borrowed."""
+_BAR_COLUMN: Final = 2
+_TREE_NAMES: Final = ("nominal", "used", "borrowed", "lent", "fairShare")
+
+
+def queue_table(found: Sequence[QueueLine], page: Page) -> Iterator[str]:
+    """Yield the lines of the tree: of each queue one for each resource that is scarce."""
+    top = min((each.depth for each in found), default=0)
+    rows = [row for each in found for row in _rows(each, top)]
+    shown = tables.without_silent((*_HEADINGS, *_COUNTS, "STATE"), rows, ("STATE",))
+    yield from tables.table_lines(*shown, page, _RIGHT, _DROPS)
+
+
+def painted_queues(column: int, text: str) -> str:
+    """Return a cell in colour: bars, by whether they show what is borrowed, or used."""
+    if column != _BAR_COLUMN:
+        return text
+    if "=" in text:
+        return click.style(text, fg="yellow")
+    return click.style(text, fg="green") if "#" in text else text
+
+
+def _rows(line: QueueLine, top: int) -> Iterator[list[str]]:
+    name = "  " * (line.depth - top) + shown_name(line.name)
+    share, state = tables.short_share(line.share or tables.INFINITE), line.problem or tables.NOTHING
+    counts = (str(line.running), str(line.pending))
+    shown = scarce(line.amounts)
+    for of, amounts in shown.items():
+        numbers = [quantity(of.resource, each) for each in _shown(amounts)]
+        yield [name, _called(of), bar(amounts), *numbers, share, *counts, state]
+        name, share, counts, state = "", "", ("", ""), tables.NOTHING
+    if not shown:
+        yield [name, "-", "-", *("-" for _ in range(4)), share, *counts, state]
+
+
+def shown_name(queue: str) -> str:
+    """Return how a queue is called in a table: that of gangs without one is no object."""
+    return f"{queue} (no queue)" if queue == NONE.name else queue
+
+
+def _shown(amounts: Amounts) -> tuple[int, int, int, int]:
+    return amounts.used, amounts.nominal, amounts.borrowed, amounts.lent
+
+
+def scarce(amounts: Mapping[FlavorResource, Amounts]) -> dict[FlavorResource, Amounts]:
+    """Return what devices offer; of a queue that has quota for none, everything."""
+    found = {of: each for of, each in amounts.items() if any(each)}
+    devices = {of: each for of, each in found.items() if _is_device(of.resource)}
+    return devices or found
+
+
+def _is_device(resource: str) -> bool:
+    return resource == GPU or "/" in resource
+
+
+def _called(of: FlavorResource) -> str:
+    return of.resource if of.flavor == DEFAULT_FLAVOR else f"{of.flavor}/{of.resource}"
+
+
+def bar(amounts: Amounts) -> str:
+    """Return how quota is used: a part that is there has at least one mark."""
+    own = max(0, amounts.used - amounts.borrowed)
+    lent = max(0, amounts.lent)
+    parts = (own, amounts.borrowed, max(0, amounts.nominal - own - lent), lent)
+    if not any(parts):
+        return "[" + " " * BAR + "]"
+    marks = [1 if part else 0 for part in parts]
+    for _ in range(BAR - sum(marks)):
+        # The next mark goes where most is not shown yet.
+        short = [part / mark if mark else 0 for part, mark in zip(parts, marks, strict=True)]
+        marks[short.index(max(short))] += 1
+    return "[" + "".join(mark * n for mark, n in zip(MARKS, marks, strict=True)) + "]"
+
+
+def queue_document(found: Sequence[QueueLine], cluster: Cluster) -> Json:
+    """Return queues as a document of kind QueueTree."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "QueueTree",
+        **inspection_cluster.origin_document(cluster),
+        "items": [_item(each) for each in found],
+    }
+
+
+def _item(line: QueueLine) -> Json:
+    return {
+        "queue": line.name,
+        "kind": line.kind,
+        "parent": line.parent or None,
+        "depth": line.depth,
+        "active": not line.problem,
+        "reason": line.problem or None,
+        "share": line.share or None,
+        "running": line.running,
+        "pending": line.pending,
+        "gangs": [str(key) for key in line.gangs],
+        "resources": [_resource(*each) for each in line.amounts.items()],
+    }
+
+
+def _resource(of: FlavorResource, amounts: Amounts) -> dict[str, Any]:
+    texts = (quantity_of(of.resource, each) for each in amounts)
+    return {**of._asdict(), **dict(zip(_TREE_NAMES, texts, strict=True))}

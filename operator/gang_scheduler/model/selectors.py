@@ -1,0 +1,245 @@
+"""Selectors: requirements on labels, node selector terms, and pod affinity and spread."""
+
+import enum
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, LabelColumn, NodeTable
+
+
+class Operator(enum.StrEnum):
+    """Operators of requirements. Gt and Lt are for nodes only."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GT = "Gt"
+    LT = "Lt"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One expression, over a label or (`on_field`, for nodes) `metadata.name`."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+    on_field: bool = False
+
+
+NodeTerm = tuple[Requirement, ...]
+"""Requirements that must all hold. An empty term matches no node, as in Kubernetes."""
+
+LABEL_OPERATORS: Mapping[Operator, Callable[[str | None, tuple[str, ...]], bool]] = {
+    Operator.IN: lambda value, values: value in values,
+    Operator.NOT_IN: lambda value, values: value not in values,
+    Operator.EXISTS: lambda value, _: value is not None,
+    Operator.DOES_NOT_EXIST: lambda value, _: value is None,
+}
+"""By operator: whether a label value, None if the label is absent, satisfies an expression."""
+
+
+def hold(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
+    """Return whether labels satisfy all expressions of a label selector."""
+    return all(
+        LABEL_OPERATORS[each.operator](labels.get(each.key), each.values) for each in requirements
+    )
+
+
+# The nodes that the terms of a node selector match. The semantics are those of component-helpers'
+# `nodeaffinity`: terms are alternatives, all requirements of a term must hold, an empty term
+# matches nothing, and a comparison is false unless both values are integers.
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+
+def any_term(terms: Iterable[NodeTerm], nodes: NodeTable) -> BoolArray:
+    """Return the nodes that at least one of the terms matches."""
+    allowed = np.zeros(len(nodes), dtype=np.bool_)
+    for term in terms:
+        if term:
+            allowed |= np.logical_and.reduce([_holds(each, nodes) for each in term])
+    return allowed
+
+
+def _holds(requirement: Requirement, nodes: NodeTable) -> BoolArray:
+    column = _names(nodes) if requirement.on_field else nodes.label(requirement.key)
+    return TESTS[requirement.operator](column, requirement.values)
+
+
+def _names(nodes: NodeTable) -> LabelColumn:
+    return nodes.derive(
+        "names",
+        lambda: LabelColumn(np.arange(len(nodes)), tuple(node.name for node in nodes.nodes)),
+    )
+
+
+def _compare(column: LabelColumn, values: tuple[str, ...], *, greater: bool) -> BoolArray:
+    bound = _integer(values[0]) if len(values) == 1 else None
+    if bound is None:
+        return np.zeros(len(column.codes), dtype=np.bool_)
+    numbers = ((value, _integer(value)) for value in column.values)
+    return column.matches(
+        value
+        for value, number in numbers
+        if number is not None and (number > bound if greater else number < bound)
+    )
+
+
+def _integer(text: str) -> int | None:
+    number = int(text) if _INTEGER.fullmatch(text) else None
+    return number if number is not None and _SMALLEST <= number <= _LARGEST else None
+
+
+TESTS: Mapping[Operator, Callable[[LabelColumn, tuple[str, ...]], BoolArray]] = {
+    Operator.IN: lambda column, values: column.matches(values),
+    Operator.NOT_IN: lambda column, values: ~column.matches(values),
+    Operator.EXISTS: lambda column, _: column.codes != ABSENT,
+    Operator.DOES_NOT_EXIST: lambda column, _: column.codes == ABSENT,
+    Operator.GT: lambda column, values: _compare(column, values, greater=True),
+    Operator.LT: lambda column, values: _compare(column, values, greater=False),
+}
+
+
+def terms(of: tuple[NodeTerm, ...], nodes: NodeTable) -> BoolArray:
+    """Return the nodes that one of the terms matches, computed once a node table."""
+    return nodes.derive(("volume", of), functools.partial(any_term, of, nodes))
+
+
+# The affinity, anti-affinity and spread that a pod asks for.
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Pods with certain labels in certain namespaces.
+
+    A pod's namespace must be named in `namespaces`, or its labels must satisfy `of_namespaces`:
+    None is satisfied by no namespace, () by all.
+    """
+
+    labels: tuple[Requirement, ...]
+    namespaces: frozenset[str] = frozenset()
+    of_namespaces: tuple[Requirement, ...] | None = None
+
+    def selects(self, namespace: str, labels: Labels, of_namespace: Labels) -> bool:
+        """Return whether the clause selects a pod with `labels`, in a namespace and its labels."""
+        here = namespace in self.namespaces or (
+            self.of_namespaces is not None and hold(self.of_namespaces, of_namespace)
+        )
+        return here and hold(self.labels, labels)
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class PodSelector:
+    """The pods that all clauses select; `staying`: without pods that are being deleted.
+
+    The hash is kept, since selectors are keys of what is counted.
+    """
+
+    clauses: tuple[Clause, ...]
+    staying: bool = False
+    digest: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the hash."""
+        object.__setattr__(self, "digest", hash((self.clauses, self.staying)))
+
+    def __hash__(self) -> int:
+        return self.digest
+
+    def selects(
+        self, namespace: str, labels: Labels, of_namespace: Labels, *, deleting: bool
+    ) -> bool:
+        """Return whether all clauses select a pod with `labels`, in a namespace and its labels."""
+        if deleting and self.staying:
+            return False
+        return all(each.selects(namespace, labels, of_namespace) for each in self.clauses)
+
+
+@dataclass(frozen=True, slots=True)
+class AffinityTerm:
+    """To be in one domain with selected pods: on nodes with the same value of the label `key`."""
+
+    selector: PodSelector
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Affinity:
+    """A pod must share a domain of every key with pods that the selector selects.
+
+    Kubernetes counts only pods that all terms of an affinity select, so one selector has the
+    clauses of all terms.
+    """
+
+    selector: PodSelector
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A topology spread constraint; one that is not `hard` is a preference.
+
+    `honours_affinity` and `honours_taints` decide which nodes are counted at all.
+    """
+
+    key: str
+    max_skew: int
+    selector: PodSelector
+    min_domains: int = 1
+    honours_affinity: bool = True
+    honours_taints: bool = False
+    hard: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinity:
+    """All that a pod asks of other pods; `preferred` are weighted terms, negative for avoidance."""
+
+    affinity: Affinity | None = None
+    anti: tuple[AffinityTerm, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    preferred: tuple[tuple[int, AffinityTerm], ...] = ()
+
+    @property
+    def selectors(self) -> frozenset[PodSelector]:
+        """The selectors of all terms and constraints."""
+        affinity = () if self.affinity is None else (self.affinity.selector,)
+        return frozenset(
+            (
+                *affinity,
+                *(each.selector for each in self.anti),
+                *(each.selector for each in self.spread),
+                *(term.selector for _, term in self.preferred),
+            )
+        )
+
+    @property
+    def approached(self) -> frozenset[PodSelector]:
+        """The selectors of pods that make nodes near them feasible, or better."""
+        return self.selectors - {each.selector for each in self.anti}
+
+    @property
+    def gains(self) -> bool:
+        """Other pods that are placed can make nodes feasible for this pod."""
+        return self.affinity is not None or any(each.hard for each in self.spread)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AffinityCounts:
+    """Pods on the nodes, a row a node.
+
+    `present` is how many pods each selector selects; `avoiding` how many have a term of required
+    anti-affinity. A selector or term that is absent counts no pod.
+    """
+
+    present: Mapping[PodSelector, IntArray] = field(default_factory=dict)
+    avoiding: Mapping[AffinityTerm, IntArray] = field(default_factory=dict)

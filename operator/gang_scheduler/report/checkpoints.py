@@ -1,0 +1,233 @@
+"""Checkpoints as users see them: Events, log lines, a metric, and a gang's last checkpoint."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection
+from typing import Final
+
+import anyio
+import msgspec
+
+from gang_scheduler.api.annotations import CHECKPOINT_LATEST
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.kinds import GVR, JOBS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.checkpoints import Checkpoints, News, Outcome, Save
+from gang_scheduler.model.refs import JOB, GangKey
+from gang_scheduler.report import pod_group_status as checkpoint_status
+from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.queues.evictions import EvictionTexts
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.telemetry.metrics import NO_QUEUE
+
+# An Event, a log line and the metric for each checkpoint outcome.
+
+LOOK_SECONDS: Final = 0.2
+EVICTION, OWN = "eviction", "own"
+REQUESTED: Final = "CheckpointRequested"
+EVENTS: Final = {
+    Outcome.SAVED: "CheckpointSaved",
+    Outcome.TIMED_OUT: "CheckpointTimedOut",
+    Outcome.FAILED: "CheckpointFailed",
+}
+
+log = Logger()
+
+
+class CheckpointAnnouncer:
+    """Tells news as they come, while this replica schedules."""
+
+    def __init__(
+        self, cache: Cache, gang_events: GangEvents, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._cache = cache
+        self._gang_events = gang_events
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Tell news until cancelled. What was seen before this replica scheduled is none."""
+        self._cache.checkpoints.take_in(int(self._clock()))
+        news = self._cache.checkpoints.news
+        kept = [each for each in news if each[1].outcome is None]
+        news.clear()
+        news.extend(kept)
+        while True:
+            self.tell()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def tell(self) -> None:
+        """Tell all news that there are."""
+        records = self._cache.checkpoints
+        records.take_in(int(self._clock()))
+        while records.news:
+            key, news = records.news.popleft()
+            with confined("report", str(key)):
+                self._tell(key, news)
+
+    def _tell(self, key: GangKey, news: News) -> None:
+        event = REQUESTED if news.outcome is None else EVENTS[news.outcome]
+        note = words_of(news)
+        log.info("checkpoint", gang=str(key), what=event, note=note)
+        if news.outcome is not None:
+            why = EVICTION if news.evicted else OWN
+            metrics.CHECKPOINT_SAVES.labels(self._queue_of(key), why, news.outcome.value).inc()
+        failed = news.outcome in (Outcome.TIMED_OUT, Outcome.FAILED)
+        self._gang_events.checkpoint(key, event, note, warning=failed)
+
+    def _queue_of(self, key: GangKey) -> str:
+        ref = self._cache.queue_of(key)
+        return ref.name if ref is not None else NO_QUEUE
+
+
+def words_of(news: News) -> str:
+    """Return what users read."""
+    match news.outcome:
+        case None:
+            return f"Asked to save its work within {news.seconds} s: room is made for {news.by}"
+        case Outcome.SAVED:
+            return f"Work is saved{_of_save(news.save)}"
+        case Outcome.TIMED_OUT:
+            return "No answer in time: it is evicted without a new checkpoint"
+        case Outcome.FAILED:
+            rest = "; it is evicted without a new checkpoint" if news.evicted else ""
+            return f"Not saved: {news.why}{rest}"
+
+
+def _of_save(save: Save | None) -> str:
+    if save is None:
+        return ""
+    step = f" at step {save.step}" if save.step is not None else ""
+    return f"{step}: {save.path}" if save.path else step
+
+
+# The last checkpoint of a gang is written on its Job if the gang has no PodGroup with a status for
+# it. Only on Jobs that the scheduler manages: it may patch no others.
+
+LATEST_SECONDS: Final = 0.5
+PASSING: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
+"""Answers after which the same is written again."""
+WHAT: Final = "checkpoint"
+
+
+class LatestCheckpoints:
+    """Writes while `may_write()` says that we are the leader; what stands there is not repeated."""
+
+    def __init__(
+        self, api: Api, cache: Cache, *, may_write: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._may_write = may_write
+        self._denials = Denials()
+
+    async def run(self) -> None:
+        """Write what gangs save, until cancelled."""
+        while True:
+            await self.look()
+            await asyncio.sleep(LATEST_SECONDS)
+
+    async def look(self) -> None:
+        """Write what has changed since the last look."""
+        is_managed = JOB.name in self._cache.suspended.rules.kinds
+        if not is_managed:
+            return
+        unwritten = self._cache.checkpoints.unwritten
+        for key in sorted(unwritten):
+            if not self._may_write():
+                return
+            unwritten.discard(key)
+            with confined("report", str(key)):
+                await self._write(key)
+
+    async def _write(self, key: GangKey) -> None:
+        info = self._cache.gang_queue.infos.get(key)
+        spec = info.observed.spec if info is not None else None
+        if spec is None or spec.gvr != JOBS:
+            return
+        text = text_of(self._cache.checkpoints.of(key))
+        if text in ("", text_of(spec.checkpoints)):
+            return
+        try:
+            await self._patch(spec, text)
+        except ApiError as error:
+            metrics.WRITES.labels(WHAT, error.kind.value).inc()
+            if error.kind in PASSING or self._denials.may_pass(error, key):
+                self._cache.checkpoints.unwritten.add(key)
+            elif error.kind is not Kind.GONE:
+                log.warning("checkpoint_not_written", gang=str(key), error=str(error))
+        else:
+            metrics.WRITES.labels(WHAT, "written").inc()
+
+    async def _patch(self, spec: GangSpec, text: str) -> None:
+        metadata = {"uid": spec.uid, "annotations": {CHECKPOINT_LATEST: text}}
+        await self._api.patch(JOBS, spec.key.namespace, spec.key.name, {"metadata": metadata})
+
+
+def text_of(found: Checkpoints | None) -> str:
+    """Return what the annotation is to say of a gang; "" for one that has saved nothing."""
+    last = found.last if found is not None else None
+    if found is None or last is None:
+        return ""
+    said: dict[str, str | int] = {"doneAt": rfc3339(last.done_at)}
+    if last.step is not None:
+        said["step"] = last.step
+    if last.path:
+        said["path"] = last.path
+    if last.request_id:
+        said["requestId"] = last.request_id
+    if found.resume_count:
+        said["resumeCount"] = found.resume_count
+    return msgspec.json.encode(said).decode()
+
+
+# Before any pod is deleted, the PodGroup says to which gang its gang yields and which checkpoint
+# it has saved, so that a scheduler that crashes in between forgets none of it. Nothing waits for
+# long: if the API server does not accept the write, the eviction continues, and `status_writer`
+# writes it with the rest of the status until it is accepted. A crash before that forgets to which
+# gangs the gangs of this one plan yielded.
+
+MOST_SECONDS: Final = 2.0
+"""How long an eviction waits for it."""
+_GROUPS: Final = frozenset({POD_GROUPS.group, SCHED_PLUGINS_POD_GROUPS.group})
+
+
+class EvictionWriter:
+    """Writes what gangs yield to, and what they have saved. Called by the evictor."""
+
+    def __init__(self, api: Api, cache: Cache, texts: EvictionTexts) -> None:
+        self._api = api
+        self._cache = cache
+        self._texts = texts
+
+    async def write(self, keys: Collection[GangKey]) -> None:
+        """Write what gangs yield to and have saved; return when all is written, or soon."""
+        with anyio.move_on_after(MOST_SECONDS):
+            async with anyio.create_task_group() as writes:
+                for key in sorted(keys):
+                    gvr = self._kind_of(key)
+                    if gvr is not None:
+                        writes.start_soon(self._write, gvr, key)
+
+    def _kind_of(self, key: GangKey) -> GVR | None:
+        """Return the kind of the object that can remember evictions, None where there is none."""
+        info = self._cache.gang_queue.infos.get(key)
+        spec = info.observed.spec if info is not None else None
+        gvr = spec.gvr if spec is not None else None
+        return gvr if gvr is not None and gvr.group in _GROUPS else None
+
+    async def _write(self, gvr: GVR, key: GangKey) -> None:
+        with confined("report", str(key)):
+            evictions = self._texts.status_of(key)
+            saved = checkpoint_status.checkpoint_status(self._cache.checkpoints.of(key), {})
+            status = {**saved, **({} if evictions is None else {"evictions": evictions})}
+            try:
+                await self._api.patch_status(gvr, key.namespace, key.name, status)
+            except ApiError as error:
+                metrics.WRITES.labels("pod_group_evictions", error.kind.value).inc()
+            else:
+                metrics.WRITES.labels("pod_group_evictions", "written").inc()

@@ -1,0 +1,541 @@
+"""Events that are not about a start: lost nodes, leaders, left out objects and others."""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Final, NamedTuple
+
+from gang_scheduler.api.annotations import SUSPEND_FIELDS
+from gang_scheduler.api.kinds import DEPLOYMENTS, JOB_SETS, JOBS, STATEFUL_SETS
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.leader_election import Predecessor, Sign
+from gang_scheduler.client.port import Api, Body
+from gang_scheduler.decode import fields, reader
+from gang_scheduler.decode.events import LeftOut, LeftOutObjects
+from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
+from gang_scheduler.decode.queues.shared import DeclaredQueue
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import NotLeading
+from gang_scheduler.model.causes.queues import WorkloadChanged, WorkloadGone
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.provisioning import Came, ProvisioningRequest
+from gang_scheduler.model.reasons import Cause, Reason
+from gang_scheduler.model.refs import GangKey, JobFailures
+from gang_scheduler.model.suspended import Admission, ManagedWorkload, SuspendedFor, Suspension
+from gang_scheduler.report import events
+from gang_scheduler.report.events import About, Events, about
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.report.words.queue_causes import came_text
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.failures import REFUSED_SECONDS, RefusedShapes
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.pruning import pruned
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.wire.core import Identified
+from gang_scheduler.workloads import misplaced_requests, table
+
+# Events on gangs whose nodes have failed: the missing members, the stuck pods, and the end of it.
+# Each is told once, also to gangs that no PodGroup describes.
+
+HEALED: Final = "DomainHealed"
+STUCK: Final = "StuckPods"
+
+
+class DegradedEvents:
+    """Remembers what gangs were told. Costs a look into a set for gangs that are of no concern."""
+
+    def __init__(self, cache: Cache, events: Events) -> None:
+        self._cache = cache
+        self._events = events
+        self._told: dict[GangKey, str] = {}
+        self._stuck: dict[GangKey, frozenset[str]] = {}
+
+    def look(self, info: GangInfo, now: int) -> int | None:
+        """Tell of a gang what is news; return when to look again, in seconds since the epoch."""
+        degraded = self._cache.degraded.of(info.key, now)
+        if degraded is not None:
+            found = messages.degraded_finding(degraded)
+            if self._told.get(info.key) != found.reason:
+                self._told[info.key] = found.reason
+                self._events.record(
+                    about(info), messages.DEGRADED_TYPE, found.message, warning=True
+                )
+        elif self._told.pop(info.key, None) is not None and any(info.observed.with_node()):
+            note = "as many members as the gang needs are on healthy nodes again"
+            self._events.record(about(info), HEALED, note)
+        return self._look_at_stuck(info, now)
+
+    def forget(self, key: GangKey) -> None:
+        """Forget what was told of a gang."""
+        self._told.pop(key, None)
+        self._stuck.pop(key, None)
+
+    def forget_the_gone(self) -> None:
+        """Drop what was told of gangs that are gone, once they are more than the others."""
+        infos = self._cache.gang_queue.infos
+        self._told, self._stuck = pruned(self._told, infos), pruned(self._stuck, infos)
+
+    def _look_at_stuck(self, info: GangInfo, now: int) -> int | None:
+        """Name the pods that are stuck, those once that were not before."""
+        leaving = self._cache.degraded.leaving(info.key)
+        pods = [pod for pod in leaving if now >= pod.gone_by]
+        uids = frozenset(pod.uid for pod in pods)
+        if uids - self._stuck.get(info.key, frozenset()):
+            note = (
+                f"{messages.stuck(pods)} should be gone, and the nodes have failed: only a "
+                "kubelet, an administrator or forceDeleteStuckPodsSeconds ends these pods"
+            )
+            self._events.record(about(info), STUCK, note, warning=True)
+        if uids:
+            self._stuck[info.key] = uids
+        else:
+            self._stuck.pop(info.key, None)
+        return min((pod.gone_by for pod in leaving if now < pod.gone_by), default=None)
+
+
+# Events on the Lease: which replica began to lead, which one ended, and how long the change took.
+
+REASON: Final = "LeaderElection"
+"""That of client-go, whose Events say the same of other controllers."""
+
+log = Logger()
+
+
+class LeaderEvents:
+    """Written beside the Lease: neither bindings nor the loss of the leadership hold them up.
+
+    `lease` gives the Lease as it was written last, None if that is not known.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        identity: str,
+        lease: Callable[[], Body | None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._identity = identity
+        self._lease = lease
+        self._clock = clock
+
+    async def began(self, predecessor: Predecessor | None, seconds: float) -> None:
+        """Tell that this replica schedules, so many seconds after the last sign of another."""
+        note = f"{self._identity} became leader"
+        if predecessor is not None:
+            how = (
+                "released the Lease"
+                if predecessor.ended is Sign.RELEASED
+                else "was last seen to renew the Lease"
+            )
+            note += f" {seconds:.1f} s after {predecessor.identity} {how}"
+        await self._tell(note)
+
+    async def ended(self, *, released: bool) -> None:
+        """Tell that this replica leads no more."""
+        how = "released the Lease" if released else "did not release the Lease: it has to run out"
+        await self._tell(f"{self._identity} stopped leading, and {how}")
+
+    async def _tell(self, note: str) -> None:
+        lease = self._lease()
+        if lease is None:
+            return
+        metadata = lease["metadata"]
+        about = About(
+            *("coordination.k8s.io/v1", "Lease", metadata["namespace"], metadata["name"]),
+            uid=str(metadata.get("uid", "")),
+        )
+        event = events.event_of(about, REASON, note, self._clock(), warning=False)
+        error = await events.create(self._api, about.namespace, event)
+        if error is not None:
+            log.warning("leader_event_not_written", note=note, error=str(error))
+
+
+# Events on objects that were left out because they cannot be read, with the reason.
+
+SCHEDULED: Final = frozenset({"Pod", "PodGroup", "Job", "JobSet"})
+"""Kinds that are scheduled, or whose pods are: of others it is only told what is wrong."""
+
+
+class LeftOutEvents:
+    """An Event on each object, and a warning in the log.
+
+    A pod of ours that waits with what is wrong has its condition, and its gang an Event: these say
+    more, and are enough. `schedulers` are our own names.
+    """
+
+    def __init__(
+        self, left_out: LeftOutObjects, events: Events, schedulers: Collection[str]
+    ) -> None:
+        self._left_out = left_out
+        self._events = events
+        self._schedulers = schedulers
+
+    async def run(self) -> None:
+        """Tell of every object at once, until cancelled."""
+        while True:
+            left_out = await self._left_out.next()
+            with confined("report", left_out.kind):
+                self.tell(left_out)
+
+    def tell(self, left_out: LeftOut) -> None:
+        """Tell of an object; of one without a name in the log alone."""
+        kind, obj, why, holds = left_out
+        found = reader.identity(obj)
+        names = {"namespace": found.namespace, "name": found.name}
+        log.warning("object_left_out", kind=kind, **names, why=str(why))
+        if not found.name or self._waits_with_problem(holds):
+            return  # There is nothing that an Event could be about, or another one says it.
+        version = str(obj.get("apiVersion", "v1"))
+        about = About(version, kind, found.namespace, found.name, found.uid)
+        reason = "FailedScheduling" if kind in SCHEDULED else Reason.INVALID_SPEC.value
+        # A queue that cannot be read is there all the same, and what hangs below it.
+        what = "not active" if isinstance(holds, DeclaredQueue) else "left out"
+        self._events.record(about, reason, f"{what}: {why}", warning=True)
+
+    def _waits_with_problem(self, holds: object) -> bool:
+        """Return whether what holds of an object is a pod that the scheduler gives a verdict on."""
+        if not isinstance(holds, Pod) or holds.scheduler not in self._schedulers:
+            return False
+        return holds.problem is not None and holds.living and not holds.node
+
+
+# Events on workloads that ask for a gang in a place from which their pods do not get it.
+
+MISPLACED_REQUEST: Final = "InvalidGang"
+_GVRS: Final = {
+    refs.JOB.object_kind: JOBS,
+    refs.JOB_SET.object_kind: JOB_SETS,
+    misplaced_requests.STATEFUL_SET: STATEFUL_SETS,
+}
+
+
+class MisplacedRequestEvents:
+    """An Event on each such workload, once: when it is seen, since its pods may be bound by then.
+
+    `requests` are by the uid of the workload, and change. Those for other schedulers than
+    `schedulers` are none of ours.
+    """
+
+    def __init__(
+        self,
+        requests: Mapping[str, MisplacedRequest],
+        schedulers: Collection[str],
+        events: Events,
+    ) -> None:
+        self._requests = requests
+        self._schedulers = schedulers
+        self._events = events
+        self._told: set[str] = set()
+
+    def tell(self) -> None:
+        """Tell of the workloads that came since the last time. Costs nothing without any."""
+        if not self._requests:
+            return
+        self._told &= self._requests.keys()
+        for uid in sorted(self._requests.keys() - self._told):
+            self._told.add(uid)
+            request = self._requests[uid]
+            if not request.schedulers.isdisjoint(self._schedulers):
+                kind, namespace, name = request.workload
+                about = About(_GVRS[kind].api_version, kind, namespace, name, uid)
+                self._events.record(
+                    about, MISPLACED_REQUEST, text_of(request.problem.cause), warning=True
+                )
+
+
+# Events on requests for nodes, written on the objects of gangs, and counts of them.
+
+
+class _Said(NamedTuple):
+    """The Event of what came of a request."""
+
+    reason: str
+    warning: bool = False
+
+
+EVENTS: Final = {
+    Came.ASKED: _Said("ProvisioningRequested"),
+    Came.PROVISIONED: _Said("Provisioned"),
+    Came.FAILED: _Said("ProvisioningFailed", warning=True),
+    Came.REVOKED: _Said("ProvisioningFailed", warning=True),
+    Came.EXPIRED: _Said("ProvisioningFailed", warning=True),
+    Came.REFUSED: _Said("ProvisioningFailed", warning=True),
+}
+
+
+class ProvisioningEvents:
+    """Tells once what came of each request."""
+
+    def __init__(self, cache: Cache, events: Events) -> None:
+        self._cache = cache
+        self._events = events
+
+    def tell(self, request: ProvisioningRequest) -> None:
+        """Tell what came of a request; nothing of one for a gang that is gone."""
+        metrics.PROVISIONING_REQUESTS.labels(request.came.value).inc()
+        said, about = EVENTS.get(request.came), self._about(request)
+        if said is None or about is None:
+            return
+        words = came_text(request.came, request.message)
+        if request.came is Came.ASKED:
+            words = f"nodes of class {request.class_name} are asked for"
+        elif request.came is Came.PROVISIONED:
+            words = request.message or "the nodes are there"
+        note = f"ProvisioningRequest {request.name}: {words}"
+        self._events.record(about, said.reason, note, warning=said.warning)
+
+    def _about(self, request: ProvisioningRequest) -> About | None:
+        """Return the object of a gang, or a member where there is none."""
+        key = request.gang
+        info = self._cache.gang_queue.infos.get(key)
+        if info is None:
+            return None
+        spec = info.observed.spec
+        if spec is not None and spec.gvr is not None:
+            kind = table.BY_NAME[key.source].object_kind
+            name = key.name.partition("/")[0]
+            return About(spec.gvr.api_version, kind, key.namespace, name, spec.uid, gang=key)
+        pod = next(iter(info.observed.living), None)
+        if pod is None:
+            return None
+        return About("v1", "Pod", pod.namespace, pod.name, pod.uid, gang=key)
+
+
+# Events on suspended workloads: started, not started after all, suspended again.
+
+UNTOLD: Final = (NotLeading, WorkloadChanged, WorkloadGone)
+"""Causes that need no user: the workload is decided on anew, or is not there any more."""
+REASONS: Final = {
+    SuspendedFor.PODS_MISSING: "its pods were not created in time; it waits, and is tried later",
+    SuspendedFor.EVICTED: "it was evicted; it waits in its queue again",
+}
+
+
+class WorkloadEvents:
+    """What users can read of what was written to a workload."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def admitted(self, admission: Admission) -> None:
+        """Report that a workload was started, by which queue and on which flavors."""
+        where = ", ".join(f"{resource} in {flavor}" for resource, flavor in admission.flavors)
+        by = f" by queue {admission.queue}" if admission.queue else ""
+        note = f"Admitted{by}{f': {where}' if where else ''}; its pods may be created"
+        self._events.record(_about(admission.workload), "Admitted", note)
+
+    def not_admitted(self, admission: Admission, why: Cause) -> None:
+        """Report that a workload could not be started, where that is for a user to know."""
+        if not isinstance(why, UNTOLD):
+            about = _about(admission.workload)
+            self._events.record(about, "AdmissionFailed", text_of(why), warning=True)
+
+    def suspended(self, suspension: Suspension) -> None:
+        """Report that a workload is suspended again, and why."""
+        note = f"Suspended: {REASONS[suspension.why]}"
+        warning = suspension.why is SuspendedFor.PODS_MISSING
+        self._events.record(_about(suspension.workload), "Suspended", note, warning=warning)
+
+
+def _about(workload: ManagedWorkload) -> About:
+    kind, namespace, name, uid, *_ = workload
+    version = SUSPEND_FIELDS[kind].versions[0].api_version
+    return About(version, kind, namespace, name, uid)
+
+
+# Events on pods that a kubelet has refused.
+
+KUBELET_REFUSED: Final = "KubeletRefused"
+
+
+class RefusalEvents:
+    """An Event on the gang of each such pod, or on the pod, once."""
+
+    def __init__(
+        self,
+        refused_shapes: RefusedShapes,
+        events: Events,
+        object_of: Callable[[GangKey, Pod], About],
+    ) -> None:
+        self._refused_shapes = refused_shapes
+        self._events = events
+        self._object_of = object_of
+
+    def tell(self) -> None:
+        """Tell of the refusals that came since the last time, and still hold."""
+        news = self._refused_shapes.news
+        while news:
+            refusal = news.popleft()
+            pod, gang = refusal
+            if self._refused_shapes.is_in_force(refusal):
+                note = (
+                    f"The kubelet of node {pod.node} refused pod {pod.key} ({pod.refused}): no pod "
+                    "with the same requests goes there until a pod leaves it, or for "
+                    f"{REFUSED_SECONDS // 60} minutes"
+                )
+                self._events.record(self._object_of(gang, pod), KUBELET_REFUSED, note, warning=True)
+
+
+# Kinds that the scheduler may not read are reported to administrators by Events on its own
+# Deployment. Users see their pods of such a kind wait, but the fault is in the ClusterRole, which
+# administrators maintain.
+
+LOOK_SECONDS: Final = 30.0
+FORBIDDEN_KINDS_REASON: Final = "KindForbidden"
+
+
+class ForbiddenKinds:
+    """An Event for all of them, for as long as there are some; while we are the leader.
+
+    `forbidden` gives their names. The Deployment is called like the Lease, as the chart has it.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        events: Events,
+        *,
+        forbidden: Callable[[], Collection[str]],
+        namespace: str,
+        name: str,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._api = api
+        self._events = events
+        self._forbidden = forbidden
+        self._namespace = namespace
+        self._name = name
+        self._may_write = may_write
+        self._told: tuple[str, ...] = ()
+
+    async def run(self) -> None:
+        """Look now and then, until cancelled."""
+        while True:
+            if self._may_write():
+                with confined("report", "forbidden kinds"):
+                    await self.look()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Tell of the kinds that may not be read, if any; of the same ones once."""
+        names = tuple(sorted(self._forbidden()))
+        if names == self._told:
+            return
+        if names:
+            deployment = await self._deployment()
+            if deployment is None:
+                return
+            note = f"may not list {', '.join(names)}: pods of these wait; update the ClusterRole"
+            self._events.record(deployment, FORBIDDEN_KINDS_REASON, note, warning=True)
+        self._told = names
+
+    async def _deployment(self) -> About | None:
+        """Return the Deployment that this process is of; None where it cannot be read."""
+        try:
+            body = await self._api.get(DEPLOYMENTS, self._namespace, self._name)
+            found = fields.read(body, Identified).metadata
+        except (ApiError, InvalidField) as error:
+            log.info("deployment_unread", deployment=self._name, error=str(error))
+            return None
+        return About(DEPLOYMENTS.api_version, "Deployment", self._namespace, self._name, found.uid)
+
+
+# A gang of a Job that a single eviction would end for good gets a warning with the fields to write
+# instead.
+
+UNPROTECTED_JOB: Final = "UnprotectedJob"
+RULE: Final = (
+    "podFailurePolicy: {rules: [{action: Ignore, onPodConditions: "
+    '[{type: DisruptionTarget, status: "True"}]}, '
+    "{action: Ignore, onExitCodes: {operator: In, values: [143]}}]}"
+)
+AT_ONCE: Final = "completionMode: Indexed, backoffLimitPerIndex: 1, maxFailedIndexes: 0"
+
+
+class UnprotectedJobs:
+    """An Event on each Job, or on its JobSet, once: when waiting pods of it are decided on.
+
+    So a restart repeats it only for Jobs whose pods wait then. A Job that is not known yet when its
+    pods are placed is looked at when it comes.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        events: Events,
+        object_of: Callable[[GangKey, Pod], About],
+    ) -> None:
+        self._evictable_pods = cache.evictable_pods
+        self._gang_queue = cache.gang_queue
+        self._events = events
+        self._object_of = object_of
+        self._told: set[str] = set()
+        self._placed: dict[str, tuple[GangKey, Pod]] = {}
+
+    def planned(self, plan: Plan) -> None:
+        """Warn of the Jobs of gangs that were decided on. Costs little if all are protected."""
+        rules = self._evictable_pods.rules
+        if not (rules.preemption and rules.unprotected_jobs):
+            return
+        jobs = self._evictable_pods.unprotected_jobs
+        if jobs:
+            self._told &= jobs.keys()
+            for key, pod in chain(self._placed.values(), _decided(plan)):
+                self._tell(key, pod, jobs)
+        self._note_placed(plan)
+
+    def _tell(self, key: GangKey, pod: Pod, jobs: Mapping[str, JobFailures]) -> None:
+        if pod.job_uid in jobs and pod.job_uid not in self._told:
+            self._told.add(pod.job_uid)
+            about = self._about(key, pod)
+            self._events.record(about, UNPROTECTED_JOB, _note(jobs[pod.job_uid]), warning=True)
+
+    def _note_placed(self, plan: Plan) -> None:
+        """Keep one placed pod of each Job that is still to come, for as long as its gang exists."""
+        known, gangs = self._gang_queue.objects(JOBS.name), self._gang_queue.infos
+        for key, pod in _pending(each.gang for each in plan.placed):
+            if pod.job_uid:
+                self._placed.setdefault(pod.job_uid, (key, pod))
+        if self._placed:
+            self._placed = {
+                uid: (key, pod)
+                for uid, (key, pod) in self._placed.items()
+                if uid not in known and key in gangs
+            }
+
+    def _about(self, key: GangKey, pod: Pod) -> About:
+        if key.source == refs.JOB_SET.name:
+            return self._object_of(key, pod)  # Its Jobs are not for users to change.
+        return About(f"{JOBS.group}/{JOBS.version}", "Job", pod.namespace, pod.job, pod.job_uid)
+
+
+def _decided(plan: Plan) -> Iterator[tuple[GangKey, Pod]]:
+    """Yield the waiting members of gangs that were decided on."""
+    placed, refused = (e.gang for e in plan.placed), (e.gang for e in plan.refused)
+    return _pending(chain(placed, refused))
+
+
+def _pending(gangs: Iterable[Gang]) -> Iterator[tuple[GangKey, Pod]]:
+    """Yield the waiting members of gangs. Pods without a gang are left out."""
+    for gang in gangs:
+        if gang.key.source != refs.SINGLE.name:
+            for pod in gang.pending:
+                yield gang.key, pod
+
+
+def _note(failures: JobFailures) -> str:
+    pods, left = failures.at_once, failures.left or 0
+    return (
+        f"One eviction ends the Job for good: its {pods} pods fail together, and more than {left} "
+        f"failures end it. Create it with {RULE} (which needs restartPolicy: Never), and with "
+        f"{AT_ONCE}, so that its pods come again at once; "
+        f"or raise its backoffLimit by {pods - left}"
+    )

@@ -1,0 +1,350 @@
+"""The status of our Queues: computed from their figures, and kept current."""
+
+import asyncio
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Final, Protocol
+
+from gang_scheduler.api import conditions
+from gang_scheduler.api.conditions import Finding
+from gang_scheduler.api.kinds import QUEUES
+from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes.queues import QueueInactive
+from gang_scheduler.model.queues import (
+    GPU,
+    Amounts,
+    FlavorResource,
+    QueueFigures,
+    QueueKind,
+    QueueRef,
+    RecentUsage,
+    StopPolicy,
+)
+from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
+from gang_scheduler.report.words.causes import text_of
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
+
+# The status that a Queue should have now. Pure: it takes figures and returns dicts.
+
+ACTIVE = "Active"
+OVERSUBSCRIBED = "Oversubscribed"
+STARVING = "Starving"
+READY = "Ready"
+STOPPED = "Stopped"
+SHARE_DIGITS = 6
+RECENT_SECONDS = 300
+"""The least time between two writes of what a queue used lately: it changes all the time."""
+_NAMES = ("nominal", "used", "borrowed", "lent", "fairShare")
+_SUMMED = _NAMES[:4]
+_FIRST = (CPU, MEMORY)
+"""What people read first of a queue without GPUs."""
+_STOPS = {
+    StopPolicy.HOLD: "stopPolicy Hold: no gang is admitted",
+    StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted, running ones go",
+}
+
+Status = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a status needs that is not in the figures of the queue.
+
+    `written` is the status that the object has already, `generation` the object's, and `now` is in
+    seconds since the epoch. `pending` counts the gangs that wait in the queue and below it.
+    `gpu_resources` are what `gpu` is the sum of. `recent` is what the queue used lately, None where
+    that does not count; `closing`: it is written for the last time.
+    """
+
+    written: Status = field(default_factory=dict)
+    generation: int = 0
+    now: int = 0
+    pending: int = 0
+    gpu_resources: Collection[str] = ()
+    recent: RecentUsage | None = None
+    closing: bool = False
+
+
+def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
+    """Return the status; null removes a key in a merge patch."""
+    present = view.written.get("conditions") or []
+    known = {each.get("type") for each in present}
+    others = (_oversubscribed(figures), _starving(figures))
+    # A condition that is false, and was never written, is left out.
+    findings = [activity(figures), *(e for e in others if e.status or e.type in known)]
+    return {
+        **_by_flavor(figures.amounts),
+        "summary": _summary(figures.amounts, view.gpu_resources),
+        "share": share_of(figures.share),
+        "pendingJobs": view.pending,
+        "runningJobs": figures.running,
+        **_recent_usage(view),
+        "conditions": conditions.merged(present, findings, view.generation, view.now),
+    }
+
+
+def _recent_usage(view: View) -> dict[str, Any]:
+    """Return what the queue used lately, as it was written where that is not long ago."""
+    written: Status | None = view.written.get("recentUsage")
+    if view.recent is None or not _is_due(written or {}, view.recent, view):
+        return {} if written is None else {"recentUsage": written}
+    amounts = {name: quantity_of(name, amount) for name, amount in view.recent.amounts.items()}
+    return {"recentUsage": {"at": conditions.rfc3339(view.recent.at), "amounts": amounts}}
+
+
+def _is_due(written: Status, recent: RecentUsage, view: View) -> bool:
+    least = 0 if view.closing else RECENT_SECONDS - 1
+    passed = view.now - _seconds(written.get("at")) > least
+    return passed and bool(recent.amounts or written.get("amounts"))
+
+
+def _seconds(time: object) -> float:
+    """Return a time of a status; the epoch for one that cannot be read."""
+    try:
+        return datetime.fromisoformat(str(time)).timestamp()
+    except ValueError:
+        return 0
+
+
+def activity(figures: QueueFigures) -> Finding:
+    """Return whether gangs of the queue can be admitted, and why not."""
+    problem, stop = figures.problem, _STOPS.get(figures.queue.stop)
+    if problem is not None:
+        cause, words = problem.cause, text_of(problem.cause)
+        reason = cause.fault if isinstance(cause, QueueInactive) else problem.reason
+        return Finding(ACTIVE, status=False, reason=reason.value, message=words)
+    if stop is not None:
+        return Finding(ACTIVE, status=False, reason=STOPPED, message=stop)
+    return Finding(ACTIVE, status=True, reason=READY, message="gangs can be admitted")
+
+
+def share_of(share: Fraction | None) -> str | None:
+    """Return the figure by which queues are compared; None where it is infinite."""
+    return None if share is None else f"{round(float(share), SHARE_DIGITS):g}"
+
+
+def _oversubscribed(figures: QueueFigures) -> Finding:
+    if figures.oversubscribed:
+        more = ", ".join(_more(key, *each) for key, each in sorted(figures.oversubscribed.items()))
+        words = f"the queues below were promised {more}"
+        return Finding(OVERSUBSCRIBED, status=True, reason="PromisedMore", message=words)
+    return Finding(OVERSUBSCRIBED, status=False, reason="Covered")
+
+
+def _more(key: FlavorResource, promised: int, own: int) -> str:
+    amounts = f"{quantity_of(key.resource, promised)} of {quantity_of(key.resource, own)}"
+    return f"{amounts} {key.resource} in flavor {key.flavor}"
+
+
+def _starving(figures: QueueFigures) -> Finding:
+    if figures.starving:
+        words = "a gang that asks for no more than the queue's own quota waits for long"
+        return Finding(STARVING, status=True, reason="WaitsForOwnQuota", message=words)
+    return Finding(STARVING, status=False, reason="Served")
+
+
+def _by_flavor(amounts: Mapping[FlavorResource, Amounts]) -> dict[str, Any]:
+    """Return each figure by flavor and resource."""
+    found: dict[str, defaultdict[str, dict[str, str]]]
+    found = {name: defaultdict(dict) for name in _NAMES}
+    for (flavor, resource), each in amounts.items():
+        for name, amount in zip(_NAMES, each, strict=True):
+            found[name][flavor][resource] = quantity_of(resource, amount)
+    return {name: dict(by_flavor) or None for name, by_flavor in found.items()}
+
+
+def _summary(
+    amounts: Mapping[FlavorResource, Amounts], gpu_resources: Collection[str]
+) -> dict[str, str] | None:
+    """Return the figures of one resource in all flavors together, for the columns of kubectl.
+
+    These are the GPUs of a queue that has some.
+    """
+    resources = {of.resource for of in amounts}
+    if not resources:
+        return None
+    name, counted = _first(resources, gpu_resources)
+    found = [each for of, each in amounts.items() if of.resource in counted]
+    sums = (sum(each[place] for each in found) for place, _ in enumerate(_SUMMED))
+    figures = (quantity_of(name, each) for each in sums)
+    return {"resource": name, **dict(zip(_SUMMED, figures, strict=True))}
+
+
+def _first(resources: Collection[str], gpu_resources: Collection[str]) -> tuple[str, set[str]]:
+    """Return what to show of these resources: its name, and which it is the sum of."""
+    # A queue that counts GPUs under one name counts each once.
+    gpus = {GPU} & {*resources} or {*gpu_resources} & {*resources}
+    if gpus:
+        return GPU, gpus
+    name = next((each for each in _FIRST if each in resources), min(resources))
+    return name, {name}
+
+
+def patch_of(before: Status, after: Status) -> dict[str, Any]:
+    """Return a merge patch that also removes what is in the objects inside, and is there no more.
+
+    What only the object has, beside the keys of the status, is kept.
+    """
+    return {key: _replaced(before.get(key), value) for key, value in after.items()}
+
+
+def _replaced(before: Any, after: Any) -> Any:  # noqa: ANN401 - any JSON value.
+    if not (isinstance(before, Mapping) and isinstance(after, Mapping)):
+        return after
+    gone = dict.fromkeys(before.keys() - after.keys())
+    return {**gone, **{key: _replaced(before.get(key), value) for key, value in after.items()}}
+
+
+def differs(present: Status, status: Status) -> bool:
+    """Return whether a status says something else than the one that is there."""
+    return any(present.get(key) != value for key, value in status.items())
+
+
+def pending_in_trees(figures: Sequence[QueueFigures]) -> Counter[QueueRef]:
+    """Return how many gangs wait in each queue and below it."""
+    parents = {each.queue.ref: each.queue.parent for each in figures}
+    counts = Counter[QueueRef]()
+    for each in figures:
+        at: QueueRef | None = each.queue.ref
+        way: dict[QueueRef, None] = {}
+        while at is not None and at not in way:
+            way[at] = None
+            at = parents.get(at)
+        counts.update(dict.fromkeys(way, len(each.pending)))
+    return counts
+
+
+# New figures wake the writer, and each queue is written only now and then. Objects of other
+# products belong to those products: nothing is written there.
+
+LEAST_SECONDS: Final = 10
+"""The least time between two writes of one queue: figures change with every pod."""
+WAIT_SECONDS: Final = 1.0
+
+log = Logger()
+
+
+class Declared(Protocol):
+    """A Queue as it was read."""
+
+    @property
+    def generation(self) -> int:
+        """The generation of the object."""
+
+    @property
+    def status(self) -> Status:
+        """What was written last."""
+
+
+def _no_recent(_ref: QueueRef, _now: int) -> RecentUsage | None:
+    return None
+
+
+class QueueWriter:
+    """Writes statuses that have changed, while `may_write()` says that we are the leader.
+
+    `declared` are the Queues by uid, `gpu_resources` what `gpu` is the sum of. `recent` gives what
+    a queue used lately, at a time in seconds.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        declared: Mapping[str, Declared],
+        *,
+        gpu_resources: Sequence[str] = (),
+        recent: Callable[[QueueRef, int], RecentUsage | None] = _no_recent,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._declared = declared
+        self._gpu_resources = gpu_resources
+        self._recent = recent
+        self._may_write = may_write
+        self._clock = clock
+        self._figures: dict[str, QueueFigures] = {}
+        self._pending: Mapping[QueueRef, int] = {}
+        self._written: dict[str, Status] = {}
+        self._next: dict[str, float] = {}
+        self._denials = Denials()
+        self._news = asyncio.Event()
+        self._closing = False
+
+    def show(self, figures: Sequence[QueueFigures]) -> None:
+        """Take in the figures of all queues: what differs is written when it is due."""
+        self._figures = {each.queue.uid: each for each in figures}
+        self._pending = pending_in_trees(figures)
+        self._news.set()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._news.wait()
+            await asyncio.sleep(WAIT_SECONDS)
+            if self._may_write():
+                self._news.clear()
+                with confined("report", "queues"):
+                    await self.flush()
+
+    async def close(self) -> None:
+        """Write all that has changed, and what queues used lately: nothing comes after it."""
+        self._closing = True
+        if self._may_write():
+            with confined("report", "queues"):
+                await self.flush()
+
+    async def flush(self) -> None:
+        """Write what has changed since the last time; wake up again for what is not due yet."""
+        self._written = {uid: each for uid, each in self._written.items() if uid in self._declared}
+        self._next = {uid: each for uid, each in self._next.items() if uid in self._declared}
+        for uid, figures in list(self._figures.items()):
+            declared = self._declared.get(uid)
+            if declared is not None and figures.queue.ref.kind is QueueKind.QUEUE:
+                await self._update(uid, figures, declared)
+
+    async def _update(self, uid: str, figures: QueueFigures, declared: Declared) -> None:
+        now = self._clock()
+        known = self._written.get(uid, declared.status)
+        view = View(
+            known,
+            declared.generation,
+            int(now),
+            self._pending.get(figures.queue.ref, 0),
+            self._gpu_resources,
+            self._recent(figures.queue.ref, int(now)),
+            self._closing,
+        )
+        status = status_of(figures, view)
+        if not differs(known, status):
+            return
+        if now < self._next.get(uid, 0) and not self._closing:
+            self._news.set()
+            return
+        self._next[uid] = now + LEAST_SECONDS
+        await self._write(uid, figures.queue.ref.name, patch_of(known, status), status)
+
+    async def _write(self, uid: str, name: str, patch: Mapping[str, Any], status: Status) -> None:
+        if not self._may_write():
+            return
+        self._written[uid] = status
+        try:
+            await self._api.patch_status(QUEUES, "", name, patch)
+        except ApiError as error:
+            metrics.WRITES.labels("queue_status", error.kind.value).inc()
+            passes = error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT)
+            if passes or self._denials.may_pass(error, uid):
+                self._written.pop(uid, None)
+                self._next[uid] = max(self._next[uid], self._clock() + error.retry_after)
+                self._news.set()
+            elif error.kind in (Kind.REFUSED, Kind.DENIED):
+                log.warning("status_refused", what="queue", name=name, error=str(error))
+        else:
+            metrics.WRITES.labels("queue_status", "written").inc()

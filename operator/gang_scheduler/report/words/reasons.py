@@ -1,0 +1,596 @@
+"""Reasons in statuses and Events: what each means, who can fix it, and what to do.
+
+docs/reasons.md is made from these tables.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.model.reasons import Reason
+
+
+class Turn(enum.StrEnum):
+    """Who can fix it."""
+
+    SUBMITTER = "submitter"
+    """The team whose job it is."""
+    QUEUE_ADMIN = "queue administrator"
+    PLATFORM = "platform"
+    """The team that runs nodes, storage and this scheduler."""
+    SCHEDULER = "no action needed"
+    """It ends by itself, or is no problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a reason means, in sentences, and what to do about it; `do` may have Markdown links."""
+
+    meaning: str
+    turn: tuple[Turn, ...]
+    do: str = ""
+
+
+def passing(meaning: str, do: str = "") -> Entry:
+    """Return an entry of what passes by itself, or is as it should be."""
+    return Entry(meaning, (Turn.SCHEDULER,), do)
+
+
+# Conditions of PodGroups, and their reasons that are not reasons to wait.
+
+TYPES: Final[Mapping[str, Entry]] = {
+    "Scheduled": Entry(
+        "Whether as many members as the gang needs at once have a node. If it is False, its "
+        "reason says why the gang waits.",
+        (Turn.SUBMITTER,),
+        "See [the reasons](#why-a-gang-waits).",
+    ),
+    "SchedulingTimeout": Entry(
+        "The gang has waited for longer than its `scheduleTimeoutSeconds`. It stays in the queue.",
+        (Turn.SUBMITTER,),
+        "The reason is the same as in `Scheduled`.",
+    ),
+    "PartiallyBound": Entry(
+        "Some members have a node and the rest of the quorum does not: a binding failed, or "
+        "another scheduler took the room. The rest is placed before other gangs of its priority.",
+        (Turn.PLATFORM,),
+        "With `onPartialGang: Release` the gang gives its room back instead of waiting.",
+    ),
+    "Preempting": passing("Pods end to make room for this gang."),
+    "Preempted": Entry(
+        "Members were evicted for the gang that the message names.",
+        (Turn.SUBMITTER,),
+        "The gang starts again when there is room. A Job needs a "
+        "[`podFailurePolicy`](preemption.md#jobs), because evictions count as failures otherwise.",
+    ),
+    "Evicted": Entry(
+        "Members were evicted for a gang of a queue. The reason is the right by which they were "
+        "evicted.",
+        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        "See [which gang evicts which](queue-rules.md#which-gang-evicts-which).",
+    ),
+    "DisruptionTarget": Entry(
+        "The pod, or members of the native PodGroup, must go to make room.",
+        (Turn.SUBMITTER,),
+        "See `Preempted`.",
+    ),
+    "RoomLost": Entry(
+        "Before the gang was bound, it lost the room that was made for it. The message says how: "
+        "the node is gone or takes no pods, another pod or a gang of higher priority took the "
+        "room, the API server refused the bindings, or missing members did not appear within a "
+        "minute. The gang is planned again.",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+        "If members are missing, find out why they are not created. Otherwise keep other "
+        "schedulers off these nodes.",
+    ),
+    "DegradedDomain": Entry(
+        "The gang runs with fewer members than it needs, because nodes have failed, or because "
+        "its domain has no room for replacements of lost members. The message names the domain, "
+        "the failed nodes, the pods that do not go, and what is short.",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+        "See [failed nodes](failed-nodes.md).",
+    ),
+    "UnknownLayer": Entry(
+        "The gang prefers a layer that the network tree does not have: it starts without it.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+        "See [`UnknownLayer`](#unknownlayer).",
+    ),
+    "Scattered": Entry(
+        "Members run in several domains although the gang must gather in one.",
+        (Turn.SUBMITTER,),
+        "See [`Scattered`](#scattered).",
+    ),
+    "QuotaReserved": passing("Whether the gang is charged to its queue."),
+    "Reserved": passing(
+        "Whether the gang is promised a start. The message says when, and after which gang.",
+        "See `status.queue.estimatedStart` in `kubectl get podgroup NAME -o yaml`.",
+    ),
+    "PodGroupInitiallyScheduled": passing(
+        "On native PodGroups: all members that the gang needs had nodes at some time. It stays "
+        "true."
+    ),
+}
+REASONS: Final[Mapping[str, Entry]] = {
+    "Scheduled": passing("The gang has its nodes, or is back on nodes."),
+    "Scheduling": passing(
+        "Members are being bound, or have not been tried yet.",
+        "If this lasts for a minute, look at `pgs_bindings_total` and the log.",
+    ),
+    "JobFailed": Entry(
+        "The Job of all members has failed, and creates no other pods.",
+        (Turn.SUBMITTER,),
+        "Look at `kubectl describe job NAME`. Evictions count as failures without a "
+        "[`podFailurePolicy`](preemption.md#jobs).",
+    ),
+    "InTime": passing("The gang started, or its schedule timeout has not passed."),
+    "NotPartial": passing("All of the quorum has nodes, or none of it."),
+    "DegradedDomain": Entry(
+        "The gang is evicted whole, because its domain had no room for replacements of lost "
+        "members.",
+        (Turn.SUBMITTER,),
+        "Its controller creates the pods again, and the gang starts where there is room.",
+    ),
+    "NodesFailed": Entry(
+        "Members were lost with their nodes. Their replacements wait, or were not created yet.",
+        (Turn.SUBMITTER,),
+        "If no controller creates the members again, their owner must do so.",
+    ),
+    "PodsStuck": Entry(
+        "Members on failed nodes were deleted and do not go. Some Jobs create no replacements "
+        "until they are gone.",
+        (Turn.PLATFORM,),
+        "Once you are sure that the node is off, [delete them by "
+        "force](failed-nodes.md#pods-that-are-stuck).",
+    ),
+    "NoRoomInDomain": Entry(
+        "The domain of the gang has no room for replacements of lost members.",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+        "The gang recovers when a node of the domain comes back or becomes free. With "
+        "`degradedGangs: Evict` the gang starts again in another domain.",
+    ),
+    "Whole": passing("As many members as the gang needs are on healthy nodes."),
+    "NotPreempting": passing("No pods end for this gang any more."),
+    "PreemptionByScheduler": Entry(
+        "The pod was chosen to make room for a gang of a higher priority or stronger right.",
+        (Turn.SUBMITTER,),
+        "Its controller creates it again. With a checkpoint less work is lost.",
+    ),
+    "Resolved": passing("The fault no longer exists."),
+    "NoQueue": passing("The gang is in no queue: no quota governs it."),
+    "Reserved": passing("The gang is charged to its queue, or has a promise."),
+    "Pending": passing("The gang has not had its turn."),
+    "NotReserved": passing("The gang is promised no start."),
+    "TimedOut": passing(
+        "The gang held a promised start for too long. It gets no promise for an hour."
+    ),
+    "Overrun": Entry(
+        "The gang was evicted: it had been allowed to pass because of its declared end, and that "
+        "end has passed.",
+        (Turn.SUBMITTER,),
+        "Declare a longer `py-gang-scheduler.io/expected-duration`.",
+    ),
+    "Reclaim": Entry(
+        "The gang was evicted: its queue had borrowed, and the owner of the quota takes it back.",
+        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        "The gang starts again when there is quota to borrow. If work must not be evicted, keep "
+        "it within its queue's own quota.",
+    ),
+    "InQueue": Entry(
+        "The gang was evicted for a gang of its own queue with a higher priority.",
+        (Turn.SUBMITTER,),
+        "It starts after that gang, or earlier with a higher priority.",
+    ),
+    "WhileBorrowing": Entry(
+        "The gang was evicted while its queue borrowed, for a gang of a higher priority whose "
+        "queue also borrows.",
+        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        "See `Reclaim`.",
+    ),
+    "FairShare": Entry(
+        "The gang was evicted: its queue had the larger share of the borrowed quota.",
+        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        "The weights of the queues decide this.",
+    ),
+}
+
+
+# Reasons of Events on PodGroups, Jobs, pods, queues and topologies.
+
+_SUBMITTER: Final = (Turn.SUBMITTER,)
+_ADMIN: Final = (Turn.QUEUE_ADMIN,)
+
+ENTRIES: Final[Mapping[str, Entry]] = {
+    "Scheduled": passing(
+        "All members of a plan are bound. On a pod, the Event says to which node."
+    ),
+    "FailedScheduling": Entry(
+        "The reason why the gang waits, after it has waited for some time. Or the reason why a "
+        "preemption was given up, or why members were not bound.",
+        _SUBMITTER,
+        "The condition `Scheduled` of the gang, or `PodScheduled` of the pod, has the reason.",
+    ),
+    "InvalidGang": Entry(
+        "The spec of the gang is wrong, or it asks for a gang where there can be none.",
+        _SUBMITTER,
+        "Correct the field that the Event names.",
+    ),
+    "QuotaExceeded": Entry(
+        "The gang asks for more than its queue could ever have.", _SUBMITTER, "Ask for less."
+    ),
+    "SchedulingTimeout": Entry(
+        "The gang was not bound within its `scheduleTimeoutSeconds`; it stays in the queue.",
+        _SUBMITTER,
+    ),
+    "MembersMissing": Entry(
+        "Some members of the gang are not created; the Event has a guess why.",
+        _SUBMITTER,
+        "See [whether its members are complete](troubleshooting.md#my-pod-is-pending).",
+    ),
+    "DegradedDomain": Entry(
+        "See [the condition](failed-nodes.md#what-the-gang-is-told).",
+        (Turn.PLATFORM, Turn.SUBMITTER),
+    ),
+    "EvictedWhole": Entry(
+        "Until the schedule timeout of the gang, its domain had no room for replacements of lost "
+        "members, so all its members are evicted. Pods without an owner are not created again.",
+        _SUBMITTER,
+        "See [`degradedGangs`](failed-nodes.md#when-the-domain-has-no-room).",
+    ),
+    "DomainHealed": passing("The gang is whole on healthy nodes again."),
+    "StuckPods": Entry(
+        "Members on failed nodes were deleted and do not go.",
+        (Turn.PLATFORM,),
+        "See [pods that are stuck](failed-nodes.md#pods-that-are-stuck).",
+    ),
+    "KubeletRefused": Entry(
+        "The kubelet of a node refused a pod that was bound there. Pods with the same requests go"
+        " to other nodes until a pod leaves that node, or for ten minutes.",
+        (Turn.PLATFORM,),
+        "See [pods that a kubelet refuses](failed-nodes.md#pods-that-a-kubelet-refuses).",
+    ),
+    "Preempting": passing(
+        "Pods are evicted to make room for this gang. The Event says how many, and which."
+    ),
+    "WaitingForRoom": Entry(
+        "The gang waits for terminating pods, or one of these pods does not end.",
+        (Turn.PLATFORM,),
+        "If a pod does not end, its kubelet or a finalizer keeps it.",
+    ),
+    "Preempted": Entry(
+        "Members of this gang were evicted; the Event names the gang that needed the room. Pods "
+        "without an owner are not created again.",
+        _SUBMITTER,
+        "Use a Job with a [`podFailurePolicy`](preemption.md#jobs).",
+    ),
+    "CheckpointRequested": passing(
+        "This gang will be evicted, and was asked to [save its work](checkpoints.md) first."
+    ),
+    "CheckpointSaved": passing(
+        "The gang has saved its work. The Event says where, if the gang has reported it."
+    ),
+    "CheckpointTimedOut": Entry(
+        "The gang did not report in time that its work is saved, and is evicted anyway.",
+        _SUBMITTER,
+        "Check that the job [answers](checkpoints.md), or give it more time: "
+        "`py-gang-scheduler.io/checkpoint-timeout`.",
+    ),
+    "CheckpointFailed": Entry(
+        "The scheduler could not ask the gang to save its work, or the gang answered that it "
+        "cannot.",
+        _SUBMITTER,
+        "The Event says why. See how the job must [answer](checkpoints.md).",
+    ),
+    "Drained": Entry(
+        "The gang was evicted because its queue has stopPolicy HoldAndDrain.",
+        (Turn.QUEUE_ADMIN,),
+        "It starts again once the queue admits gangs.",
+    ),
+    "Reclaimed": Entry(
+        "The owner of the quota that this gang had borrowed takes it back.",
+        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+    ),
+    "Admitted": passing("The queue admits the gang, with these flavors."),
+    "AdmissionFailed": Entry(
+        "A workload that waits [suspended](suspended-jobs.md) could not be started; the Event "
+        "says why.",
+        (Turn.PLATFORM,),
+        "The usual cause is a missing right, or a webhook that refuses the change.",
+    ),
+    "Suspended": Entry(
+        "A workload that was started from its queue is suspended again; the Event says why.",
+        (Turn.SUBMITTER,),
+        "If its pods were not created, look at the Events of the workload, and at ResourceQuotas.",
+    ),
+    "Borrowing": passing(
+        "The queue borrows for this gang.", "Its owner may [take it back](queues.md)."
+    ),
+    "ReservationMade": passing("The gang is promised a start."),
+    "ReservationMoved": passing("The promised start is later than before."),
+    "ProvisioningRequested": passing(
+        "The scheduler has requested nodes; the Event names the request and its class."
+    ),
+    "Provisioned": passing("The requested nodes are there."),
+    "ProvisioningFailed": Entry(
+        "A request for nodes failed; the Event has the answer of the autoscaler.",
+        (Turn.PLATFORM,),
+        "The autoscaler says why. The scheduler [requests nodes again](provisioning.md) for a "
+        "while.",
+    ),
+    "ScaledUp": passing("An elastic gang has grown."),
+    "ScaledDown": passing(
+        "An elastic gang has shrunk; the Event names the gang that it made room for."
+    ),
+    "UnprotectedJob": Entry(
+        "A single eviction would make this Job fail for good, because it counts evictions as "
+        "failures.",
+        _SUBMITTER,
+        "Add the [`podFailurePolicy`](preemption.md#jobs) that the Event shows.",
+    ),
+    "WaitingForVolumes": Entry("See [the reason](#waitingforvolumes).", (Turn.PLATFORM,)),
+    "InvalidSpec": Entry(
+        "An object cannot be read or makes no sense. Or it is a warning about a gang that can "
+        "start anyway.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+        "Correct the field that the Event names.",
+    ),
+    "UnknownLayer": Entry(
+        "See [the reason](#unknownlayer). Or the gang prefers such a layer, and starts without it.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+    ),
+    "Scattered": Entry("See [the reason](#scattered).", _SUBMITTER),
+    "WithoutEffect": Entry(
+        "Fields of a queue, ResourceFlavor or AdmissionCheck have no effect here.",
+        _ADMIN,
+        "Remove them, or see [which fields have an effect](from-kueue.md#kueues-objects).",
+    ),
+    "UnknownName": Entry(
+        "A Queue names a queue or a resource that does not exist.",
+        _ADMIN,
+        "Correct the spelling, or create the queue or resource.",
+    ),
+    "QuotaNotEnforced": Entry(
+        "The controller of another product decides the quota of its queues, so this scheduler "
+        "does not.",
+        (Turn.PLATFORM,),
+        "Stop one of the two.",
+    ),
+    "KindForbidden": Entry(
+        "The scheduler may not read a kind of workloads. Pods of that kind wait, and others do "
+        "not.",
+        (Turn.PLATFORM,),
+        "Give the scheduler's ServiceAccount the [rights](operations.md#rights) of the chart.",
+    ),
+    "LeaderElection": Entry(
+        "On the Lease: another replica of the scheduler leads. The Event says how long after the "
+        "previous leader.",
+        (Turn.SCHEDULER,),
+        "After an update: nothing. Otherwise find out why the previous leader ended.",
+    ),
+    "ExcludedNodes": Entry(
+        "Nodes are outside the network tree.", (Turn.PLATFORM,), "Label the nodes."
+    ),
+}
+
+
+# Conditions of Queues and ClusterNetworkTopologies, and their reasons.
+
+_PLATFORM: Final = (Turn.PLATFORM,)
+
+QUEUE_TYPES: Final[Mapping[str, Entry]] = {
+    "Active": Entry("Whether the queue can admit gangs.", _ADMIN),
+    "Oversubscribed": Entry(
+        "The queues below were promised more than this queue has itself.",
+        _ADMIN,
+        "Lower the promises below, or raise the quota of this queue.",
+    ),
+    "Starving": Entry(
+        "Gangs wait for quota that is the queue's own and that other queues use.",
+        _ADMIN,
+        "Let it reclaim ([preemption of queues](queues.md)), or wait for the borrowers to end.",
+    ),
+}
+QUEUE_REASONS: Final[Mapping[str, Entry]] = {
+    "Ready": passing("The queue is valid and takes gangs. On a topology: its tree is in use."),
+    "Stopped": Entry("The queue is held by its `stopPolicy`.", _ADMIN, "Set it to `None`."),
+    "ParentNotFound": Entry(
+        "The queue above does not exist.", _ADMIN, "Create it, or correct `spec.parent`."
+    ),
+    "Cycle": Entry(
+        "The chain of parents leads back to the queue.", _ADMIN, "Correct `spec.parent`."
+    ),
+    "FlavorNotFound": Entry(
+        "A ResourceFlavor of the queue does not exist.",
+        (Turn.QUEUE_ADMIN, Turn.PLATFORM),
+        "Create it, or remove it from the queue.",
+    ),
+    "PromisedMore": Entry("See `Oversubscribed`.", _ADMIN),
+    "Covered": passing("The queue has as much as is promised below it."),
+    "WaitsForOwnQuota": Entry("See `Starving`.", _ADMIN),
+    "Served": passing("No gang waits for quota that is the queue's own."),
+}
+TOPOLOGY_TYPES: Final[Mapping[str, Entry]] = {
+    "Ready": Entry("Whether the scheduler could build a tree from the topology.", _PLATFORM),
+}
+TOPOLOGY_REASONS: Final[Mapping[str, Entry]] = {
+    "InUse": passing("All nodes are in the tree."),
+    "ExcludedNodes": Entry(
+        "Some nodes lack a label and are outside the tree: gangs that must gather cannot use them.",
+        _PLATFORM,
+        "Label the nodes that the message names.",
+    ),
+    "InvalidSpec": Entry(
+        "No tree can be built from the spec. The tree of the last valid spec stays in use.",
+        _PLATFORM,
+        "Correct the field that the message names.",
+    ),
+    "NotDefault": Entry(
+        "The object is not named `default`, and has no effect.",
+        _PLATFORM,
+        "Rename it, or delete it.",
+    ),
+}
+
+
+# Reasons why gangs wait: the reason of PodScheduled on each waiting pod, and of Scheduled on its
+# gang.
+
+WAITING_ENTRIES: Final[Mapping[Reason, Entry]] = {
+    Reason.UNSCHEDULABLE: Entry(
+        "The gang is complete and valid, and the scheduler has tried it, but it lacks room: the "
+        "nodes that it may use do not have everything free that it needs at once. The message "
+        "begins with what is short, and says whether the gang would fit the empty cluster. A "
+        "cluster autoscaler adds nodes for this reason only.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+        "[Read what is short](troubleshooting.md#how-to-read-what-is-short). If the gang fits the"
+        " empty cluster, wait, or ask for a higher priority. If it never fits, ask for less, for "
+        "another layer or resource, or for larger nodes. If nodes with room are cordoned, not "
+        "ready or tainted, the platform brings them back.",
+    ),
+    Reason.WAITING_FOR_MEMBERS: Entry(
+        "The gang has fewer pods than it needs at once.",
+        (Turn.SUBMITTER,),
+        "Compare `MIN` and `MEMBERS` of `kubectl get podgroups`. Look at the owner of the pods to"
+        " see why it creates no more: a quota of the namespace, a webhook, or a suspended Job. "
+        "Otherwise `minMember` is higher than the number of pods. With [roles](gangs.md#roles) "
+        "the message names the role that lacks members.",
+    ),
+    Reason.WAITING_FOR_GANGS: Entry(
+        "The gang starts together with other gangs, and one of these cannot start. Or the members "
+        "of the gang have not been tried yet.",
+        (Turn.SUBMITTER,),
+        "The message names the other gang: create it, complete it, or remove it from the "
+        "annotation `groups`.",
+    ),
+    Reason.POD_GROUP_NOT_FOUND: Entry(
+        "The pods name a PodGroup, or belong to a workload, that does not exist or that the "
+        "scheduler may not read.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+        "Create the PodGroup in the namespace of the pods, in an [API "
+        "group](gangs.md#how-pods-become-a-gang) whose CRD is installed. If the gang is a "
+        "workload of another kind, the message names that kind: the workload is gone, its CRD is "
+        "not installed, or the scheduler [may not read it](metrics.md).",
+    ),
+    Reason.INVALID_SPEC: Entry(
+        "The spec of the gang, or of a member, contradicts itself or has an impossible value.",
+        (Turn.SUBMITTER,),
+        "The message names the field and the value: correct them. If the fault is in an object of"
+        " another namespace, such as another gang of the group, the message names that object, "
+        "too. [How to mend it](troubleshooting.md#mend-it).",
+    ),
+    Reason.UNKNOWN_LAYER: Entry(
+        "The gang must gather in a layer that the network tree does not have.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+        "Ask for one of the layers that the message lists. Or let the platform add the layer to "
+        "`clusternetworktopology default` and label the nodes.",
+    ),
+    Reason.UNSUPPORTED_FEATURE: Entry(
+        "A field asks for a feature that this scheduler does not have, so the pod would not be "
+        "placed as intended.",
+        (Turn.SUBMITTER,),
+        "Remove the field that the message names: [what is not built](filters.md#refused-by-name).",
+    ),
+    Reason.WAITING_FOR_VICTIMS: passing(
+        "The scheduler makes room: pods of lower priority are ending on the nodes that the gang "
+        "is nominated to.",
+        "Wait for their grace periods. If a pod does not end, it has an Event: its kubelet or a "
+        "finalizer keeps it. `kubectl get pods -A --field-selector spec.nodeName=NODE` shows it.",
+    ),
+    Reason.WAITING_FOR_VOLUMES: Entry(
+        "The gang has nodes, and the claims of its members are being bound. The scheduler holds "
+        "the room for `claimTimeoutSeconds`.",
+        (Turn.PLATFORM,),
+        "Run `kubectl describe pvc NAME`: it shows that the provisioner of the class is at work, "
+        "or why it is not.",
+    ),
+    Reason.QUEUE_NOT_FOUND: Entry(
+        "The queue that the gang names does not exist, has queues below it, or is not for this "
+        "namespace. Or the gang names no queue, and gangs of this namespace must name one.",
+        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        "Name a queue of `kubectl get queues.py-gang-scheduler.io`. The administrator of the "
+        "queue can say which namespaces it is for.",
+    ),
+    Reason.QUEUE_STOPPED: Entry(
+        "The queue takes no gangs now: it is held, or it or a queue above it is invalid.",
+        (Turn.QUEUE_ADMIN,),
+        "Look at the conditions of the queue. Its administrator resumes it, or corrects the field"
+        " that the condition names.",
+    ),
+    Reason.ADMISSION_DENIED: Entry(
+        "The queue does not admit such a gang: it has too many GPUs, or a priority that is not "
+        "allowed.",
+        (Turn.SUBMITTER,),
+        "Keep to the limit that the message names, or use another queue.",
+    ),
+    Reason.QUOTA_EXCEEDED: Entry(
+        "The gang asks for more than its queue could ever have, including borrowed quota, or for "
+        "flavors or resources that the queue does not have.",
+        (Turn.SUBMITTER, Turn.QUEUE_ADMIN),
+        "Ask for less, or use another queue. The gang never starts in this queue unless one of "
+        "both is changed.",
+    ),
+    Reason.JOB_LIMIT_REACHED: passing(
+        "The maximum number of gangs of the queue hold quota already.",
+        "Wait: the gang starts when another gang of the queue has ended.",
+    ),
+    Reason.WAITING_FOR_QUOTA: Entry(
+        "The queue does not have enough quota left, or its own quota is lent and not yet given "
+        "back.",
+        (Turn.SCHEDULER, Turn.QUEUE_ADMIN),
+        "Wait: the gang starts when quota becomes free. `kubectl get queues.py-gang-scheduler.io`"
+        " shows used and borrowed quota, and the message names the queues that borrow. Only the "
+        "administrator of the queue can give it more quota, or the right to reclaim.",
+    ),
+    Reason.WAITING_FOR_TURN: passing(
+        "Another gang of the queue comes first, or another gang would start later if this one "
+        "were allowed to pass.",
+        "Wait: the gang starts after the gang that the message names. A short gang may pass if "
+        "you declare its end (`py-gang-scheduler.io/expected-duration`).",
+    ),
+    Reason.WAITING_FOR_CHECKS: Entry(
+        "The queue has admission checks that another controller must answer.",
+        (Turn.PLATFORM,),
+        "Check that the controller of the check runs, and what it says.",
+    ),
+    Reason.WAITING_FOR_CHECKPOINT: passing(
+        "The scheduler makes room: gangs that it will evict [save their work](checkpoints.md) "
+        "first.",
+        "Wait: those gangs are evicted when they have saved their work, or when their time is "
+        "over. The message says when that is.",
+    ),
+    Reason.WAITING_FOR_PROVISIONING: Entry(
+        "The gang lacks only room, and a ProvisioningRequest asks for nodes.",
+        (Turn.PLATFORM,),
+        "The message has the name of the request and the answer of its autoscaler: [nodes that "
+        "are bought](provisioning.md).",
+    ),
+    Reason.ELASTIC_LIMIT: passing(
+        "One of three things holds for an elastic gang: it has all the workers that it asks for, "
+        "it may grow again only later, or it waits for as many workers as it grows by.",
+        "Nothing: the [annotation](gangs.md#elastic-at-a-pace) of the gang asks for this.",
+    ),
+    Reason.SCATTERED: Entry(
+        "Members were bound in several domains although the gang must gather in one. The gang "
+        "runs, and its other members join the largest part.",
+        (Turn.SUBMITTER,),
+        "Delete the members in other domains: their controller creates them again, and they are "
+        "placed with the others.",
+    ),
+    Reason.SET_ASIDE: Entry(
+        "Decisions on the gang took more than 2 s of CPU time, twice. The gang is tried again "
+        "after ten times as long as the last decision took, then after twice as long each time. "
+        "Gangs that wait meanwhile are always tried first. A restart of the scheduler does not "
+        "forget this.",
+        (Turn.SUBMITTER, Turn.PLATFORM),
+        "Make the gang easier to decide: use fewer members in one gang, and fewer affinity terms,"
+        " spread constraints or alternatives. A changed gang is tried sooner. [What the platform "
+        "does](liveness.md#gangs-that-are-hard-to-decide).",
+    ),
+    Reason.INTERNAL_ERROR: Entry(
+        "The scheduler had an internal error while it decided this gang. It tries the gang again,"
+        " and other gangs are not held up.",
+        (Turn.PLATFORM,),
+        "The log has `internal_error` with a traceback: please report it, with the input of a "
+        "[dry run](simulate.md).",
+    ),
+}

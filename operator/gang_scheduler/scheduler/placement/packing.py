@@ -1,0 +1,270 @@
+"""Several classes on few nodes: a way to pack them where greedy packing fails."""
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement.counting import Floors
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Share, Trial
+
+# An exact search on small cases: it finds some way to pack several classes on few nodes, if one
+# exists. Greedy packing can fail where members fit in another arrangement.
+#
+# On few nodes all arrangements that matter can be tried. If there is a way, there is also one that
+# fills the first node most, then the second, and so on: in it every node takes as much as it can,
+# and of equal nodes none takes more than the one before it.
+
+MOST_NODES: Final = 12
+MOST_MEMBERS: Final = 16
+MOST_LOOKS: Final = 2_000
+"""How many arrangements of single nodes are looked at before a case is given up."""
+
+Counts = tuple[int, ...]
+
+
+def pack_exactly(
+    counts: Counts, slots: IntArray, requests: IntArray, free: IntArray, effort: Effort
+) -> list[Counts] | None:
+    """Return how many of each class go on each node, in the order of nodes.
+
+    None if there is no way, or looks were used up before one was found. `counts` is by class,
+    `slots` classes by nodes, `requests` classes by resources and `free` nodes by resources.
+    """
+    if not len(free):
+        # Nor are there resources then that requests could be compared by.
+        return None
+    alike = np.concatenate([free, slots.T], axis=1).tolist()
+    nodes = sorted(range(len(free)), key=lambda node: (alike.index(alike[node]), node))
+    # The largest class first: it has the least choice.
+    parts = (requests / free.max(axis=0, initial=1)).max(axis=1)
+    classes = np.argsort(-parts, kind="stable")
+    sizes = tuple(counts[each] for each in classes)
+    search = _Search(slots[classes][:, nodes], requests[classes], free[nodes], sizes, effort)
+    found = search.from_node(0, sizes, sizes)
+    if found is None:
+        return None
+    columns = np.empty((len(classes), len(nodes)), dtype=np.int64)
+    columns[np.ix_(classes, np.array(nodes))] = np.array(found, dtype=np.int64).T
+    return [tuple(each) for each in columns.T.tolist()]
+
+
+class _Search:
+    """Depth first over the nodes; nodes that are alike follow each other."""
+
+    def __init__(
+        self, slots: IntArray, requests: IntArray, free: IntArray, counts: Counts, effort: Effort
+    ) -> None:
+        self._slots: list[list[int]] = slots.T.tolist()
+        asked = requests.any(axis=0)
+        self._requests: list[list[int]] = requests[:, asked].tolist()
+        self._free: list[list[int]] = free[:, asked].tolist()
+        self._effort = effort
+        self._looks_left = MOST_LOOKS
+        floors = Floors(requests, counts)
+        places = floors.places(free.clip(min=0), slots)
+        self._floors = [each.classes.tolist() for each in floors.floors]
+        # The places of each floor on a node and all later ones.
+        self._from: list[list[int]] = places[:, ::-1].cumsum(axis=1)[:, ::-1].T.tolist()
+        self._dead: set[tuple[int, Counts, Counts]] = set()
+        alike = range(len(self._free) - 1, 0, -1)
+        unlike = (each for each in alike if not self._is_like_the_one_before(each))
+        self._alike_from = next(unlike, 0)
+
+    def from_node(self, node: int, left: Counts, most: Counts) -> list[Counts] | None:
+        """Pack what is left on this node and the later ones; this one takes no more than `most`."""
+        if not any(left):
+            return [(0,) * len(left)] * (len(self._free) - node)
+        if node == len(self._free) or self._is_hopeless(node, left):
+            return None
+        if not self._is_like_the_one_before(node):
+            most = left
+        key = node, left, min(most, left)
+        if key in self._dead:
+            return None
+        classes = [each for each, slots in enumerate(self._slots[node]) if slots and left[each]]
+        for here, _ in self._fillings(node, classes, left, self._free[node]):
+            if not self._goes_on():
+                return None
+            if here > most or (self._are_alike_from(node) and not here[_first(left)]):
+                continue
+            rest = tuple(a - b for a, b in zip(left, here, strict=True))
+            found = self.from_node(node + 1, rest, here)
+            if found is not None:
+                return [here, *found]
+        self._dead.add(key)
+        return None
+
+    def _goes_on(self) -> bool:
+        """Count an arrangement of a node; return whether there are looks left for it."""
+        self._effort.spend(1)
+        self._looks_left -= 1
+        if self._looks_left <= 0:
+            self._effort.cut()
+        return self._looks_left > 0 and self._effort.may_go_on()
+
+    def _is_hopeless(self, node: int, left: Counts) -> bool:
+        for classes, places in zip(self._floors, self._from[node], strict=True):
+            if sum([left[each] for each in classes]) > places:
+                return True
+        return False
+
+    def _are_alike_from(self, node: int) -> bool:
+        """Return whether all nodes from this one on are alike: no later one takes more."""
+        return self._alike_from <= node
+
+    def _is_like_the_one_before(self, node: int) -> bool:
+        return (
+            node > 0
+            and self._free[node] == self._free[node - 1]
+            and self._slots[node] == self._slots[node - 1]
+        )
+
+    def _fillings(
+        self, node: int, classes: Sequence[int], left: Counts, free: Sequence[int]
+    ) -> Iterator[tuple[Counts, Sequence[int]]]:
+        """Yield how many of each class the node takes until no more fits, and what is free then."""
+        fitting = [each for each in classes if _times(self._requests[each], free)]
+        if not fitting:
+            yield (0,) * len(left), free
+            return
+        first, others = fitting[0], fitting[1:]
+        request, limit = self._requests[first], min(left[first], self._slots[node][first])
+        for number in range(min(limit, _times(request, free)), -1, -1):
+            rest = [a - number * b for a, b in zip(free, request, strict=True)]
+            for found, unused in self._fillings(node, others, left, rest):
+                if number == limit or not _times(request, unused):
+                    yield (*found[:first], number, *found[first + 1 :]), unused
+
+
+def _first(left: Counts) -> int:
+    """Return the first class with members left."""
+    return next(each for each, number in enumerate(left) if number)
+
+
+def _times(request: Sequence[int], free: Sequence[int]) -> int:
+    """Return how often a request fits, `MOST_MEMBERS` at the most."""
+    times = MOST_MEMBERS
+    for asked, there in zip(request, free, strict=True):
+        if asked:
+            times = min(times, there // asked)
+    return max(times, 0)
+
+
+def small(nodes: int, counts: Sequence[int]) -> bool:
+    """Return whether a case is small enough to be searched."""
+    return nodes <= MOST_NODES and sum(counts) <= MOST_MEMBERS
+
+
+MOST_SELECTIONS: Final = 64
+"""How many choices of members are tried, where not all members need a place."""
+
+
+def assume_arranged(
+    sizes: Mapping[PodClass, int], rows: IntArray, at_least: int, trial: Trial, profile: Profile
+) -> list[Share] | None:
+    """Take room for `at_least` members on these nodes, at most `sizes` of each class.
+
+    None if there is no way, or the case is too large to search. Requests and host ports are
+    searched exactly, and the result is held against every filter. The shares are in the order of
+    classes.
+    """
+    counts = tuple(sizes.values())
+    if not small(len(rows), counts):
+        return None
+    requests = np.array([trial.nodes.vector(pod_class.requests) for pod_class in sizes])
+    for chosen in _selections(counts, at_least, requests, trial.free[rows]):
+        found = _packed(dict(zip(sizes, chosen, strict=True)), rows, trial, profile)
+        if found is not None:
+            return found
+        if not trial.effort.may_go_on():
+            return None
+    return None
+
+
+def _selections(
+    counts: Sequence[int], at_least: int, requests: IntArray, free: IntArray
+) -> Iterator[tuple[int, ...]]:
+    """Yield how many of each class may be chosen, the smallest requests in all first."""
+    if at_least == sum(counts):
+        yield tuple(counts)
+        return
+    parts = (requests / free.clip(min=0).sum(axis=0).clip(min=1)).max(axis=1)
+    smallest_first = np.argsort(parts, kind="stable").tolist()
+    chosen = choices([counts[each] for each in smallest_first], at_least)
+    for ordered in itertools.islice(chosen, MOST_SELECTIONS):
+        found = [0] * len(counts)
+        for each, number in zip(smallest_first, ordered, strict=True):
+            found[each] = number
+        yield tuple(found)
+
+
+def choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to choose `number` members of classes, most of the first classes first."""
+    if not counts:
+        if not number:
+            yield ()
+        return
+    least = max(0, number - sum(counts[1:]))
+    for first in range(min(counts[0], number), least - 1, -1):
+        for others in choices(counts[1:], number - first):
+            yield (first, *others)
+
+
+def _packed(
+    chosen: Mapping[PodClass, int], rows: IntArray, trial: Trial, profile: Profile
+) -> list[Share] | None:
+    """Take room for exactly the chosen numbers."""
+    some = {pod_class: number for pod_class, number in chosen.items() if number}
+    requests, ports = (
+        [trial.nodes.vector(pod_class.requests) for pod_class in some],
+        _shared_ports(some),
+    )
+    found = pack_exactly(
+        tuple(some.values()),
+        np.array([offer_slots(pod_class, trial, profile)[rows] for pod_class in some]),
+        np.hstack([requests, ports]),
+        np.hstack([trial.free[rows], np.ones((len(rows), ports.shape[1]), dtype=np.int64)]),
+        trial.effort,
+    )
+    if found is None:
+        return None
+    columns = dict(zip(some, np.array(found, dtype=np.int64).T, strict=True))
+    none = np.zeros(len(rows), dtype=np.int64)
+    return _taken(
+        {pod_class: columns.get(pod_class, none) for pod_class in chosen}, rows, trial, profile
+    )
+
+
+def _shared_ports(pod_classes: Collection[PodClass]) -> IntArray:
+    """Return the host ports that several classes ask for, classes by ports.
+
+    A port counts as a resource of which each node has one. Where a port is taken already, a class
+    that asks for it has no slots.
+    """
+    numbers = Counter(port for pod_class in pod_classes for port in pod_class.host_ports)
+    shared = [port for port, number in numbers.items() if number > 1]
+    asked = [[int(port in pod_class.host_ports) for port in shared] for pod_class in pod_classes]
+    return np.array(asked, dtype=np.int64).reshape(len(pod_classes), len(shared))
+
+
+def _taken(
+    columns: Mapping[PodClass, IntArray], rows: IntArray, trial: Trial, profile: Profile
+) -> list[Share] | None:
+    shares = []
+    with trial.all_or_nothing() as attempt:
+        for pod_class, counts in columns.items():
+            if (counts > offer_slots(pod_class, trial, profile)[rows]).any():
+                return None
+            share = Share(pod_class, rows[counts > 0], counts[counts > 0])
+            trial.assume(share)
+            shares.append(share)
+        attempt.commit()
+    return shares

@@ -1,0 +1,340 @@
+"""Members of one class that gather: the domain for all members, and their nodes inside it.
+
+Members that ask the same of a node form a class. A class is seated exactly, down to the level
+where it is first split.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.model.topology_scope import Sizes
+from gang_scheduler.scheduler.placement import interdependent, scoring
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, prospects, slot_limit
+from gang_scheduler.scheduler.placement.tree import capacity
+from gang_scheduler.scheduler.placement.tree.capacity import NEVER, Capacity
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in
+from gang_scheduler.scheduler.units import RankedMembers
+
+# From a domain that holds all members down the tree: the fewest domains at every level. The
+# largest domains are filled first, and the last one is the tightest that takes the rest.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Descent:
+    """The capacity of each level (`capacity.roll_up`), and the preferred depths to gather at."""
+
+    tree: Topology
+    capacities: Sequence[Capacity]
+    sizes: Sequence[int]
+    prefer: Sequence[int]
+
+    def seats(self, depth: int, pool: IntArray, count: int) -> IntArray:
+        """Return a place in the tree for each of `count` members, in rank order.
+
+        The domains `pool` of the level `depth` must hold all members. Neighbours in rank are
+        neighbours in the tree, and the short last slice has the last ranks.
+        """
+        below = self._next_below(depth)
+        if below is None:
+            return np.repeat(pool, count)
+        children = self._children(depth, pool, below)
+        whole, beside_tail = (column[children] for column in self.capacities[below])
+        size = self.sizes[below]
+        chosen, counts = fewest(Capacity(whole, beside_tail), count, size)
+        domains = children[chosen]
+        if self._next_below(below) is not None and size == self.sizes[below + 1]:
+            return self.seats(below, domains, count)
+        return self._apart(below, domains, counts, count % size)
+
+    def _apart(self, depth: int, domains: IntArray, counts: IntArray, tail: int) -> IntArray:
+        """Seat each domain's members by itself: its slices are whole and cannot be pooled."""
+        if self._next_below(depth) is None and not tail:
+            order = np.argsort(domains)
+            return np.repeat(domains[order], counts[order])
+        seats, tails = [], []
+        for i in np.argsort(domains).tolist():
+            found = self.seats(depth, domains[i : i + 1], int(counts[i]))
+            # The tail is in the domain that was chosen last.
+            end = len(found) - (tail if i == len(counts) - 1 else 0)
+            seats.append(found[:end])
+            tails.append(found[end:])
+        return np.concatenate([*seats, *tails])
+
+    def _next_below(self, depth: int) -> int | None:
+        """Return the level to split at: the next preferred one, but none below a sliced one."""
+        last = len(self.sizes) - 1
+        if depth == last:
+            return None
+        preferred = next((each for each in self.prefer if each > depth), depth + 1)
+        for each in range(depth + 1, preferred):
+            if self.sizes[each] > self.sizes[each + 1]:
+                return each
+        return preferred
+
+    def _children(self, depth: int, pool: IntArray, below: int) -> IntArray:
+        """Return the domains of the level `below` that are in domains of the pool."""
+        starts = self.tree.levels[below].starts
+        if len(pool) == 1:
+            places = self.tree.slice_of(depth, int(pool[0]))
+            return np.arange(*np.searchsorted(starts, (places.start, places.stop)))
+        inside = np.zeros(len(self.tree.levels[depth]), dtype=np.bool_)
+        inside[pool] = True
+        return np.flatnonzero(inside[self.tree.levels[depth].at(starts)])
+
+
+def fewest(capacity: Capacity, count: int, size: int) -> tuple[IntArray, IntArray]:
+    """Return the fewest domains that hold `count` members in slices of `size`, and how many each.
+
+    All domains together must hold them. Exact: no smaller number of domains does. The last domain
+    is the tightest that takes the rest, and has the tail if there is one; ties go to the first.
+    """
+    order = np.argsort(-capacity.whole, kind="stable")
+    whole = capacity.whole[order]
+    held = np.cumsum(whole)
+    tail = count % size
+    needed = count - tail
+    if tail:
+        return _fewest_with_tail(order, capacity.beside_tail[order], whole, held, needed, tail)
+    full = int(np.searchsorted(held, needed))
+    left = needed - (int(held[full - 1]) if full else 0)
+    # Of the domains that take what is left, the smallest; of equal ones the first.
+    tightest = whole[int(np.searchsorted(-whole, -left, side="right")) - 1]
+    last = max(full, int(np.searchsorted(-whole, -tightest)))
+    return np.append(order[:full], order[last]), np.append(whole[:full], left)
+
+
+def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
+    order: IntArray,
+    beside_tail: IntArray,
+    whole: IntArray,
+    held: IntArray,
+    needed: int,
+    tail: int,
+) -> tuple[IntArray, IntArray]:
+    """Choose where the tail goes, too: beside it, a domain may hold less."""
+    loss = Capacity(whole, beside_tail).loss
+    beside = np.where(beside_tail >= 0, beside_tail, NEVER)
+    # With n domains: the tail is in one of the n largest, or in a smaller one beside n - 1.
+    before = np.append(0, held[:-1])
+    within = held + np.maximum.accumulate(loss)
+    outside = before + np.maximum.accumulate(beside[::-1])[::-1]
+    number = int(np.argmax(np.maximum(within, outside) >= needed)) + 1
+    hosts = np.where(
+        np.arange(len(order)) < number, held[number - 1] + loss, before[number - 1] + beside
+    )
+    fitting = np.flatnonzero(hosts >= needed)
+    tightest = whole[fitting[-1]]
+    host = int(fitting[np.argmax(whole[fitting] == tightest)])
+    others = [each for each in range(number) if each != host][: number - 1]
+    counts = whole[others]
+    over = int(counts.sum()) - needed
+    if over > 0:
+        counts[-1] -= over
+    return (
+        np.append(order[others], order[host]),
+        np.append(counts, needed - int(counts.sum()) + tail),
+    )
+
+
+Seated = dict[str, int]
+"""Members by uid, and the place in the tree where each has room."""
+Found = tuple[int, int]
+"""A domain: its depth, and its place in that level."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMembers:
+    """Members of one class, in rank order, and how they are sliced."""
+
+    pod_class: PodClass
+    members: tuple[Pod, ...]
+    sizes: Sizes
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Area:
+    """Where members may go: the places of a tree that are `open`, in one domain of depth `must`.
+
+    `prefer` are the preferred depths to gather at, from the top down.
+    """
+
+    tree: Topology
+    open: BoolArray
+    must: int = 0
+    prefer: tuple[int, ...] = ()
+
+    def inside(self, depth: int, place: int) -> "Area":
+        """Return the part of the area in one domain; members need not gather closer."""
+        places = np.zeros_like(self.open)
+        places[self.tree.slice_of(depth, place)] = True
+        return replace(self, open=self.open & places, must=0)
+
+    def within(self, depth: int, domains: IntArray) -> "Area":
+        """Return the part of the area in any of these domains; members need not gather closer."""
+        level = self.tree.levels[depth]
+        chosen = np.zeros(len(level), dtype=np.bool_)
+        chosen[domains] = True
+        return replace(self, open=self.open & np.repeat(chosen, level.sizes), must=0)
+
+
+def by_class(parts: Iterable[RankedMembers], tree: Topology) -> list[ClassMembers]:
+    """Return the members of parts by class and by how they are sliced."""
+    found: dict[tuple[PodClass, int], list[Pod]] = {}
+    sizes: list[Sizes] = []
+    for number, part in enumerate(parts):
+        sizes.append(part.sizes)
+        sliced = part.sizes[0] > 1
+        for pod in part.members:
+            found.setdefault((pod.pod_class, number if sliced else -1), []).append(pod)
+    unsliced = (1,) * len(tree.levels)
+    return [
+        ClassMembers(pod_class, tuple(pods), unsliced if number < 0 else sizes[number])
+        for (pod_class, number), pods in found.items()
+    ]
+
+
+class ClassSeating:
+    """Seats classes in areas of one tree, on one trial."""
+
+    def __init__(self, trial: Trial, profile: Profile) -> None:
+        self.trial = trial
+        self.profile = profile
+
+    def slots(self, class_members: ClassMembers, area: Area) -> IntArray:
+        """Return the slots of the class by place in the tree; none outside the area."""
+        return self._in(area, offer_slots(class_members.pod_class, self.trial, self.profile))
+
+    def rolled(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
+        """Return the capacity of every domain for the class, from the cluster down."""
+        return capacity.roll_up(
+            self.slots(class_members, area), len(class_members), class_members.sizes, area.tree
+        )
+
+    def rolled_at_best(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
+        """Return a bound on `rolled`, whatever members were placed that the class depends on."""
+        slots = self.slots_at_best(class_members, area)
+        return capacity.roll_up(slots, len(class_members), class_members.sizes, area.tree)
+
+    def slots_at_best(self, class_members: ClassMembers, area: Area) -> IntArray:
+        """Return a bound on `slots`, whatever members were placed that the class depends on."""
+        return self._in(area, prospects(class_members.pod_class, self.trial, self.profile))
+
+    def seat(self, class_members: ClassMembers, area: Area) -> Seated | None:
+        """Take room for all of the class in one domain at `area.must` or lower, else for none."""
+        if not area.open.any():
+            return None
+        rolled = self.rolled(class_members, area)
+        found = tightest(rolled, class_members, area)
+        if found is None:
+            return None
+        area, rolled, found = self._as_preferred(class_members, area, rolled, found)
+        depth, place = found
+        descent = Descent(area.tree, rolled, class_members.sizes, area.prefer)
+        seats = descent.seats(depth, np.array([place]), len(class_members))
+        return self.assume(class_members, area.tree, seats)
+
+    def seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
+        """Take room for all members of classes that see each other, else for none."""
+        wanted = sum(len(class_members) for class_members in by_class)
+        found = self.assume_one_by_one(by_class, area, at_least=wanted)
+        if number_in(found) < wanted:
+            return None
+        seats = {
+            share.pod_class: np.sort(np.repeat(area.tree.places[share.rows], share.counts)).tolist()
+            for share in merged(found)
+        }
+        return {
+            pod.uid: place
+            for class_members in by_class
+            for pod, place in zip(
+                class_members.members, seats[class_members.pod_class], strict=True
+            )
+        }
+
+    def assume_one_by_one(
+        self, by_class: Sequence[ClassMembers], area: Area, *, at_least: int
+    ) -> list[Share]:
+        """Take room for as many members as fit, one by one, if at least `at_least` do."""
+        rows = np.zeros(len(self.trial.nodes), dtype=np.bool_)
+        rows[area.tree.rows[area.open]] = True
+        sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
+        return interdependent.assume_interdependent(sizes, at_least, rows, self.trial, self.profile)
+
+    def assume(self, class_members: ClassMembers, tree: Topology, seats: IntArray) -> Seated:
+        """Take room for the members of a class at these places in the tree, in rank order."""
+        places, counts = np.unique(seats, return_counts=True)
+        self.trial.assume(Share(class_members.pod_class, tree.rows[places], counts))
+        return dict(zip((pod.uid for pod in class_members.members), seats.tolist(), strict=True))
+
+    def _in(self, area: Area, slots: IntArray) -> IntArray:
+        """Return slots by place in the tree, given by node row; none outside the area."""
+        offered = slots[area.tree.rows].clip(max=slot_limit(self.trial))
+        return np.where(area.open, offered, 0)
+
+    def _as_preferred(
+        self, class_members: ClassMembers, area: Area, rolled: tuple[Capacity, ...], found: Found
+    ) -> tuple[Area, tuple[Capacity, ...], Found]:
+        """Return area, capacity and domain on preferred nodes only, if as low a level holds all.
+
+        And of those on nodes without scarce resources that the class does not ask for.
+        """
+        pod_class, rows = class_members.pod_class, area.tree.rows
+        later = scoring.later(pod_class, np.arange(len(self.trial.nodes)), self.trial)
+        matters = scoring.matters(pod_class, self.trial, self.profile)
+        if not (matters or later.any()):
+            return area, rolled, found
+        slots = offer_slots(pod_class, self.trial, self.profile)
+        scores = scoring.scores(pod_class, slots, self.trial, self.profile) if matters else None
+        for liking in (scores, -later):
+            if liking is None:
+                continue
+            among = area.open & (slots[rows] > 0)
+            best = liking[rows] == liking[rows][among].max()
+            if best[among].all():
+                continue
+            liked = replace(area, open=among & best)
+            rolled_there = self.rolled(class_members, liked)
+            there = tightest(rolled_there, class_members, liked)
+            if there is not None and there[0] >= found[0]:
+                area, rolled, found = liked, rolled_there, there
+        return area, rolled, found
+
+    def request(self, class_members: ClassMembers) -> IntArray:
+        """Return the request of one member, along the resource axis."""
+        return self.trial.nodes.vector(class_members.pod_class.requests)
+
+
+def tightest(rolled: Sequence[Capacity], class_members: ClassMembers, area: Area) -> Found | None:
+    """Return the domain to gather in, as its depth and its place in that level.
+
+    Of the lowest level with a domain that holds all members: the domain with the least left over,
+    then the least in its parent, and so on up; then the first by name.
+    """
+    for depth in range(len(rolled) - 1, area.must - 1, -1):
+        domains = np.flatnonzero(
+            rolled[depth].holds(len(class_members), class_members.sizes[depth])
+        )
+        if len(domains):
+            return depth, _least_left_over(rolled, area.tree, depth, domains)
+    return None
+
+
+def _least_left_over(
+    rolled: Sequence[Capacity], tree: Topology, depth: int, domains: IntArray
+) -> int:
+    ancestors = domains
+    for above in range(depth, 0, -1):
+        offered = rolled[above].whole[ancestors]
+        best = offered == offered.min()
+        domains = domains[best]
+        ancestors = tree.levels[above].parents[ancestors[best]]
+    return int(domains[np.argmin(tree.levels[depth].ranks[domains])])

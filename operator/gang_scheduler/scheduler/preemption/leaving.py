@@ -1,0 +1,147 @@
+"""Room that changes hands in a cycle: pods that leave in any case, and nominated pods."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption.preemptor import Preemptor, usage_of
+from gang_scheduler.scheduler.trial import Share, Trial, merged, shares
+from gang_scheduler.scheduler.units import PlacementUnit
+
+# Pods that leave the nodes in any case, and the room that this frees, for one cycle.
+
+
+class Departures:
+    """The pods that terminate, and the victims of this cycle as they are added.
+
+    `victims` are the latter; `room` is what all of them free.
+    """
+
+    def __init__(self, bound_pods: BoundPods, trial: Trial, profile: Profile) -> None:
+        self.victims: list[BoundPod] = []
+        self.room = usage_of(bound_pods.leaving, trial.nodes)
+        self._trial = trial
+        self._profile = profile
+        self._gone = [each for each in bound_pods.leaving if each.pod.living]
+        self._numbers = Counter(each.gang for each in self._gone)
+
+    def add(self, victims: Sequence[BoundPod]) -> None:
+        """Note pods that are evicted."""
+        self.victims += victims
+        self._gone += victims
+        self._numbers.update(each.gang for each in victims)
+        self.room = merged([*self.room, *usage_of(victims, self._trial.nodes)])
+
+    def preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
+        """Return a group as a preemptor that has this room."""
+        preemptor = Preemptor(units, self._trial.copy(), self._profile)
+        preemptor.free(self.room)
+        return preemptor
+
+    def without(self, group: GangGroup) -> GangGroup:
+        """Return the group without the members that are being evicted.
+
+        The same object if no member is evicted. A gang that loses all members counts as not
+        started: it needs its minMember again.
+        """
+        if not self._numbers:
+            return group
+        keys = {gang.key for gang in group.gangs} | group.declared
+        if keys.isdisjoint(self._numbers):
+            return group
+        gone = {each.pod.uid for each in self._gone if each.gang in keys}
+        started = tuple(pod for pod in group.started if pod.uid not in gone)
+        gangs = tuple(self._without(gone, gang) for gang in group.gangs)
+        return replace(group, gangs=gangs, started=started)
+
+    def _without(self, gone: Collection[str], gang: Gang) -> Gang:
+        evicted = self._numbers[gang.key]
+        if not evicted:
+            return gang
+        bound = max(0, gang.bound - evicted)
+        by_role = Counter(dict(gang.bound_by_role))
+        if gang.roles:
+            by_role -= Counter(each.pod.role for each in self._gone if each.gang == gang.key)
+        bound_members = tuple(pod for pod in gang.bound_members if pod.uid not in gone)
+        return replace(
+            gang,
+            bound=bound,
+            bound_members=bound_members,
+            was_whole=gang.was_whole and bound > 0,
+            bound_by_role=tuple(by_role.items()),
+        )
+
+
+# Room reserved for nominated pods, against all gangs of no higher priority.
+
+
+class NominatedRoom:
+    """The nominations of waiting pods, assumed on a trial until they are released.
+
+    `queues` are those of the gangs that wait; None where there are no queues.
+    """
+
+    def __init__(
+        self,
+        nominated: Iterable[Nominated],
+        trial: Trial,
+        queues: Mapping[GangKey, QueueRef | None] | None = None,
+    ) -> None:
+        self._trial = trial
+        self._queues = queues
+        self._by_gang: dict[GangKey, list[Nominated]] = {}
+        self.keep([each for each in nominated if each.pod.nominated in trial.nodes.rows])
+
+    def below(self, priority: int, queue: QueueRef | None = None) -> list[GangKey]:
+        """Return the gangs of lower priority that room is reserved for, of the same queue."""
+        found = [
+            key for key, nominations in self._by_gang.items() if nominations[0].priority < priority
+        ]
+        if self._queues is None or not found:
+            return found
+        return [key for key in found if self._queues.get(key) == queue]
+
+    def all(self) -> list[Nominated]:
+        """Return all pods that room is reserved for."""
+        return [each for nominations in self._by_gang.values() for each in nominations]
+
+    def binds(self, gang: GangKey) -> list[Bind]:
+        """Return the nominated members of a gang on their nodes."""
+        return [Bind(each.pod, each.pod.nominated) for each in self._by_gang.get(gang, ())]
+
+    def release(self, gangs: Iterable[GangKey]) -> list[Nominated]:
+        """Reserve no room for these gangs any more; return what was reserved."""
+        if not self._by_gang:
+            return []
+        released = [each for key in gangs for each in self._by_gang.pop(key, ())]
+        for share in self._shares(released) if released else ():
+            self._trial.release(share)
+        return released
+
+    def keep_elsewhere(self, released: Sequence[Nominated], nodes: Collection[str]) -> list[Pod]:
+        """Reserve room again for gangs with no pod on these nodes; return the other gangs' pods."""
+        displaced = {each.gang for each in released if each.pod.nominated in nodes}
+        self.keep([each for each in released if each.gang not in displaced])
+        return [each.pod for each in released if each.gang in displaced]
+
+    def keep(self, nominated: Sequence[Nominated]) -> None:
+        """Reserve room again that was released."""
+        if not nominated:
+            return
+        for each in nominated:
+            self._by_gang.setdefault(each.gang, []).append(each)
+        for share in self._shares(nominated):
+            self._trial.assume(share)
+
+    def _shares(self, nominated: Sequence[Nominated]) -> list[Share]:
+        rows = self._trial.nodes.rows
+        taken = shares((each.pod.pod_class, rows[each.pod.nominated]) for each in nominated)
+        return [replace(share, nominated=True) for share in taken]

@@ -1,0 +1,370 @@
+"""Requests for nodes: which groups of a cycle wait for new nodes, and which requests they make.
+
+A group asks when it lacks nothing but room and eviction was found to be no way. It is judged when
+the cycle tries it, so that the requests of a queue are counted in scheduling order.
+"""
+
+import enum
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass, replace
+from typing import Final, NamedTuple
+
+from gang_scheduler.model.causes.queues import (
+    AskedAgain,
+    MostOutstanding,
+    NodesAwaited,
+    NotProvisioned,
+    RequestLeaves,
+    TooManyPodSets,
+)
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup
+from gang_scheduler.model.plan import PreemptionVerdict, Refused
+from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.provisioning import (
+    MOST_OUTSTANDING,
+    MOST_POD_SETS,
+    AskedPodSet,
+    Asking,
+    Provisioning,
+    ProvisioningRequest,
+)
+from gang_scheduler.model.queues import NONE, Charge, ProvisioningRules, Queue, Retry
+from gang_scheduler.model.reasons import Cause, Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.units import PlacementUnit
+
+# The decision whether a gang asks for nodes now, waits, or has asked often enough.
+
+
+class Step(enum.Enum):
+    """What is to be done for a gang."""
+
+    ASK = enum.auto()
+    STAND = enum.auto()
+    """A request stands: nodes are being bought, or are there."""
+    WAIT = enum.auto()
+    """No request stands, and another one is made later."""
+    GIVE_UP = enum.auto()
+
+
+class Judgement(NamedTuple):
+    """What is to be done, and why the gang waits meanwhile.
+
+    `attempt` is the number of the new request, `request` the last one that asked for the same.
+    """
+
+    step: Step
+    cause: Cause | None = None
+    attempt: int = 1
+    request: ProvisioningRequest | None = None
+
+
+def judge(
+    gang: Gang, digest: str, known: Iterable[ProvisioningRequest], retry: Retry, now: int
+) -> Judgement:
+    """Return what to do for a gang that lacks room, by all requests that there are for it.
+
+    One request is made at a time: none while another one stands or is being deleted, whatever that
+    asks for. `now` is in seconds.
+    """
+    known = tuple(known)
+    same = [each for each in known if (each.digest, each.gang_uid) == (digest, gang.object_uid)]
+    last = max(same, key=lambda each: each.attempt, default=None)
+    for other in known:
+        if other is not last and (other.stands or other.deleting):
+            return Judgement(Step.WAIT, RequestLeaves(other.name), request=last)
+    if last is None:
+        return Judgement(Step.ASK)
+    if last.deleting:
+        return Judgement(Step.WAIT, RequestLeaves(last.name), request=last)
+    if last.stands:
+        return Judgement(Step.STAND, awaited(last), last.attempt, last)
+    return _after(last, retry, now)
+
+
+def _after(last: ProvisioningRequest, retry: Retry, now: int) -> Judgement:
+    """Return what to do once a request came to nothing."""
+    number = last.attempt
+    if number > retry.times:
+        cause = NotProvisioned(number, last.came, last.message)
+        return Judgement(Step.GIVE_UP, cause, number, last)
+    until = last.since + retry.pause(number)
+    if now < until:
+        cause_of_wait = AskedAgain(number, last.came, last.message, until)
+        return Judgement(Step.WAIT, cause_of_wait, number, last)
+    return Judgement(Step.ASK, attempt=number + 1, request=last)
+
+
+def awaited(request: ProvisioningRequest) -> NodesAwaited:
+    """Return why a gang waits for which a request stands."""
+    return NodesAwaited(request.name, request.class_name, request.came, request.message)
+
+
+# A digest of a request in a few letters, equal in every process. A new leader must recognize a
+# request that the previous one made, and Python's own hashes differ between processes.
+
+LENGTH: Final = 16
+
+
+def digest(*parts: object) -> str:
+    """Return a digest of texts, numbers, tuples, sets, mappings and dataclasses of these."""
+    return hashlib.sha256(_text(parts).encode()).hexdigest()[:LENGTH]
+
+
+def _text(part: object) -> str:
+    """Return a text that is another one for another value. Sets have no order, so they get one."""
+    match part:
+        case enum.Enum():
+            text = repr(part.name)
+        case Mapping():
+            text = _joined(sorted(f"{_text(key)}:{_text(part[key])}" for key in part))
+        case AbstractSet():
+            text = _joined(sorted(map(_text, part)))
+        case tuple() | list():
+            text = _joined(map(_text, part))
+        case _ if is_dataclass(part):
+            text = _joined(_text(getattr(part, each.name)) for each in fields(part) if each.compare)
+        case _:
+            text = repr(part)
+    return text
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return f"({','.join(texts)})"
+
+
+# Pod sets of a request: equal members, their number, and the labels that their nodes must have.
+
+Labels = Mapping[str, tuple[tuple[str, str], ...]]
+"""The labels that the nodes of members must have by their flavors, by the uids of pods."""
+
+
+class _Kind(NamedTuple):
+    """What members have in common that one pod set is for."""
+
+    asks: tuple[object, ...]
+    node_labels: tuple[tuple[str, str], ...]
+
+
+def pod_sets_of(
+    units: Sequence[PlacementUnit], rules: ProvisioningRules, labels: Labels
+) -> tuple[AskedPodSet, ...]:
+    """Return the pod sets of the quorums, in an order that depends on what they ask for alone.
+
+    Without members that ask for nothing that is managed.
+    """
+    found: dict[_Kind, list[Pod]] = {}
+    for pod in quorum_of(units):
+        if _is_managed(pod.pod_class, rules):
+            kind = _Kind(_asks(pod.pod_class), labels.get(pod.uid, ()))
+            found.setdefault(kind, []).append(pod)
+    by_digest = sorted((digest(kind), kind, pods) for kind, pods in found.items())
+    return tuple(AskedPodSet(pods[0], len(pods), kind.node_labels) for _, kind, pods in by_digest)
+
+
+def quorum_of(units: Iterable[PlacementUnit]) -> list[Pod]:
+    """Return the members that come before any surplus."""
+    return [pod for unit in units for pod in unit.members if pod.uid in unit.required]
+
+
+def digest_of(pod_sets: Iterable[AskedPodSet], rules: ProvisioningRules) -> str:
+    """Return what stands for all that is asked for, by any of the members."""
+    asked = tuple((_asks(each.pod.pod_class), each.number, each.node_labels) for each in pod_sets)
+    return digest(rules.class_name, rules.parameters, asked)
+
+
+def _asks(ask: PodClass) -> tuple[object, ...]:
+    """Return what a pod itself asks of a node: nothing that depends on other objects."""
+    return (
+        *(ask.requests, ask.node_selector, ask.affinity, ask.tolerations),
+        *(ask.host_ports, ask.preferred, ask.features),
+    )
+
+
+def _is_managed(ask: PodClass, rules: ProvisioningRules) -> bool:
+    return not rules.managed or any(name in rules.managed for name, _ in ask.requests)
+
+
+NO_LABELS: Final[Labels] = {}
+Flavors = tuple[tuple[str, str], ...]
+NAME_PREFIX: Final = "pgs"
+
+
+def rules_of(
+    group: GangGroup, queue: Queue | None = None, flavors: frozenset[str] = frozenset()
+) -> ProvisioningRules | None:
+    """Return how nodes are bought for a group: as it says itself, else its queue; None: not."""
+    name = next((each.provisioning_class for each in group.waiting if each.provisioning_class), "")
+    if name:
+        return ProvisioningRules(name)
+    declared = queue.provisioning if queue is not None else {}
+    of_flavors = (declared[each] for each in sorted(flavors) if each in declared)
+    return next(of_flavors, declared.get(""))
+
+
+class AskingGroups:
+    """The groups of one cycle that nodes are bought for. None where none can be bought."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._provisioning = snapshot.provisioning or Provisioning()
+        self._now = snapshot.taken_at
+        self._outstanding = Counter(self._provisioning.outstanding)
+        self.is_on = snapshot.provisioning is not None
+        self.found: dict[GangKey, Asking] = {}
+
+    def may_ask(self, group: GangGroup, queue: Queue | None = None) -> bool:
+        """Return whether nodes may be bought for a group: then it is like no other group."""
+        if not self.is_on:
+            return False
+        return rules_of(group, queue) is not None or bool(queue and queue.provisioning)
+
+    def known(self, group: GangGroup) -> tuple[ProvisioningRequest, ...]:
+        """Return the requests that there are for a group."""
+        return self._provisioning.requests.get(group.waiting[0].key, ())
+
+    def stands(self, group: GangGroup) -> bool:
+        """Return whether nodes are being bought for a group, or are there."""
+        # Asked of every group of a full queue, and most clusters buy no nodes.
+        if not self._provisioning.requests:
+            return False
+        return any(each.stands and not each.deleting for each in self.known(group))
+
+    def standing(self) -> Iterator[GangKey]:
+        """Yield the gangs that nodes are being bought for, or are there for."""
+        for key, known in self._provisioning.requests.items():
+            if any(each.stands and not each.deleting for each in known):
+                yield key
+
+    def held(self, group: GangGroup) -> Charge:
+        """Return what a group is charged for a request that stands."""
+        return self._provisioning.held.get(group.waiting[0].key, {})
+
+    def digest_of(
+        self,
+        units: Sequence[PlacementUnit],
+        rules: ProvisioningRules,
+        labels: Labels = NO_LABELS,
+    ) -> str:
+        """Return what stands for what a group would ask for."""
+        return digest_of(pod_sets_of(units, rules, labels), rules)
+
+    def consider(
+        self,
+        group: GangGroup,
+        units: Sequence[PlacementUnit],
+        rules: ProvisioningRules,
+        *,
+        labels: Labels = NO_LABELS,
+        flavors_of: Callable[[Pod], Flavors] = lambda _: (),
+    ) -> Judgement | None:
+        """Judge a group that lacks room, and note what is found; None: it can ask for nothing.
+
+        `labels` are those that the flavors of members demand of nodes.
+        """
+        if any(pod.queue_request and pod.queue_request.consumes for pod in _pending(group)):
+            return None  # Nodes are bought for it by a request of its user.
+        asked = pod_sets_of(units, rules, labels)
+        if not asked:
+            return None
+        lead, named = group.waiting[0], digest_of(asked, rules)
+        retry = rules.retry or self._provisioning.retry
+        judgement = judge(lead, named, self.known(group), retry, self._now)
+        if judgement.step is Step.ASK:
+            judgement = self._within_limits(group, asked, judgement)
+        request, is_new = judgement.request, judgement.step is Step.ASK
+        if is_new:
+            self._outstanding[group.queue or NONE, lead.key.namespace] += 1
+            request = _new(group, named, rules, judgement.attempt, self._now)
+            judgement = judgement._replace(cause=awaited(request), request=request)
+        stands = is_new or judgement.step is Step.STAND
+        members = quorum_of(units) if stands else ()
+        self.found[lead.key] = Asking(
+            *(lead, named, request),
+            is_new=is_new,
+            parameters=rules.parameters,
+            pod_sets=asked if is_new else (),
+            members=tuple((pod.uid, flavors_of(pod)) for pod in members),
+        )
+        return judgement
+
+    def _within_limits(
+        self, group: GangGroup, asked: Sequence[AskedPodSet], judgement: Judgement
+    ) -> Judgement:
+        """Return whether a group may ask now, with the reason why it may not."""
+        queue = group.queue or NONE
+        if len(asked) > MOST_POD_SETS:
+            cause: Cause = TooManyPodSets(len(asked), MOST_POD_SETS)
+            return judgement._replace(step=Step.GIVE_UP, cause=cause)
+        if self._outstanding[queue, group.waiting[0].key.namespace] >= MOST_OUTSTANDING:
+            name = "" if queue == NONE else queue.name
+            return judgement._replace(step=Step.WAIT, cause=MostOutstanding(name, MOST_OUTSTANDING))
+        return judgement
+
+
+def retold(
+    group: GangGroup, refused: Mapping[GangKey, Refused], judgement: Judgement
+) -> dict[GangKey, Refused]:
+    """Return why the gangs of a group wait, in the light of nodes that are bought for it."""
+    found = {}
+    for gang in group.waiting:
+        why = refused[gang.key]
+        if judgement.step is Step.GIVE_UP:
+            found[gang.key] = replace(why, cause=judgement.cause)
+        else:
+            reason = Reason.WAITING_FOR_PROVISIONING
+            found[gang.key] = Refused(gang, reason, why.pods, cause=judgement.cause)
+    return found
+
+
+def lacks_only_room(group: GangGroup, refused: Mapping[GangKey, Refused]) -> bool:
+    """Return whether more room would give all gangs of a group their places."""
+    whys = [refused.get(gang.key) for gang in group.waiting]
+    return all(
+        why is not None
+        and why.reason is Reason.UNSCHEDULABLE
+        and not why.left_over
+        and (why.misfit is not None or why.with_group is not None)
+        for why in whys
+    )
+
+
+def was_searched(group: GangGroup, refused: Mapping[GangKey, Refused]) -> bool:
+    """Return whether it is sure that there is no room, and that evictions make none."""
+    return not any(_is_open(refused[gang.key]) for gang in group.waiting)
+
+
+def _is_open(why: Refused) -> bool:
+    """Return whether another try may find room, or victims, with nothing else changed."""
+    if why.misfit is not None and why.misfit.cut_off:
+        return True
+    outcome = why.preemption
+    if outcome is None:
+        return False
+    under_way = outcome.block is not None and outcome.block.cause is BlockCause.UNDER_WAY
+    return outcome.verdict is PreemptionVerdict.NONE_FOUND or under_way
+
+
+def _new(
+    group: GangGroup, named: str, rules: ProvisioningRules, attempt: int, now: int
+) -> ProvisioningRequest:
+    """Return a new request. Its name is the same for all that would make it, so it is made once."""
+    lead = group.waiting[0]
+    name = digest(lead.key, lead.object_uid, named)
+    return ProvisioningRequest(
+        namespace=lead.key.namespace,
+        name=f"{NAME_PREFIX}-{name}-{attempt}",
+        gang=lead.key,
+        gang_uid=lead.object_uid,
+        digest=named,
+        attempt=attempt,
+        class_name=rules.class_name,
+        since=now,
+    )
+
+
+def _pending(group: GangGroup) -> list[Pod]:
+    return [pod for gang in group.waiting for pod in gang.pending]

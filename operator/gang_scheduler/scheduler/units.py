@@ -1,0 +1,420 @@
+"""Placement units: members that share one topology request, or none."""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gang_scheduler.model import topology_scope
+from gang_scheduler.model.causes.gangs import MultipleDoesNotDivide, MultipleNeedsMore, Requested
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.layers import TreeSpec
+from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Pod, PodClass, one_of_each, rank_key
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.selectors import PodSelector
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_request import Slices, TopologyRequest
+from gang_scheduler.model.topology_scope import Sizes, TopologyScope
+
+Party = tuple[GangKey, str]
+"""Members that count for each other in a quorum: of a gang, and of one role where it has roles."""
+PodSetKey = tuple[PodClass, str]
+"""Members that are charged in the same flavors: their class and their owners."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedMembers:
+    """Members whose ranks are one sequence, in rank order; `bound_members` have a node.
+
+    `sizes` are the slice sizes by level of the unit's scope; empty without a scope. `places` are
+    those of roles in the rank order, where a gang has roles.
+    """
+
+    members: Sequence[Pod]
+    bound_members: tuple[Pod, ...] = ()
+    sizes: Sizes = ()
+    places: Mapping[Party, int] = field(default_factory=dict)
+
+    def in_line(self) -> list[Pod]:
+        """Return the members that wait and those that have a node, in rank order."""
+        return in_rank_order((*self.members, *self.bound_members), self.places)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementUnit:
+    """Members that are placed together, of one gang or of several.
+
+    `required` are the uids of the quorums of the gangs; other members are surplus. Without a
+    `scope` members can be on any node. Only multiples of `step` members are of use.
+    """
+
+    gangs: tuple[Gang, ...]
+    parts: tuple[RankedMembers, ...]
+    required: frozenset[str]
+    scope: TopologyScope | None = None
+    topology_request: TopologyRequest | None = None
+    step: int = 1
+
+    @functools.cached_property
+    def members(self) -> tuple[Pod, ...]:
+        """All members that wait, in rank order within each part."""
+        return tuple(pod for part in self.parts for pod in part.members)
+
+    @functools.cached_property
+    def bound_members(self) -> tuple[Pod, ...]:
+        """The members that have a node."""
+        return tuple(pod for part in self.parts for pod in part.bound_members)
+
+    @property
+    def quorum(self) -> int:
+        """How many members come before any surplus."""
+        return len(self.required)
+
+    @functools.cached_property
+    def at_least(self) -> int:
+        """How many of the quorum must be placed together: one, where members are placed singly."""
+        return min(1, self.quorum) if self.singly else self.quorum
+
+    @property
+    def sliced(self) -> bool:
+        """Some members must share a domain with their neighbours in rank."""
+        return any(size > 1 for part in self.parts for size in part.sizes)
+
+    @property
+    def singly(self) -> bool:
+        """The members are of gangs that have started, and each member is placed by itself."""
+        return all(gang.singly for gang in self.gangs)
+
+    @functools.cached_property
+    def quorums(self) -> Mapping[Party, int]:
+        """How many of the quorum are of each party: surplus of one never counts for another."""
+        return self.numbers(self.required)
+
+    @functools.cached_property
+    def mixed(self) -> bool:
+        """The members that wait are of several parties."""
+        if len(self.gangs) == 1 and not self.gangs[0].roles:
+            return False
+        return len(self.gangs) > 1 or len({self.party_of[pod.uid] for pod in self.members}) > 1
+
+    @functools.cached_property
+    def exchangeable(self) -> bool:
+        """Any members may come before others: no party must have its number, or none has others."""
+        if not self.mixed:
+            return True
+        waits_for = any(pod.uid in self.required for pod in self.members)
+        return len(self.gangs) == 1 and not (waits_for and self.elastic)
+
+    def lacks(self, uids: Collection[str]) -> list[str]:
+        """Return the uids of the quorum's members that lack beside these members with a place.
+
+        Surplus that has a place stands for members of its own party.
+        """
+        left = [pod.uid for pod in self.members if pod.uid in self.required and pod.uid not in uids]
+        if not left:
+            return left
+        placed, there = Counter(self.quorums), self.numbers(uids)
+        placed.subtract(there)
+        missing = []
+        for uid in left:
+            party = self.party_of[uid]
+            if placed[party] > 0:
+                placed[party] -= 1
+                missing.append(uid)
+        return missing
+
+    @functools.cached_property
+    def elastic(self) -> bool:
+        """Some of the members are surplus."""
+        return any(pod.uid not in self.required for pod in self.members)
+
+    @functools.cached_property
+    def classes(self) -> Mapping[PodClass, int]:
+        """How many of the members that wait are of each class."""
+        return Counter(pod.pod_class for pod in self.members)
+
+    @functools.cached_property
+    def podsets(self) -> Mapping[PodSetKey, int]:
+        """How many members of the quorum are of each podset; 0 of those with surplus alone."""
+        counts = Counter(
+            (pod.pod_class, pod.owner) for pod in self.members if pod.uid in self.required
+        )
+        if self.elastic:
+            counts.update({(pod.pod_class, pod.owner): 0 for pod in self.members})
+        return counts
+
+    @functools.cached_property
+    def gang_of(self) -> Mapping[str, GangKey]:
+        """The gang of each member that waits, by uid."""
+        return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
+
+    @functools.cached_property
+    def party_of(self) -> Mapping[str, Party]:
+        """The party of each member that waits, by uid."""
+        return {
+            pod.uid: (gang.key, gang.role_of(pod)) for gang in self.gangs for pod in gang.pending
+        }
+
+    def numbers(self, uids: Iterable[str]) -> Counter[Party]:
+        """Return how many of the members with these uids are of each party."""
+        if len(self.gangs) == 1 and not self.gangs[0].roles:
+            return Counter({(self.gangs[0].key, ""): sum(1 for _ in uids)})
+        return Counter(self.party_of[uid] for uid in uids)
+
+    @functools.cached_property
+    def gains(self) -> bool:
+        """Pods that are placed may make room for the unit: it has an affinity, or is spread."""
+        return any(
+            pod_class.pod_affinity is not None and pod_class.pod_affinity.gains
+            for pod_class in self.classes
+        )
+
+    @functools.cached_property
+    def approached(self) -> frozenset[PodSelector]:
+        """The selectors of pods that make room, or a better place, for members."""
+        asked = (
+            pod_class.pod_affinity.approached
+            for pod_class in self.classes
+            if pod_class.pod_affinity is not None
+        )
+        return frozenset(selector for each in asked for selector in each)
+
+    @functools.cached_property
+    def shape(self) -> Hashable:
+        """Units of one shape and quorum fit or fail alike, if none has bound members or gains."""
+        asked = self.topology_request, tuple(part.sizes for part in self.parts)
+        if len(self.classes) == 1:
+            return next(iter(self.classes)), asked
+        # Members differ: it matters, too, which members are the quorum.
+        first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
+        parties = self._parties if self.mixed and self.elastic else None
+        return frozenset(self.classes.items()), frozenset(first.items()), asked, parties
+
+    @functools.cached_property
+    def likeness(self) -> Hashable:
+        """Units with equal likeness, but for the names of gangs, pods and nodes, are the same."""
+        counted = len(self.members), self.quorum, self.at_least, self.step, self.singly
+        if len(self.classes) == len(self.gangs) == len(self.parts) == 1:
+            return self.shape, counted
+        return self.shape, counted, *self._parties
+
+    @functools.cached_property
+    def _parties(self) -> tuple[Hashable, ...]:
+        """What members are, but for their names and those of gangs and roles."""
+        number: dict[Party, int] = {}
+        return tuple(
+            tuple(
+                (
+                    number.setdefault(self.party_of[pod.uid], len(number)),
+                    pod.pod_class,
+                    pod.uid in self.required,
+                )
+                for pod in part.members
+            )
+            for part in self.parts
+        )
+
+    def only(self, uids: Collection[str]) -> "PlacementUnit":
+        """Return the unit without the other waiting members."""
+        if all(pod.uid in uids for pod in self.members):
+            return self
+        parts = (
+            replace(part, members=tuple(pod for pod in part.members if pod.uid in uids))
+            for part in self.parts
+        )
+        return replace(self, parts=tuple(parts))
+
+    def by_party(self) -> Iterator["PlacementUnit"]:
+        """Yield the members of each party that has some in the quorum, as a unit."""
+        for party in self.quorums:
+            uids = {pod.uid for pod in self.members if self.party_of[pod.uid] == party}
+            yield replace(self.only(uids), required=self.required & uids)
+
+    def after(self, binds: Iterable[Bind]) -> "PlacementUnit":
+        """Return the unit with these members bound, and the rest waiting."""
+        nodes = {bind.pod.uid: bind.node for bind in binds}
+        return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
+
+
+def in_rank_order(pods: Iterable[Pod], places: Mapping[Party, int]) -> list[Pod]:
+    """Return members by the places of their roles, then by rank."""
+    if not places:
+        return sorted(pods, key=rank_key)
+    return sorted(pods, key=lambda pod: (place_of(pod, places), rank_key(pod)))
+
+
+def place_of(pod: Pod, places: Mapping[Party, int]) -> int:
+    """Return the place of the role of a pod; 0 for a pod without one."""
+    return places.get((pod.gang, pod.role), 0)
+
+
+def _bound(part: RankedMembers, nodes: Mapping[str, str]) -> RankedMembers:
+    placed = (replace(pod, node=nodes[pod.uid]) for pod in part.members if pod.uid in nodes)
+    waiting = tuple(pod for pod in part.members if pod.uid not in nodes)
+    return replace(part, members=waiting, bound_members=(*part.bound_members, *placed))
+
+
+# The members of a group are divided into units by their topology requests.
+
+
+def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] | Problem:
+    """Return the units of all members that wait, or the problem of a topology request."""
+    required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
+    found = []
+    for unit in _split(group, required):
+        sited = in_trees(unit, snapshot.tree_specs, snapshot.nodes)
+        if isinstance(sited, Problem):
+            return sited
+        found.append(sited)
+    return tuple(found)
+
+
+def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
+    """Return the uids of the quorum: the first members in rank.
+
+    One member is enough for gangs of one that other gangs of the group wait for.
+    """
+    if gang.roles and not gang.apart:
+        return gang.quorum_among(gang.startable)
+    number = min(1, gang.quorum) if gang.apart and len(group.waiting) > 1 else gang.quorum
+    return _uids(gang.pending[:number])
+
+
+def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
+    if group.topology_request is not None:
+        places = _places(group.gangs)
+        members = _in_order((pod for gang in group.waiting for pod in gang.startable), places)
+        bound_members = _in_order(
+            [*group.started, *(pod for gang in group.gangs for pod in gang.bound_members)], places
+        )
+        yield PlacementUnit(
+            group.waiting,
+            (RankedMembers(members, bound_members, places=places),),
+            required,
+            topology_request=group.topology_request,
+        )
+        return
+    if not any(pod.podset for gang in group.waiting for pod in one_of_each(gang.pending)):
+        for gang in group.waiting:
+            own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
+            part = RankedMembers(gang.startable, places=_places([gang]))
+            yield PlacementUnit((gang,), (part,), own)
+        return
+    yield from _podsets(group, required)
+
+
+def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
+    """Yield a unit for each podset, each named podset group, and each gang's other members."""
+    parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
+    gangs: dict[Hashable, dict[GangKey, Gang]] = {}
+    for gang in group.gangs:
+        for pod in (*gang.startable, *gang.bound_members):
+            unit, part = _podset_of(pod, gang.key)
+            parts.setdefault(unit, {}).setdefault(part, []).append(pod)
+            gangs.setdefault(unit, {})[gang.key] = gang
+    for pod in group.started:
+        unit, part = _podset_of(pod, None)
+        if unit in parts:
+            parts[unit].setdefault(part, []).append(pod)
+    places = _places(group.gangs)
+    for unit, found in parts.items():
+        pods = [pod for part in found.values() for pod in part]
+        waiting = [pod for pod in pods if not pod.node]
+        if waiting:
+            podset = waiting[0].podset
+            yield PlacementUnit(
+                gangs=tuple(gang for gang in gangs[unit].values() if gang.pending),
+                parts=tuple(_part(part, places) for part in found.values()),
+                required=required & _uids(waiting),
+                topology_request=podset.topology_request.shared
+                if podset and podset.topology_request.asks
+                else None,
+            )
+
+
+def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
+    """Return the key of a pod's unit, and the key of its part of that unit."""
+    podset = pod.podset
+    part = (gang, podset.owner if podset else "", podset)
+    return ("group", podset.group) if podset and podset.group else part, part
+
+
+def _part(pods: Sequence[Pod], places: Mapping[Party, int]) -> RankedMembers:
+    return RankedMembers(
+        members=tuple(pod for pod in pods if not pod.node),
+        bound_members=tuple(pod for pod in pods if pod.node),
+        places=places,
+    )
+
+
+def in_trees(
+    unit: PlacementUnit, tree_specs: Sequence[TreeSpec], nodes: NodeTable
+) -> PlacementUnit | Problem:
+    """Return the unit with the scope that it requests, and the sizes of its slices there."""
+    if unit.topology_request is None:
+        return unit
+    slices = [_slices(unit, part) for part in unit.parts]
+    everything = tuple(each for found in slices for each in found)
+    asked = replace(unit.topology_request, slices=everything)
+    scope = topology_scope.resolve(asked, tree_specs, nodes)
+    if isinstance(scope, Problem):
+        return _named(scope, unit)
+    parts = []
+    for part, found in zip(unit.parts, slices, strict=True):
+        sizes = topology_scope.sizes_of(found, scope)
+        if isinstance(sizes, Problem):
+            return _named(sizes, unit)
+        parts.append(replace(part, sizes=sizes))
+    step = math.lcm(1, *(each.size for each in everything if each.whole))
+    return _stepped(replace(unit, parts=tuple(parts), scope=scope, step=step))
+
+
+def _slices(unit: PlacementUnit, part: RankedMembers) -> tuple[Slices, ...]:
+    """Return how a part is sliced: as its own podset says, else as the unit is."""
+    podset = next((pod.podset for pod in (*part.members, *part.bound_members) if pod.podset), None)
+    own = podset.topology_request.slices if podset is not None else ()
+    return own or (unit.topology_request.slices if unit.topology_request else ())
+
+
+def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
+    """Return the unit with a quorum that is a multiple of what its slices need."""
+    if unit.step == 1 or unit.bound_members:
+        return unit
+    members = unit.members
+    if not unit.elastic and len(members) % unit.step:
+        cause = MultipleDoesNotDivide(unit.step, len(members))
+        return _named(Problem(Reason.INVALID_SPEC, cause), unit)
+    quorum = -(-unit.quorum // unit.step) * unit.step
+    if quorum > len(members):
+        return Problem(Reason.WAITING_FOR_MEMBERS, MultipleNeedsMore(len(members), quorum))
+    surplus = [pod for pod in members if pod.uid not in unit.required]
+    more = _uids(surplus[: quorum - unit.quorum])
+    return replace(unit, required=unit.required | more)
+
+
+def _named(problem: Problem, unit: PlacementUnit) -> Problem:
+    """Return the problem with the field of the topology request that it is about."""
+    where = unit.topology_request.where if unit.topology_request else ""
+    return replace(problem, cause=Requested(where, problem.cause)) if where else problem
+
+
+def _in_order(pods: Iterable[Pod], places: Mapping[Party, int]) -> tuple[Pod, ...]:
+    """Return members of several gangs by rank if all ranks differ, else by gang."""
+    listed = tuple(pods)
+    ranks = {(place_of(pod, places), pod.rank) for pod in listed if pod.rank}
+    if len(ranks) < len(listed):
+        return listed
+    return tuple(in_rank_order(listed, places))
+
+
+def _places(gangs: Iterable[Gang]) -> Mapping[Party, int]:
+    """Return the places of the roles in the rank order of their gangs."""
+    return {(gang.key, role.name): place for gang in gangs for place, role in enumerate(gang.roles)}
+
+
+def _uids(pods: Iterable[Pod]) -> frozenset[str]:
+    return frozenset(pod.uid for pod in pods)

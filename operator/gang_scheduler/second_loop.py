@@ -1,0 +1,94 @@
+"""An event loop of uvloop, and a second one in a thread of its own.
+
+The second loop serves what must answer while the first one computes: probes, metrics, the Lease.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeVar
+
+import anyio
+import uvloop
+
+# A second event loop in its own thread, for work that must be done in time whatever the main loop
+# does. A cycle of a large cluster is one long computation. Meanwhile the Lease must be renewed, or
+# another replica would take over; and probes must be answered, or the kubelet would end the
+# process.
+
+T = TypeVar("T")
+
+
+class Beside:
+    """Use as an async context manager: the other loop runs inside."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="beside", daemon=True)
+
+    async def __aenter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        with anyio.CancelScope(shield=True):
+            await asyncio.to_thread(self._thread.join)
+        self._loop.close()
+
+    async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Do work on the other loop, and return what it returns. Cancelled, it ends there first."""
+        tasks: list[asyncio.Task[T]] = []
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+
+        def begin() -> None:
+            tasks.append(self._loop.create_task(work()))
+            tasks[0].add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
+
+        self._loop.call_soon_threadsafe(begin)
+        try:
+            await ended.wait()
+        except asyncio.CancelledError:
+            self._loop.call_soon_threadsafe(_cancel, tasks)
+            with anyio.CancelScope(shield=True):
+                await ended.wait()
+            _look_at(tasks[0])
+            raise
+        return tasks[0].result()
+
+
+def _cancel(tasks: list[asyncio.Task[Any]]) -> None:
+    # Not before: the task is made on the other loop, in its turn.
+    tasks[0].cancel()
+
+
+def _look_at(task: asyncio.Task[Any]) -> None:
+    # An error that was not retrieved would be logged as forgotten.
+    if not task.cancelled():
+        task.exception()
+
+
+class Loop(uvloop.Loop):
+    """uvloop's, without its mistake with connections that break while they are made.
+
+    If the first write of a TLS handshake fails, uvloop closes the descriptor of the socket that it
+    was given and leaves the socket object as it is (MagicStack/uvloop#738 in part). The object
+    closes that number once more when it is collected. By then another connection may have it, which
+    is then dead without notice; each new socket of that number is refused (`File descriptor 19 is
+    used by transport`), and in the end libuv aborts the process.
+    """
+
+    async def create_connection(
+        self,
+        *args: Any,  # noqa: ANN401 - handed on as they are.
+        sock: socket.socket | None = None,
+        **how: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        """Return a transport and its protocol. A connected `sock` is the loop's from then on."""
+        try:
+            return await super().create_connection(*args, sock=sock, **how)
+        finally:
+            if sock is not None:
+                sock.detach()

@@ -1,0 +1,330 @@
+"""Observations of one gang: its members, the objects that describe it, and their version."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode.gangs import elastic as elastic_annotation
+from gang_scheduler.decode.gangs import specs
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model.gangs import Elastic, hold, place_of
+from gang_scheduler.model.pods import Pod, VirtualPods, one_of_each, rank_key
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.topology_request import TopologyRequest
+from gang_scheduler.state.gangs.summary import Summary, summary_of
+from gang_scheduler.workloads import table
+
+# The state of a gang from which a result was computed.
+
+
+class Version:
+    """Counts the changes of one gang that can make it another one for the scheduler.
+
+    The records of the gang share it, and each counts its own changes. What was made of the gang is
+    true for as long as `number` is the same. What was made of its members, its objects and its
+    workloads alone is true for as long as `seen` is.
+    """
+
+    __slots__ = ("number", "seen")
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.seen = 0
+
+    def changed(self) -> None:
+        """Count a change of what is remembered of the gang."""
+        self.number += 1
+
+    def seen_otherwise(self) -> None:
+        """Count a change of the members, of what describes them, or of what belongs with them."""
+        self.number += 1
+        self.seen += 1
+
+
+NO_SPEC = GangSpec(GangKey("", "", ""), "")
+
+
+class Observed:
+    """The members and specs of a gang, and what follows from these alone, each worked out once.
+
+    `members` are all its pods by uid, ended ones included; those with a node have it, also when the
+    binding is only assumed. `specs` are the objects that describe the gang, by uid.
+    `virtual` are members that are not created yet, since their workload is suspended.
+    """
+
+    __slots__ = (
+        *("key", "members", "specs", "_version", "_living", "_priorities", "_ranks_apart"),
+        *("_spec", "_spec_is_known", "_elastic", "_elastic_is_known", "_workload", "virtual"),
+        *("_assumed", "_summary", "_all_live"),
+    )
+
+    def __init__(self, key: GangKey, version: Version) -> None:
+        self.key = key
+        self.members: dict[str, Pod] = {}
+        self.specs: dict[str, GangSpec] = {}
+        self._version = version
+        self._living: Sequence[Pod] | None = None
+        self._all_live = True
+        self._summary: Summary | None = None
+        self._assumed: set[str] = set()
+        self._priorities: set[int] = set()
+        self._ranks_apart: bool | None = None
+        self._spec: GangSpec | None = None
+        self._spec_is_known = False
+        self._elastic: Elastic | None = None
+        self._elastic_is_known = False
+        self._workload: GangSpec | None = None
+        self.virtual: VirtualPods | None = None
+
+    def upsert_member(self, pod: Pod) -> None:
+        """Add or replace a member."""
+        self.members[pod.uid] = pod
+        self._priorities.add(pod.priority)
+        if pod.assumed and pod.living:
+            self._assumed.add(pod.uid)
+        else:
+            self._assumed.discard(pod.uid)
+        self._members_changed()
+
+    def delete_member(self, uid: str) -> Pod | None:
+        """Forget a member; return it, if it was one."""
+        pod = self.members.pop(uid, None)
+        if pod is not None:
+            self._assumed.discard(uid)
+            self._members_changed()
+        return pod
+
+    def set_virtual(self, pods: VirtualPods | None) -> None:
+        """Note which members a suspended workload would have; None for none."""
+        self.virtual = pods
+        self._priorities.update(pod.priority for pod in one_of_each(pods or ()))
+        self._members_changed()
+
+    def upsert_spec(self, gang_spec: GangSpec) -> GangSpec | None:
+        """Add or replace what an object says of the gang; return what it said before.
+
+        A new status of the object is taken in, and makes the gang no other one.
+        """
+        before = self.specs.get(gang_spec.uid)
+        self.specs[gang_spec.uid] = gang_spec
+        self._spec_is_known = False
+        if before != gang_spec:
+            self._version.seen_otherwise()
+        return before
+
+    def delete_spec(self, uid: str) -> bool:
+        """Forget an object; return whether it described the gang."""
+        described = self.specs.pop(uid, None) is not None
+        if described:
+            self._spec_is_known = False
+            self._version.seen_otherwise()
+        return described
+
+    def made_for(self, workload: GangSpec | None) -> bool:
+        """Note what the workload says that the object was made for; return whether it is news."""
+        if workload == self._workload:
+            return False
+        self._workload = workload
+        self._spec_is_known = False
+        self._version.seen_otherwise()
+        return True
+
+    @property
+    def missing_workload(self) -> GangKey | None:
+        """The workload that the object was made for, if its roles are needed and not known."""
+        workload = None if self.spec is None else self.spec.made_for
+        if workload is None or workload.source not in table.WITH_ROLES:
+            return None
+        return workload if self._workload is None and not (self.spec or NO_SPEC).roles else None
+
+    @property
+    def spec(self) -> GangSpec | None:
+        """What describes the gang; of several objects, the youngest of the first API group."""
+        if not self._spec_is_known:
+            self._spec, self._spec_is_known = self._find_spec(), True
+            self._elastic_is_known = False
+        return self._spec
+
+    @property
+    def elastic(self) -> Elastic | None:
+        """How the gang grows and shrinks: what describes it says so, or its oldest member does."""
+        spec = self.spec
+        if not self._elastic_is_known:
+            said = spec.elastic or self._elastic_of_members() if spec is not None else None
+            self._elastic, self._elastic_is_known = said, True
+        return self._elastic
+
+    @property
+    def object_uid(self) -> str:
+        """The uid of the object that describes the gang; "" if its members do."""
+        return (self.spec or NO_SPEC).uid
+
+    @property
+    def min_member(self) -> int:
+        """The quorum as described; 1 for a gang that nothing describes."""
+        return (self.spec or NO_SPEC).min_member
+
+    def has_quorum(self, members: Collection[Pod]) -> bool:
+        """Return whether these members are a quorum as described."""
+        roles = (self.spec or NO_SPEC).roles
+        return hold(members, roles) if roles else len(members) >= self.min_member
+
+    @property
+    def asks(self) -> TopologyRequest | None:
+        """What the gang, or else the first member that asks, wants of the network."""
+        if self.living and not self.summary.with_podset:
+            return self.topology_request
+        podsets = (pod.podset for pod in one_of_each(self.telling) if pod.podset)
+        own = (each.topology_request for each in podsets if each.topology_request.asks)
+        return self.topology_request or next(own, None)
+
+    @property
+    def topology_request(self) -> TopologyRequest | None:
+        """What the gang as a whole asks of the network."""
+        return (self.spec or NO_SPEC).topology_request
+
+    @property
+    def min_runtime_seconds(self) -> int:
+        """How long the gang asks to run before it is evicted; 0 for one that does not."""
+        return (self.spec or NO_SPEC).options.min_runtime_seconds
+
+    @property
+    def priority(self) -> int:
+        """The lowest of its living members', and no higher than its PodGroup says.
+
+        A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
+        """
+        own = (self.spec or NO_SPEC).priority
+        if not self.living:
+            return own or 0
+        lowest = self.summary.lowest
+        return lowest if own is None else min(own, lowest)
+
+    @property
+    def differs(self) -> Pod | None:
+        """The first member of another priority than the PodGroup says, in rank order."""
+        own = (self.spec or NO_SPEC).priority
+        if own is None:
+            return None
+        others = (pod for pod in one_of_each(self.living) if pod.priority != own)
+        return min(others, key=rank_key, default=None)
+
+    @property
+    def may_rank_apart(self) -> bool:
+        """It has a priority of its own, or members of several: cheap, and sure where False."""
+        own = any(each.priority is not None for each in self.specs.values())
+        return own or len(self._priorities) > 1
+
+    @property
+    def ranks_apart(self) -> bool:
+        """Some living member has another priority than the gang."""
+        if not self._spec_is_known or self._ranks_apart is None:
+            priority = self.priority
+            summary = self.summary
+            self._ranks_apart = bool(self.living) and not (
+                summary.lowest == priority == summary.highest
+            )
+        return self._ranks_apart
+
+    @property
+    def empty(self) -> bool:
+        """Nothing is known of the gang any more."""
+        return not self.members and not self.specs and self.virtual is None
+
+    @property
+    def living(self) -> Sequence[Pod]:
+        """The members that count: not ended, not being deleted, not gated."""
+        return self._find_living() if self._living is None else self._living
+
+    @property
+    def all_live(self) -> bool:
+        """No member has ended, is being deleted or is gated."""
+        if self._living is None:
+            self._find_living()
+        return self._all_live
+
+    @property
+    def summary(self) -> Summary:
+        """What the living members say together; of equal virtual ones, each kind counts once."""
+        if self._summary is None:
+            self._summary = summary_of(one_of_each(self.living))
+        return self._summary
+
+    @property
+    def telling(self) -> Sequence[Pod]:
+        """The members that say what the gang is: those that live, or else the gated ones.
+
+        What has ended or is being deleted may be of an earlier run of that name. It tells only
+        where nothing else is left of the gang.
+        """
+        if self.living:
+            return self.living
+        members = tuple(self.members.values())
+        return tuple(pod for pod in members if not (pod.terminal or pod.deleting)) or members
+
+    @property
+    def is_being_bound(self) -> bool:
+        """Some living member's node is not confirmed by the API server yet."""
+        # Asked at every confirmation: what looks at all members then is quadratic in a large gang.
+        return bool(self._assumed)
+
+    def with_node(self) -> Iterator[Pod]:
+        """Return the living members that have a node."""
+        return (pod for pod in one_of_each(self.living) if pod.node)
+
+    def bound(self) -> tuple[Pod, ...]:
+        """Return the living members that have a node, in rank order."""
+        return tuple(self.in_rank_order(self.with_node()))
+
+    def in_rank_order(self, pods: Iterable[Pod]) -> Sequence[Pod]:
+        """Return members by the order of their roles, then by rank."""
+        if type(pods) is VirtualPods:
+            return self._virtual_in_rank_order(pods)
+        roles = (self.spec or NO_SPEC).roles
+        if not roles:
+            return tuple(sorted(pods, key=rank_key))
+        return tuple(sorted(pods, key=lambda pod: (place_of(pod, roles), rank_key(pod))))
+
+    def _find_living(self) -> Sequence[Pod]:
+        present = tuple([pod for pod in self.members.values() if pod.living])
+        self._all_live = len(present) == len(self.members)
+        if self.virtual is None:
+            self._living = present
+        else:
+            self._living = (*present, *self.virtual) if present else self.virtual
+        return self._living
+
+    def _members_changed(self) -> None:
+        """Let what follows from the members be worked out anew."""
+        self._version.seen_otherwise()
+        self._living = self._summary = self._ranks_apart = None
+        self._spec_is_known = False
+
+    def _elastic_of_members(self) -> Elastic | None:
+        if self.living and not self.summary.annotated:
+            return None
+        members = one_of_each(self.telling)
+        telling = (pod for pod in members if annotations.ELASTIC in pod.annotations)
+        oldest = min(telling, key=lambda pod: (pod.created_at, pod.uid), default=None)
+        return None if oldest is None else elastic_annotation.of_member(oldest.annotations)
+
+    def _find_spec(self) -> GangSpec | None:
+        described = next(iter(self.specs.values()), None)
+        if len(self.specs) > 1:
+            described = min(self.specs.values(), key=_first_of)
+        if described is not None and self._workload is not None:
+            described = specs.with_roles_of(described, self._workload)
+        by_members = table.BY_MEMBERS.get(self.key.source)
+        if by_members is None:
+            return described
+        return by_members(self.key, self.telling, described)
+
+    def _virtual_in_rank_order(self, pods: VirtualPods) -> VirtualPods:
+        roles = (self.spec or NO_SPEC).roles
+        places = [place_of(pod, roles) for pod in pods.prototypes]
+        if places == sorted(places) or not roles:
+            return pods
+        return pods.sorted_by(places)
+
+
+def _first_of(gang_spec: GangSpec) -> tuple[object, ...]:
+    return gang_spec.gvr or ("",), -gang_spec.created_at, gang_spec.uid

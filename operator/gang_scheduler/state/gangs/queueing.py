@@ -1,0 +1,330 @@
+"""Retries of gangs: after a change that may help, after a pause, or at the schedule timeout."""
+
+import heapq
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.model.causes.gangs import (
+    BeyondMaxWorkers,
+    NotTriedYet,
+    OthersAwaitVolumes,
+    SurplusNotTried,
+)
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import BY_QUEUES, Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.preemption import MAKING_ROOM
+from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
+from gang_scheduler.state.queues.reservations import Reservations
+
+# The pause after which a gang is tried again if no event that could help it comes first.
+
+FIRST_RETRY_SECONDS: Final = 1
+LAST_RETRY_SECONDS: Final = 60
+REST_RETRY_SECONDS: Final = 4
+"""A gang that is bound in part holds room, and may do nothing until its rest is bound."""
+
+
+@dataclass(slots=True)
+class _Retry:
+    """The retries of one gang: how many there were, and when the next is, in epoch seconds.
+
+    `woken_at` is the moment of its entry among the moments, not later than `at`.
+    """
+
+    number: int = 0
+    failed_binds: int = 0
+    at: int | None = None
+    woken_at: int | None = None
+
+
+class Retries:
+    """The moments at which gangs are due again, in seconds since the epoch; one entry a gang."""
+
+    def __init__(self) -> None:
+        self._gangs: dict[GangKey, _Retry] = {}
+        self._moments: list[tuple[int, GangKey]] = []
+
+    def __len__(self) -> int:
+        return len(self._moments)
+
+    def next(self) -> int | None:
+        """Return when the first gang is due."""
+        return self._moments[0][0] if self._moments else None
+
+    def later(
+        self, key: GangKey, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
+    ) -> None:
+        """Double the wait each time; but never sleep past the schedule timeout."""
+        retry = self._gangs.get(key) or self._new(key)
+        wait = min(FIRST_RETRY_SECONDS << retry.number, most)
+        retry.number = min(retry.number + 1, LAST_RETRY_SECONDS.bit_length())
+        moment = now + wait
+        if deadline is not None and now < deadline < moment:
+            moment = deadline
+        self._set(key, retry, moment)
+
+    def after_failed_bind(
+        self, key: GangKey, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
+    ) -> None:
+        """Do the same, counting failed bindings: taking these back resets the other count."""
+        retry = self._gangs.get(key) or self._new(key)
+        retry.number = retry.failed_binds
+        self.later(key, now, deadline, most)
+        retry.failed_binds = retry.number
+
+    def at(self, key: GangKey, moment: int) -> None:
+        """Let a gang be due at a moment, and not at the one that was set before."""
+        self._set(key, self._gangs.get(key) or self._new(key), moment)
+
+    def no_later(self, key: GangKey, moment: int, now: int) -> None:
+        """Let a gang be due at a moment, if it is not due between `now` and then."""
+        retry = self._gangs.get(key) or self._new(key)
+        if retry.at is None or not now < retry.at < moment:
+            self._set(key, retry, moment)
+
+    def _set(self, key: GangKey, retry: _Retry, moment: int) -> None:
+        retry.at = moment
+        # One entry a gang: an earlier one is moved on when its time comes.
+        if retry.woken_at is None or moment < retry.woken_at:
+            retry.woken_at = moment
+            heapq.heappush(self._moments, (moment, key))
+
+    def due(self, now: int) -> set[GangKey]:
+        """Take out and return the gangs whose moment has come."""
+        due = set()
+        while self._moments and self._moments[0][0] <= now:
+            moment, key = heapq.heappop(self._moments)
+            retry = self._gangs.get(key)
+            if retry is None or retry.woken_at != moment:
+                continue
+            retry.woken_at = None
+            if retry.at is None or retry.at <= now:
+                due.add(key)
+            else:
+                self._set(key, retry, retry.at)
+        return due
+
+    def failed_binds(self, key: GangKey) -> int:
+        """Return how many bindings of a gang have failed in a row; above 5 they are not counted."""
+        retry = self._gangs.get(key)
+        return 0 if retry is None else retry.failed_binds
+
+    def start_over(self, key: GangKey) -> None:
+        """Wait no longer than the first time when a gang is refused: it has changed."""
+        retry = self._gangs.get(key)
+        if retry is not None:
+            retry.number = 0
+
+    def placed(self, key: GangKey) -> None:
+        """Let the moment of a gang pass that has found room."""
+        retry = self._gangs.get(key)
+        if retry is not None:
+            retry.at = None
+
+    def bound(self, key: GangKey) -> None:
+        """Count no failed bindings of a gang any more: the API server has taken them."""
+        retry = self._gangs.get(key)
+        if retry is not None:
+            retry.failed_binds = 0
+
+    def forget(self, key: GangKey) -> None:
+        """Forget a gang that is gone."""
+        self._gangs.pop(key, None)
+
+    def _new(self, key: GangKey) -> _Retry:
+        retry = self._gangs[key] = _Retry()
+        return retry
+
+
+# The ends of the schedule timeouts of gangs.
+
+
+class Deadlines:
+    """The schedule timeouts of gangs; `timeout_seconds` is that of gangs that do not say one."""
+
+    def __init__(self, timeout_seconds: int) -> None:
+        self.timeout_seconds = timeout_seconds
+
+    def of(self, info: GangInfo) -> int | None:
+        """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
+        quorum_since = info.attempt.quorum_since
+        return None if quorum_since is None else quorum_since + self.timeout_of(info)
+
+    def timeout_of(self, info: GangInfo) -> int:
+        """Return the schedule timeout of a gang, in seconds."""
+        spec = info.observed.spec
+        return (spec.options.timeout_seconds if spec else None) or self.timeout_seconds
+
+
+# Why gangs wait, and which of them a change of the cluster may help.
+
+HELPED_BY_NODES: Final = frozenset(
+    {
+        Reason.UNSCHEDULABLE,
+        Reason.UNKNOWN_LAYER,
+        Reason.WAITING_FOR_VICTIMS,
+        Reason.WAITING_FOR_CHECKPOINT,
+        Reason.WAITING_FOR_PROVISIONING,
+    }
+)
+"""What may be so no more when room is freed or a node changes: labels make layers, too."""
+TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL
+"""For what a gang is tried again whenever the nodes are others."""
+HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
+"""The same for a change of the trees of the network."""
+WAITING_IN_QUEUE: Final = BY_QUEUES | {Reason.WAITING_FOR_PROVISIONING}
+"""Why a gang waits because of its queue."""
+HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE, Reason.INVALID_SPEC}
+"""What may be so no more when queues change: flavors have nodes, and gangs may need one queue."""
+
+
+class QueueingHints:
+    """How many gangs wait, by reason, and what has changed since `helped` was last asked."""
+
+    def __init__(
+        self,
+        infos: Mapping[GangKey, GangInfo],
+        quota_waits: QuotaWaits,
+        reservations: Reservations,
+    ) -> None:
+        self.waiting: Counter[Reason] = Counter()
+        self._infos = infos
+        self._quota_waits = quota_waits
+        self._reservations = reservations
+        self._short_of_nodes: set[GangKey] = set()
+        self._room_freed = False
+        self._room_made = False
+        self._topologies_changed = False
+        self._queues_changed = False
+        self._provisioning_changed = False
+
+    def refused(self, info: GangInfo, refusal: Refused, *, late: bool) -> None:
+        """Note why a try failed, and with that whether freed room makes the gang due."""
+        self._count(info, refusal)
+        info.verdict.refused(refusal, late=late)
+        if refusal.reason in HELPED_BY_NODES:
+            self._short_of_nodes.add(info.key)
+        else:
+            self._short_of_nodes.discard(info.key)
+
+    def placed(self, info: GangInfo, stands: Refused | None) -> None:
+        """Note that a try found room, and what binding met before, which `stands` if not None."""
+        self._count(info, stands, placed=True)
+        info.verdict.placed(stands)
+        self._short_of_nodes.discard(info.key)
+
+    def note(self, info: GangInfo, refusal: Refused | None) -> None:
+        """Note why a gang waits since its last try, if it does."""
+        self._count(info, refusal)
+        info.verdict.note(refusal)
+
+    def forget(self, info: GangInfo) -> None:
+        """Forget a gang that is gone."""
+        self.note(info, None)
+        self._short_of_nodes.discard(info.key)
+
+    def room_freed(self) -> None:
+        """Note that room was freed, or that a node is another now."""
+        self._room_freed = self._room_made = True
+
+    def topologies_changed(self) -> None:
+        """Note that the trees of the network are others now."""
+        self._topologies_changed = True
+
+    def queues_changed(self) -> None:
+        """Note that queues, or what they refer to, say something else now."""
+        self._queues_changed = True
+
+    def provisioning_changed(self) -> None:
+        """Note that a request for nodes has come to something, or is gone."""
+        self._provisioning_changed = True
+
+    def helped(self) -> set[GangKey]:
+        """Return the gangs that may be helped by what has changed since the last time."""
+        helped = set(self._short_of_nodes) if self._room_freed else set()
+        if self._topologies_changed:
+            helped.update(self._refused_for(HELPED_BY_TREES))
+        if self._queues_changed:
+            helped.update(self._refused_for(HELPED_BY_QUEUES))
+        if self._provisioning_changed:
+            helped.update(self._refused_for({Reason.WAITING_FOR_PROVISIONING}))
+            self._provisioning_changed = False
+        helped |= self._quota_waits.helped()
+        helped |= self._reservations.helped(room_freed=self._room_freed)
+        self._room_freed = self._topologies_changed = self._queues_changed = False
+        self._room_made = False
+        return helped
+
+    def preemptors_helped(self) -> set[GangKey]:
+        """Return the gangs for which room is made, if some was freed since they were asked for."""
+        if not self._room_made:
+            return set()
+        self._room_made = False
+        if not any(self.waiting[reason] for reason in MAKING_ROOM):
+            return set()
+        return {key for key in self._short_of_nodes if self._waits_for_victims(key)}
+
+    def _waits_for_victims(self, key: GangKey) -> bool:
+        refusal = self._infos[key].verdict.refusal
+        return refusal is not None and refusal.reason in MAKING_ROOM
+
+    def _refused_for(self, reasons: Collection[Reason]) -> Iterator[GangKey]:
+        for key, info in self._infos.items():
+            refusal = info.verdict.refusal
+            if refusal is not None and refusal.reason in reasons:
+                yield key
+
+    def _count(self, info: GangInfo, after: Refused | None, *, placed: bool = False) -> None:
+        before = info.verdict.refusal
+        if before is after:
+            return
+        self._quota_waits.moved(info.key, before, after, placed=placed)
+        latest = after or before
+        if latest is not None and latest.gang.queue is not None:
+            self._reservations.moved(info.key, after)
+        if before is not None:
+            self.waiting[before.reason] -= 1
+        if after is not None:
+            self.waiting[after.reason] += 1
+
+
+def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
+    """Return what is to be said of members that the last verdict does not speak of, if any wait."""
+    refusal = info.verdict.refusal
+    spoken_of = {pod.uid for pod in refusal.pods} if refusal else set()
+    gang = info.as_gang(schedulers)
+    pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
+    return untold(gang, pods, volume_waits=info.volume_waits.number > 0) if pods else None
+
+
+def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> Refused:
+    """Return what is to be said of members that no verdict speaks of.
+
+    They are surplus that was not placed beside the quorum, or nothing has been decided yet.
+    `volume_waits`: other members have room and wait for their claims.
+    """
+    if volume_waits:
+        awaited = OthersAwaitVolumes(gang.key)
+        return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=awaited)
+    if gang.pace is not None and _are_beyond(gang, pods):
+        beyond = BeyondMaxWorkers(gang.key, gang.pace.elastic.max_workers)
+        return Refused(gang, Reason.ELASTIC_LIMIT, pods, cause=beyond, left_over=True)
+    if gang.bound:
+        surplus = SurplusNotTried(gang.key, len(pods))
+        return Refused(gang, Reason.UNSCHEDULABLE, pods, cause=surplus, left_over=True)
+    return Refused(gang, Reason.WAITING_FOR_GANGS, pods, cause=NotTriedYet(gang.key))
+
+
+def _are_beyond(gang: Gang, pods: Collection[Pod]) -> bool:
+    """Return whether an elastic gang has as many workers as it asks for without these members."""
+    if gang.pace is None:
+        return False
+    elastic, uids = gang.pace.elastic, {pod.uid for pod in pods}
+    others = sum(elastic.counts(pod) for pod in gang.pending if pod.uid not in uids)
+    return gang.pace.bound + others >= elastic.max_workers and all(map(elastic.counts, pods))

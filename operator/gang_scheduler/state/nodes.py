@@ -1,0 +1,294 @@
+"""Nodes and their use: by every pod of any scheduler, and by nominations."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from gang_scheduler.model.bound_pods import NONE_PINNED, PinnedPods
+from gang_scheduler.model.nodes import IntArray, Node, NodeTable
+from gang_scheduler.model.pods import HostPort, Pod, PodClass, rank_key
+from gang_scheduler.model.records import revised
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.selectors import AffinityCounts
+from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.pod_affinity import SelectorCounts
+
+
+class _Use(NamedTuple):
+    """What a pod uses, and its priority."""
+
+    pod_class: PodClass
+    priority: int
+
+
+class NodeUsage:
+    """Usage by node, kept up to date pod by pod. Reading it costs one copy of a matrix.
+
+    The node table is rebuilt when a node changed in a way that matters to scheduling, which is
+    linear in nodes; pods are not counted again for that.
+    """
+
+    def __init__(self) -> None:
+        self.uids: dict[str, str] = {}
+        """The names of all nodes by uid. Kept, since every node of a list is looked up here."""
+        self._nodes: dict[str, Node] = {}
+        self._pods: dict[str, dict[str, _Use]] = {}
+        self._classes: Counter[_Use] = Counter()
+        self._table = NodeTable(())
+        self._used = np.zeros((0, 0), dtype=np.int64)
+        self._ports: dict[str, Counter[HostPort]] = {}
+        self._counts = SelectorCounts()
+        self._stale = False
+        self._device_classes: dict[str, str] = {}
+        self._pinned: dict[str, tuple[PodClass, str]] = {}
+        self._pinned_pods: PinnedPods | None = NONE_PINNED
+
+    def upsert_node(self, node: Node) -> bool:
+        """Add or replace a node; return whether anything that matters changed."""
+        before = self._nodes.get(node.name)
+        if before == node:
+            return False
+        if before is not None:
+            self.uids.pop(before.uid, None)
+        self._nodes[node.name] = node
+        self.uids[node.uid] = node.name
+        self._stale = True
+        return True
+
+    def delete_node(self, name: str) -> None:
+        """Forget a node. Pods on it are remembered: it may come back before they are gone."""
+        node = self._nodes.pop(name, None)
+        if node is not None:
+            self.uids.pop(node.uid, None)
+            self._stale = True
+
+    def offer(self, device_classes: Mapping[str, str]) -> None:
+        """Note which resources DeviceClasses offer, by which class."""
+        if device_classes != self._device_classes:
+            self._device_classes = dict(device_classes)
+            self._stale = True
+
+    def labels_of(self, node: str) -> Mapping[str, str]:
+        """Return the labels of a node; none of one that is gone."""
+        found = self._nodes.get(node)
+        return found.labels if found is not None else {}
+
+    def node(self, name: str) -> Node | None:
+        """Return a node; None for one that is gone."""
+        return self._nodes.get(name)
+
+    def has_node(self, name: str) -> bool:
+        """Return whether there is a node of a name."""
+        return name in self._nodes
+
+    def without_node(self) -> set[str]:
+        """Return the names of nodes that have pods and are not there. Linear in nodes."""
+        return self._pods.keys() - self._nodes.keys()
+
+    def uids_on(self, node: str) -> Collection[str]:
+        """Return the uids of the pods that are counted on a node."""
+        return self._pods.get(node, {}).keys()
+
+    def add(self, pod: Pod, node: str) -> None:
+        """Count a pod on a node, or replace it there."""
+        self._uncount(pod.uid, node)
+        use = _Use(pod.pod_class, pod.priority)
+        self._pods.setdefault(node, {})[pod.uid] = use
+        self._count(node, use, 1)
+        self._pin(pod.uid, (pod.pod_class, node) if pod.pinned else None)
+
+    def reclassify(self, pod: Pod, node: str) -> None:
+        """Note which selectors select a pod now; its requests are the same as before."""
+        before = self._pods[node][pod.uid]
+        after = self._pods[node][pod.uid] = before._replace(pod_class=pod.pod_class)
+        self._counts.meant_anew(node, before.pod_class, after.pod_class)
+        self._number(before, -1)
+        self._number(after, 1)
+        if pod.uid in self._pinned:
+            self._pin(pod.uid, (pod.pod_class, node))
+
+    def remove(self, uid: str, node: str) -> None:
+        """Stop counting a pod on a node."""
+        self._uncount(uid, node)
+        self._pin(uid, None)
+
+    def table(self) -> NodeTable:
+        """Return the nodes as columns; the same object while no node changes."""
+        if self._stale:
+            self._rebuild()
+        return self._table
+
+    def free(self) -> IntArray:
+        """Return allocatable less used, nodes by resources, as an immutable copy."""
+        free: IntArray = self.table().allocatable - self._used
+        free.flags.writeable = False
+        return free
+
+    def host_ports(self) -> Mapping[int, Collection[HostPort]]:
+        """Return the taken ports of each row that has any, with how many pods take each."""
+        rows = self.table().rows
+        return {rows[node]: Counter(p) for node, p in self._ports.items() if node in rows}
+
+    def affinity_counts(self, pod_classes: Iterable[PodClass]) -> AffinityCounts:
+        """Return the pods on each node, counted by what pods of these classes ask of others."""
+        return self._counts.of(pod_classes, self.table().rows)
+
+    def pinned(self) -> PinnedPods:
+        """Return the pods that come back to the same node; the same object while none changes."""
+        if self._pinned_pods is None:
+            self._pinned_pods = PinnedPods(tuple(self._pinned.values()))
+        return self._pinned_pods
+
+    def held(self) -> dict[int, IntArray]:
+        """Return what pods of each priority use on all nodes.
+
+        Linear in classes of pods, in nodes, and in pods on nodes that are gone.
+        """
+        table, there = self.table(), self._classes.copy()
+        for node, pods in self._pods.items():
+            if node not in table.rows:
+                there.subtract(pods.values())
+        held: dict[int, IntArray] = {}
+        for use, number in there.items():
+            vector = number * table.vector(use.pod_class.requests)
+            held[use.priority] = held.get(use.priority, 0) + vector
+        return held
+
+    def _pin(self, uid: str, pinned: tuple[PodClass, str] | None) -> None:
+        """Note where a pinned pod is, None for a pod that is not pinned, or gone."""
+        if self._pinned.get(uid) == pinned:
+            return
+        self._pinned_pods = None
+        if pinned is None:
+            del self._pinned[uid]
+        else:
+            self._pinned[uid] = pinned
+
+    def _uncount(self, uid: str, node: str) -> None:
+        pods = self._pods.get(node, {})
+        use = pods.pop(uid, None)
+        if use is not None:
+            self._count(node, use, -1)
+        if not pods:
+            self._pods.pop(node, None)
+
+    def _count(self, node: str, use: _Use, sign: int) -> None:
+        self._number(use, sign)
+        pod_class = use.pod_class
+        row = self._table.rows.get(node)
+        # A node without a row in a stale table is counted in _rebuild.
+        if row is not None:
+            self._used[row] += sign * self._table.vector(pod_class.requests)
+        if pod_class.host_ports:
+            ports = self._ports.setdefault(node, Counter())
+            ports.update(dict.fromkeys(pod_class.host_ports, sign))
+            if taken := +ports:
+                self._ports[node] = taken
+            else:
+                del self._ports[node]
+        if pod_class.selected_by or pod_class.pod_affinity is not None:
+            self._counts.count(node, pod_class, sign)
+
+    def _number(self, use: _Use, sign: int) -> None:
+        self._classes[use] += sign
+        if not self._classes[use]:
+            del self._classes[use]
+
+    def _rebuild(self) -> None:
+        old, used = self._table, self._used
+        self._table = table = NodeTable(self._nodes.values(), self._device_classes)
+        self._used = np.zeros((len(table), len(table.resources)), dtype=np.int64)
+        self._stale = False
+        same_axis = table.resources == old.resources
+        for row, node in enumerate(table.nodes):
+            if same_axis and node.name in old.rows:
+                self._used[row] = used[old.rows[node.name]]
+            else:
+                for use in self._pods.get(node.name, {}).values():
+                    self._used[row] += table.vector(use.pod_class.requests)
+
+
+# Waiting pods for which room is reserved, and nominations written but not seen again yet.
+
+
+class _Kept(NamedTuple):
+    """A pod with its gang, and its place among all: with each change, thousands are sorted."""
+
+    pod: Pod
+    gang: GangKey
+    order: tuple[object, ...]
+
+
+class Nominator:
+    """The nominated pods, and assumed nominations; "" is an assumed removal."""
+
+    def __init__(self) -> None:
+        self._assumed: dict[str, str] = {}
+        self._pods: dict[str, _Kept] = {}
+        # All of them in order, as long as they and these priorities are the same.
+        self._ordered: tuple[Nominated, ...] | None = None
+        self._priorities: dict[GangKey, int] = {}
+
+    def assume(self, uid: str, node: str) -> None:
+        """Assume a nomination, or with "" its removal, before the API server shows it."""
+        self._assumed[uid] = node
+
+    def forget(self, uid: str) -> None:
+        """Assume nothing of a pod any more."""
+        self._assumed.pop(uid, None)
+
+    def seen(self, pod: Pod) -> Pod:
+        """Return a waiting pod with its assumed nomination, if it has one."""
+        node = self._assumed.get(pod.uid)
+        if node is None:
+            return pod
+        if pod.nominated == node:
+            del self._assumed[pod.uid]
+            return pod
+        # The pod is older than our own write, which the watch has not shown yet.
+        return revised(pod, nominated=node)
+
+    def note(self, uid: str, pod: Pod | None, gang: GangKey | None) -> bool:
+        """Note the present state of a pod; None if it is gone.
+
+        Return whether this frees room that was reserved for the pod and that the pod does not take.
+        """
+        known = self._pods.pop(uid, None)
+        if pod is not None and gang is not None and pod.nominated and pod.living and not pod.node:
+            if known is not None and pod is known.pod and gang == known.gang:
+                self._pods[uid] = known
+            else:
+                self._pods[uid] = _Kept(pod, gang, (gang, rank_key(pod), uid))
+                self._ordered = None
+        elif known is not None:
+            self._ordered = None
+        if known is None:
+            return False
+        return pod is None or not pod.living or (pod.node or pod.nominated) != known.pod.nominated
+
+    def gangs_on(self, node: str) -> Iterator[GangKey]:
+        """Yield the gangs that room is reserved for on a node."""
+        return (each.gang for each in self._pods.values() if each.pod.nominated == node)
+
+    def uids_on(self, node: str) -> Iterator[str]:
+        """Yield the uids of the pods that room is reserved for on a node."""
+        return (uid for uid, each in self._pods.items() if each.pod.nominated == node)
+
+    def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:
+        """Return all nominated pods with the priorities of their gangs, in order of their gangs."""
+        gangs = {each.gang for each in self._pods.values()}
+        priorities = {gang: infos[gang].observed.priority for gang in gangs}
+        if self._ordered is None or priorities != self._priorities:
+            found = sorted(self._pods.values(), key=_order)
+            self._ordered = tuple(
+                Nominated(each.pod, each.gang, priorities[each.gang]) for each in found
+            )
+            self._priorities = priorities
+        return self._ordered
+
+
+def _order(each: _Kept) -> tuple[object, ...]:
+    return each.order

@@ -1,0 +1,322 @@
+"""All pods, with the nodes on which they are counted, our own decisions included.
+
+A pod concerns nearly every part of the state: usage of nodes, gangs, victims, nominations,
+selectors and claims. All of them learn of a change here, in one order.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.records import revised
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state import pod_affinity
+from gang_scheduler.state.changes import Change
+from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.failures import RefusedShapes
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.gangs.workloads import TrainJobs
+from gang_scheduler.state.nodes import NodeUsage, Nominator
+from gang_scheduler.state.pod_affinity import SelectorMatches
+from gang_scheduler.state.queues.charges import Flavors
+from gang_scheduler.state.queues.usage import Counted, QueueUsageStore
+from gang_scheduler.state.suspended.stand_ins import StandIns
+from gang_scheduler.state.volumes.volume_cache import VolumeCache
+
+# Gangs with members of another scheduler. Their statuses are left to that scheduler.
+
+
+class ForeignMembers:
+    """Knows the members of other schedulers by gang."""
+
+    def __init__(self) -> None:
+        self._gangs: dict[str, GangKey] = {}
+        self._members: dict[GangKey, dict[str, Pod]] = {}
+
+    def note(self, pod: Pod, gang: GangKey) -> bool:
+        """Note the gang of another scheduler's pod; return whether that is news."""
+        is_news = self._gangs.get(pod.uid) != gang
+        if is_news:
+            self.forget(pod.uid)
+        self._gangs[pod.uid] = gang
+        self._members.setdefault(gang, {})[pod.uid] = pod
+        return is_news
+
+    def forget(self, uid: str) -> None:
+        """Note that a pod is gone, or one of ours."""
+        before = self._gangs.pop(uid, None)
+        if before is not None:
+            del self._members[before][uid]
+            if not self._members[before]:
+                del self._members[before]
+
+    def are_in(self, gang: GangKey) -> bool:
+        """Return whether a gang has members of another scheduler."""
+        return gang in self._members
+
+    def of(self, gang: GangKey) -> Collection[Pod]:
+        """Return the pods of other schedulers that name a gang."""
+        return self._members.get(gang, {}).values()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A pod and where it is counted: its gang (None for other schedulers') and its node."""
+
+    pod: Pod
+    gang: GangKey | None
+    node: str
+
+
+class PodStore:
+    """All pods. Every method that changes something returns what that means for gangs."""
+
+    def __init__(
+        self,
+        schedulers: frozenset[str],
+        *,
+        node_usage: NodeUsage,
+        evictable_pods: EvictablePods,
+        gang_queue: GangQueue,
+        nominator: Nominator,
+        foreign_members: ForeignMembers,
+        selector_matches: SelectorMatches,
+        volumes: VolumeCache,
+        queue_usage: QueueUsageStore,
+        train_jobs: TrainJobs,
+        stand_ins: StandIns,
+        refused_shapes: RefusedShapes,
+    ) -> None:
+        self._refused_shapes = refused_shapes
+        self.train_jobs = train_jobs
+        self._stand_ins = stand_ins
+        self._virtual: set[str] = set()
+        self._schedulers = schedulers
+        self._node_usage = node_usage
+        self._evictable_pods = evictable_pods
+        self._gang_queue = gang_queue
+        self._nominator = nominator
+        self._foreign_members = foreign_members
+        self._selector_matches = selector_matches
+        self._volumes = volumes
+        self._queue_usage = queue_usage
+        self._entries: dict[str, _Entry] = {}
+        self._assumed: dict[str, str] = {}
+
+    # As the API server shows them.
+
+    def upsert(self, pod: Pod) -> Change:
+        """Take in a pod as the API server shows it."""
+        known = self._entries.get(pod.uid)
+        pod = self.train_jobs.settled(pod, None if known is None else known.pod.gang)
+        is_confirmed = bool(pod.node) and self._assumed.pop(pod.uid, None) is not None
+        if pod.node:
+            self._nominator.forget(pod.uid)
+        else:
+            pod = self._nominator.seen(pod)
+        if pod.uid in self._assumed:
+            # An older state than our own bind, whose echo is still on its way.
+            pod = revised(pod, node=self._assumed[pod.uid], assumed=True)
+        change = self._replace(pod.uid, pod)
+        if is_confirmed:
+            self._gang_queue.decisions.confirmed(pod.gang)
+        return change
+
+    def delete(self, uid: str) -> Change:
+        """Forget a pod whose object is gone."""
+        self._assumed.pop(uid, None)
+        self._nominator.forget(uid)
+        self._queue_usage.decide(uid, ())
+        return self._replace(uid, None)
+
+    def settle(self, uids: Iterable[str]) -> Change:
+        """Let pods be in their gangs anew, as their JobSet is known now."""
+        changes = set()
+        for uid in uids:
+            entry = self._entries[uid]
+            changes.add(self._replace(uid, self.train_jobs.settled(entry.pod, entry.pod.gang)))
+        return Change.ROOM_FREED if Change.ROOM_FREED in changes else Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all pods that have been created."""
+        return self._entries.keys() - self._virtual if self._virtual else self._entries.keys()
+
+    def counted_uids(self) -> Iterable[str]:
+        """Return the uids of all pods, those of suspended workloads included."""
+        return [*self._entries, *self._stand_ins.uids()]
+
+    def get(self, uid: str) -> Pod | None:
+        """Return a pod with the node it is counted on."""
+        entry = self._entries.get(uid)
+        return entry.pod if entry else None
+
+    def counted(self, uid: str) -> Counted | None:
+        """Return a pod as quotas count it."""
+        entry = self._entries.get(uid)
+        if entry is None:
+            return self._stand_ins.counted(uid)
+        return Counted(entry.pod, entry.gang, entry.node)
+
+    def all(self) -> Iterable[Pod]:
+        """Return all pods."""
+        return (entry.pod for entry in self._entries.values())
+
+    def gangs_on(self, node: str) -> set[GangKey]:
+        """Return the gangs that have members on a node."""
+        entries = (self._entries.get(uid) for uid in self._node_usage.uids_on(node))
+        return {entry.gang for entry in entries if entry and entry.gang}
+
+    # As we decided.
+
+    def assume(self, bind: Bind) -> Change:
+        """Count a pod on a node before the API server has confirmed it."""
+        self._assumed[bind.pod.uid] = bind.node
+        self._queue_usage.decide(bind.pod.uid, bind.flavors)
+        if bind.pod.volumes:
+            self._volumes.assume(bind.pod, bind.node, bind.volumes)
+        return self._replace(bind.pod.uid, revised(bind.pod, node=bind.node, assumed=True))
+
+    def forget(self, uid: str) -> Change:
+        """Take an assumed bind back: it did not happen."""
+        entry = self._entries.get(uid)
+        if self._assumed.pop(uid, None) is None or entry is None:
+            return Change.NOTHING
+        self._volumes.forget(uid)
+        self._queue_usage.decide(uid, ())
+        return self._replace(uid, revised(entry.pod, node="", assumed=False))
+
+    def nominate(self, uid: str, node: str, flavors: Flavors = ()) -> Change:
+        """Keep room for a pod before the API server has confirmed it; "": keep none any more."""
+        entry = self._entries.get(uid)
+        if entry is None or (entry.pod.node and not entry.pod.assumed):
+            return Change.NOTHING
+        self._nominator.assume(uid, node)
+        self._queue_usage.decide(uid, flavors)
+        change = self._replace(uid, revised(entry.pod, nominated=node))
+        if entry.gang is not None and not node:
+            self._gang_queue.decisions.preemption_over([entry.gang])
+        return change
+
+    def enrich_stale(self) -> Change:
+        """Take in which other selectors mean a pod now, and what its claims ask for.
+
+        That takes no room; it only frees what was kept for a nomination that ended.
+        """
+        freed = False
+        stale = {*self._selector_matches.take_stale(), *self._volumes.take_stale()}
+        if stale:
+            for key, members in self._stand_ins.enrich(stale):
+                self._gang_queue.virtual_reclassified(key, members)
+        for uid in stale & self._entries.keys():
+            entry = self._entries[uid]
+            pod = self._enriched(entry.pod)
+            if pod is not entry.pod:
+                self._entries[uid] = after = replace(entry, pod=pod)
+                freed |= self._house(uid, after)
+                if after.node:
+                    self._node_usage.reclassify(pod, after.node)
+                if after.gang:
+                    self._gang_queue.member_reclassified(after.gang, pod)
+        return Change.ROOM_FREED if freed else Change.NOTHING
+
+    # What follows from a change.
+
+    def _replace(self, uid: str, pod: Pod | None) -> Change:
+        before = self._entries.get(uid)
+        if pod is None:
+            self._entries.pop(uid, None)
+            self._virtual.discard(uid)
+            if before is not None:
+                self.train_jobs.forget(before.pod)
+            self._foreign_members.forget(uid)
+            self._selector_matches.delete(uid)
+            self._volumes.delete_pod(uid)
+        else:
+            gang = pod.gang if pod.scheduler in self._schedulers else None
+            if gang is not None:
+                self._foreign_members.forget(uid)
+            elif self._foreign_members.note(pod, pod.gang):
+                self._gang_queue.foreign_member_came(pod.gang)
+            # What it asks of others comes first: it may ask for pods such as itself.
+            self._selector_matches.upsert(pod, gang)
+            pod = self._enriched(pod)
+            self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
+            if pod.virtual:
+                self._virtual.add(uid)
+        after = self._entries.get(uid)
+        freed = self._house(uid, after)
+        touched = False
+        if pod is None or before is None or before.pod != pod:
+            self._queue_usage.touch(uid)
+            freed |= self._count(uid, before, after)
+            if after and after.pod.refused and not (before and before.pod.refused):
+                self._refused_shapes.note(after.pod, after.pod.node, after.gang)
+            touched = self._helps(before, after)
+            touched |= self._join(uid, before, after)
+        elif before.pod.gone_by != pod.gone_by:
+            self._queue_usage.touch(uid)
+        if freed:
+            return Change.ROOM_FREED
+        return Change.GANGS_TOUCHED if touched else Change.NOTHING
+
+    def _enriched(self, pod: Pod) -> Pod:
+        """Return the pod with what is known of it only in this cluster."""
+        storage = self._volumes.storage_of(pod) if pod.volumes else None
+        pod_class = pod_affinity.enrich(
+            pod.pod_class, self._selector_matches.meaning(pod.uid), storage
+        )
+        return pod if pod_class is pod.pod_class else revised(pod, pod_class=pod_class)
+
+    def _house(self, uid: str, after: _Entry | None) -> bool:
+        """Keep account of pods on nodes, and of kept room; return whether some is free now."""
+        if after is not None and after.node:
+            self._evictable_pods.upsert(after.pod, after.gang)
+        else:
+            self._evictable_pods.delete(uid)
+        pod, gang = (after.pod, after.gang) if after is not None else (None, None)
+        return self._nominator.note(uid, pod, gang)
+
+    def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> bool:
+        """Move the pod's usage; return whether room is free now, or will be."""
+        freed = False
+        if before and before.node and (after is None or after.node != before.node):
+            self._node_usage.remove(uid, before.node)
+            if after is None or not after.pod.refused:
+                self._refused_shapes.left(before.node)
+            freed = True
+        if after and after.node and (before is None or before.node != after.node):
+            self._node_usage.add(after.pod, after.node)
+        elif before and after and after.node and after.pod.pod_class != before.pod.pod_class:
+            self._node_usage.add(after.pod, after.node)
+            freed = True
+        # From its deletion on a gang may wait for its room.
+        return freed or (self._evictable_pods.rules.preemption and _begins_to_leave(before, after))
+
+    def _helps(self, before: _Entry | None, after: _Entry | None) -> bool:
+        """Return whether a pod has found a node that gangs wait for: such gangs are tried again."""
+        if not after or not after.node or (before is not None and before.node == after.node):
+            return False
+        selected_by = after.pod.pod_class.selected_by
+        return bool(selected_by) and self._selector_matches.came(selected_by)
+
+    def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> bool:
+        """Move the pod between gangs; return whether it has or had one."""
+        left = before is not None and before.gang is not None
+        if before and before.gang and (after is None or after.gang != before.gang):
+            self._gang_queue.delete_member(before.gang, uid)
+        if after and after.gang:
+            self._gang_queue.upsert_member(after.gang, after.pod)
+            return True
+        return left
+
+
+def _begins_to_leave(before: _Entry | None, after: _Entry | None) -> bool:
+    if before is None or after is None or not after.node:
+        return False
+    return after.pod.deleting and not before.pod.deleting
+
+
+def _counted_on(pod: Pod) -> str:
+    """Return the node whose room the pod uses: ended pods use none."""
+    return "" if pod.terminal else pod.node

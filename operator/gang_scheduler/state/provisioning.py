@@ -1,0 +1,351 @@
+"""ProvisioningRequests of gangs: open requests, their charges, and requests that no gang needs."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from gang_scheduler.decode.provisioning import NO_GANG
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.provisioning import Asking, Came, Provisioning, ProvisioningRequest
+from gang_scheduler.model.queues import DEFAULT_RETRY, NONE, Charge, FlavorResource, QueueRef, Retry
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.pruning import pruned
+from gang_scheduler.state.queues.usage import QueueUsageStore
+
+# Members that are charged while a request is open.
+
+
+class Holds:
+    """Members by gang. What they are charged is counted with all other usage of queues."""
+
+    def __init__(self, usage: QueueUsageStore) -> None:
+        self._usage = usage
+        self._members: dict[GangKey, frozenset[str]] = {}
+
+    def gangs(self) -> set[GangKey]:
+        """Return the gangs that are charged for requests."""
+        return set(self._members)
+
+    def put(self, asking: Asking) -> None:
+        """Charge the members that a cycle found to wait for nodes, and no others of the gang."""
+        uids = frozenset(uid for uid, _ in asking.members)
+        self._release(self._members.get(asking.gang.key, frozenset()) - uids)
+        for uid, flavors in asking.members:
+            self._usage.hold(uid, flavors)
+        self._members[asking.gang.key] = uids
+
+    def end(self, key: GangKey) -> bool:
+        """Charge a gang no more; return whether it was charged."""
+        uids = self._members.pop(key, None)
+        self._release(uids or frozenset())
+        return uids is not None
+
+    def charge_of(self, key: GangKey) -> Charge:
+        """Return what a gang is charged, as usage was last settled."""
+        found: Counter[FlavorResource] = Counter()
+        for uid in self._members.get(key, ()):
+            if self._usage.is_held(uid) and (charged := self._usage.charge_of(uid)) is not None:
+                found.update(charged[1])
+        return found
+
+    def _release(self, uids: frozenset[str]) -> None:
+        for uid in uids:
+            self._usage.release(uid)
+
+
+# All requests by gang: requests that the API server has shown, and requests that are decided on. A
+# decided request counts at once, so that no cycle decides on a second one.
+
+Name = tuple[str, str]
+"""Namespace and name."""
+NEWS: Final = ("came", "message", "deleting")
+MOST_NEWS: Final = 1000
+"""More than a writer leaves behind: where none writes, none are taken."""
+
+
+@dataclass(slots=True, eq=False)
+class Decided:
+    """A request that is to be created. `sent`: it may have been, whatever the answer was."""
+
+    asking: Asking
+    request: ProvisioningRequest
+    sent: bool = False
+
+
+class Requests:
+    """Requests by name; of each gang in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.decided: dict[Name, Decided] = {}
+        """Those that the API server has not shown, and has not refused."""
+        self._known: dict[Name, ProvisioningRequest] = {}
+        self._names: dict[str, Name] = {}
+        self._by_gang: dict[GangKey, dict[Name, None]] = {}
+        self._foreign: set[str] = set()
+        self.news: list[ProvisioningRequest] = []
+
+    def of(self, key: GangKey) -> tuple[ProvisioningRequest, ...]:
+        """Return the requests of a gang."""
+        return tuple(self._known[name] for name in self._by_gang.get(key, ()))
+
+    def all(self) -> Iterator[ProvisioningRequest]:
+        """Yield all requests of ours."""
+        yield from self._known.values()
+
+    def gangs(self) -> Collection[GangKey]:
+        """Return the gangs that have requests."""
+        return self._by_gang.keys()
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all requests that the API server has shown, ours or not."""
+        return {*self._names, *self._foreign}
+
+    def upsert(self, request: ProvisioningRequest) -> bool:
+        """Take in a request as the API server shows it; return whether that is news of a gang."""
+        if request.gang == NO_GANG:
+            forgotten = self.delete(request.uid)
+            self._foreign.add(request.uid)
+            return forgotten
+        name = (request.namespace, request.name)
+        before = self._known.get(name)
+        if before is not None and before.uid:
+            # The deletion of an earlier one of this name may have been missed.
+            self._names.pop(before.uid, None)
+        self.decided.pop(name, None)
+        self._put(name, request)
+        self._names[request.uid] = name
+        if before is None or before.uid != request.uid or before.came is not request.came:
+            self._tell(request)
+        return before is None or any(getattr(before, e) != getattr(request, e) for e in NEWS)
+
+    def take_news(self) -> list[ProvisioningRequest]:
+        """Return the requests of which something came since the last time."""
+        news, self.news = self.news, []
+        return news
+
+    def delete(self, uid: str) -> bool:
+        """Forget a request that is gone; return whether a gang had it."""
+        self._foreign.discard(uid)
+        name = self._names.pop(uid, None)
+        if name is None:
+            return False
+        self._drop(name)
+        return True
+
+    def decide(self, asking: Asking) -> None:
+        """Note a request that is to be created."""
+        request = asking.request
+        if request is not None:
+            name = (request.namespace, request.name)
+            self.decided[name] = Decided(asking, request)
+            self._put(name, request)
+
+    def refused(self, request: ProvisioningRequest, message: str, now: int) -> None:
+        """Note that the API server does not take a request: it came to nothing."""
+        name = (request.namespace, request.name)
+        if self.decided.pop(name, None) is not None:
+            refused = replace(request, came=Came.REFUSED, message=message, since=now)
+            self._put(name, refused)
+            self._tell(refused)
+
+    def deleting(self, request: ProvisioningRequest) -> None:
+        """Note that a request is being deleted; forget one that was never shown."""
+        name = (request.namespace, request.name)
+        known = self._known.get(name)
+        self.decided.pop(name, None)
+        if known is not None and not known.uid:
+            self._drop(name)
+        elif known is not None and known.uid == request.uid:
+            self._known[name] = replace(known, deleting=True)
+
+    def _tell(self, request: ProvisioningRequest) -> None:
+        """Note what came of a request; of too many keep the last of each that there is."""
+        self.news.append(request)
+        if len(self.news) > 2 * len(self._known) + MOST_NEWS:
+            last = {(each.namespace, each.name): each for each in self.news}
+            self.news = [each for name, each in last.items() if name in self._known]
+
+    def _put(self, name: Name, request: ProvisioningRequest) -> None:
+        before = self._known.get(name)
+        if before is not None and before.gang != request.gang:
+            self._drop(name)
+        self._known[name] = request
+        self._by_gang.setdefault(request.gang, {})[name] = None
+
+    def _drop(self, name: Name) -> None:
+        request = self._known.pop(name)
+        names = self._by_gang[request.gang]
+        names.pop(name, None)
+        if not names:
+            del self._by_gang[request.gang]
+
+
+UNWANTED_SECONDS: Final = 10
+"""How long a request stands that no cycle wants any more: a member may only be created again."""
+
+
+class ProvisioningSettings(NamedTuple):
+    """Whether nodes may be bought, and how often a gang asks again."""
+
+    enabled: bool = False
+    retry: Retry = DEFAULT_RETRY
+
+
+OFF: Final = ProvisioningSettings()
+
+
+class ProvisioningState:
+    """Requests by gang. `served`: the kind is installed. `queue_of` returns the queue of a gang."""
+
+    def __init__(
+        self,
+        gang_queue: GangQueue,
+        usage: QueueUsageStore,
+        queue_of: Callable[[GangKey], QueueRef | None],
+        settings: ProvisioningSettings = OFF,
+    ) -> None:
+        self.settings = settings
+        self.served = False
+        self.requests = Requests()
+        self._gang_queue = gang_queue
+        self._holds = Holds(usage)
+        self._queue_of = queue_of
+        self._wanted: dict[GangKey, str] = {}
+        self._unwanted_since: dict[GangKey, int] = {}
+
+    @property
+    def is_on(self) -> bool:
+        """Whether nodes can be bought."""
+        return self.settings.enabled and self.served
+
+    def serve(self, *, served: bool) -> bool:
+        """Note whether the kind is installed; return whether that matters."""
+        before, self.served = self.is_on, served
+        self._gang_queue.queues.provisions = self.is_on
+        return before != self.is_on
+
+    # What cycles must know, and what they found.
+
+    def snapshot(self) -> Provisioning | None:
+        """Return what a cycle must know, after usage was settled; None where nothing is bought."""
+        if not self.is_on:
+            return None
+        return Provisioning(
+            retry=self.settings.retry,
+            requests={key: self.requests.of(key) for key in self.requests.gangs()},
+            outstanding=Counter(self._outstanding()),
+            held={key: self._holds.charge_of(key) for key in self._holds.gangs()},
+        )
+
+    def take_in(self, plan: Plan, now: int) -> None:
+        """Count what a cycle found: what is new by it is to be created. `now` is in seconds."""
+        if not self.is_on:
+            return
+        asking = {each.gang.key: each for each in plan.asking}
+        for placed in plan.placed:
+            self._unwanted(placed.gang.key, now)
+            self._holds.end(placed.gang.key)
+        for refused in plan.refused:
+            if refused.gang.key not in asking and not refused.left_over:
+                self._unwanted(refused.gang.key, now)
+        for each in asking.values():
+            self._asked(each)
+        self._forget_the_gone()
+
+    def _asked(self, asking: Asking) -> None:
+        """Take in what was found of one gang."""
+        key = asking.gang.key
+        self._wanted[key] = asking.digest
+        self._unwanted_since.pop(key, None)
+        if asking.members:
+            self._holds.put(asking)
+        else:
+            self._holds.end(key)
+        if asking.is_new:
+            self.requests.decide(asking)
+
+    def _unwanted(self, key: GangKey, now: int) -> None:
+        self._wanted.pop(key, None)
+        self._unwanted_since.setdefault(key, now)
+
+    def _forget_the_gone(self) -> None:
+        """Drop what was noted of gangs that are gone, once they are more than the others."""
+        infos = self._gang_queue.infos
+        self._wanted = pruned(self._wanted, infos)
+        self._unwanted_since = pruned(self._unwanted_since, infos)
+
+    def _outstanding(self) -> Iterator[tuple[QueueRef, str]]:
+        """Yield queue and namespace of each request that stands, of gangs that wait for it."""
+        for request in self.requests.all():
+            info = self._gang_queue.infos.get(request.gang)
+            if request.stands and info is not None and not info.attempt.is_confirmed():
+                yield self._queue_of(request.gang) or NONE, request.gang.namespace
+
+    # What is seen.
+
+    def upsert(self, request: ProvisioningRequest) -> bool:
+        """Take in a request as the API server shows it; return whether gangs are to be tried."""
+        return self._news(request.gang) if self.requests.upsert(request) else False
+
+    def delete(self, uid: str) -> bool:
+        """Forget a request that is gone; return whether gangs are to be tried."""
+        gang = next((each.gang for each in self.requests.all() if each.uid == uid), None)
+        return self.requests.delete(uid) and gang is not None and self._news(gang)
+
+    def refused(self, request: ProvisioningRequest, message: str, now: int) -> None:
+        """Note that the API server does not take a request. `now` is in seconds."""
+        self.requests.refused(request, message, now)
+        self._news(request.gang)
+
+    def deleting(self, request: ProvisioningRequest) -> None:
+        """Note that a request is being deleted; one that was never shown is forgotten."""
+        self.requests.deleting(request)
+        self._news(request.gang)
+
+    def _news(self, key: GangKey) -> bool:
+        """Note that what is known of a gang's requests is other than before."""
+        if not any(each.stands for each in self.requests.of(key)):
+            self._holds.end(key)
+        self._gang_queue.provisioning_changed([key])
+        return True
+
+    # What comes of it.
+
+    def provisioned_for(self, keys: Iterable[GangKey]) -> ProvisioningRequest | None:
+        """Return the request by which nodes are there for one of these gangs."""
+        found = (each for key in keys for each in self.requests.of(key))
+        return next((e for e in found if e.came is Came.PROVISIONED and not e.deleting), None)
+
+    def unwanted(self, now: int) -> list[ProvisioningRequest]:
+        """Return the requests that are to be deleted. `now` is in seconds."""
+        if not self.is_on:
+            return []
+        return [
+            each
+            for each in self.requests.all()
+            if not each.deleting and self._is_unwanted(each, now)
+        ]
+
+    def _is_unwanted(self, request: ProvisioningRequest, now: int) -> bool:
+        key, info = request.gang, self._gang_queue.infos.get(request.gang)
+        if info is None or info.observed.object_uid != request.gang_uid:
+            return True
+        wanted = self._wanted.get(key)
+        if wanted is not None:
+            return wanted != request.digest or self._is_superseded(request)
+        if info.attempt.is_confirmed():
+            # It runs. What was bought is booked for it until that expires.
+            return request.came is not Came.PROVISIONED
+        if request.came is Came.PROVISIONED or not request.stands:
+            return False
+        return now - self._unwanted_since.setdefault(key, now) >= UNWANTED_SECONDS
+
+    def _is_superseded(self, request: ProvisioningRequest) -> bool:
+        """Return whether there is a later attempt: the last one tells how many there were.
+
+        Not before that was created: a process that ends in between must know how many there were.
+        """
+        same = (each for each in self.requests.of(request.gang) if each.digest == request.digest)
+        return any(each.attempt > request.attempt and each.uid for each in same)

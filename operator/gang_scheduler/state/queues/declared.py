@@ -1,0 +1,325 @@
+"""Queues and flavors of all products, and the set of them that is in force.
+
+Plain synchronous code, a part of the cache. Lazy: the set is made when it is first needed, and
+then once for as long as no object changes.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Generic, TypeVar
+
+from gang_scheduler.decode.events import HasUid
+from gang_scheduler.decode.queues import ours
+from gang_scheduler.decode.queues.kueue import PROVISIONING
+from gang_scheduler.decode.queues.shared import (
+    AdmissionCheck,
+    DeclaredFlavor,
+    DeclaredQueue,
+    LocalQueue,
+    ProvisioningRequestConfig,
+    WorkloadPriorityClass,
+)
+from gang_scheduler.model.queues import (
+    Fairness,
+    Flavor,
+    LocalQueueKey,
+    Product,
+    ProvisioningRules,
+    Queue,
+    QueueKind,
+    QueueRef,
+    QueueSet,
+    RecentUsage,
+    SavingRules,
+)
+from gang_scheduler.model.resources import NO_RULES, RequestRules
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """What the settings say of queues.
+
+    `kueue_fairness` is that of Kueue's trees, which have it in a configuration file. `open`: our
+    queues that say nothing of namespaces are for all. `gpu_resources` are what `gpu` is the sum of.
+    Products whose quotas are never enforced are `ignored`; those that are `watched` are enforced
+    unless a controller of theirs runs. By `requests` it is found what quotas are charged.
+    """
+
+    kueue_fairness: Fairness = Fairness.PRIORITY
+    open: bool = True
+    gpu_resources: tuple[str, ...] = field(default_factory=lambda: QueueSet().gpu_resources)
+    ignored: frozenset[Product] = frozenset()
+    watched: frozenset[Product] = frozenset()
+    requests: RequestRules = NO_RULES
+
+
+DEFAULT_RULES = QueueRules()
+
+
+class DeclaredQueues:
+    """All objects that declare queues and flavors.
+
+    `declared` are the queues by uid, whatever may be wrong with them; `rules` are not changed.
+    """
+
+    def __init__(self, rules: QueueRules = DEFAULT_RULES) -> None:
+        self.declared: dict[str, DeclaredQueue] = {}
+        self.rules = rules
+        self._uids: dict[QueueRef, str] = {}
+        self._flavors: dict[str, DeclaredFlavor] = {}
+        self._unenforced = rules.ignored
+        self._served = frozenset({Product.OURS})
+        self._set: QueueSet | None = None
+        self.provisioned: Callable[[], Mapping[str, ProvisioningRules]] = dict
+        """The admission checks that are answered here, by buying nodes, and how."""
+
+    def outdated(self) -> None:
+        """Make the set anew: what queues refer to has changed."""
+        self._set = None
+
+    def queue_set(self) -> QueueSet | None:
+        """Return what is declared; the same object until something changes. None: no queue."""
+        if self._set is None and self.declared:
+            self._set = self._made()
+        return self._set
+
+    def has(self, product: Product) -> bool:
+        """Return whether any queue of a product is declared."""
+        return any(each.queue.ref.product is product for each in self.declared.values())
+
+    @property
+    def enforced(self) -> frozenset[Product]:
+        """The products whose quotas are ours to enforce, by all that is known."""
+        return frozenset(Product) - self._unenforced
+
+    @property
+    def served(self) -> frozenset[Product]:
+        """The products of which there may be queues: ours, and those whose CRDs are installed."""
+        return self._served
+
+    def recent(self) -> dict[QueueRef, RecentUsage]:
+        """Return what queues used lately, by what was last written to their objects."""
+        found = self.declared.values()
+        return {each.queue.ref: each.recent for each in found if each.recent is not None}
+
+    def editions(self, ref: QueueRef) -> Iterator[tuple[str, int]]:
+        """Yield the uid and the generation of a queue and of all above it that are declared."""
+        return ((each.uid, each.generation) for each in self._upwards(ref))
+
+    def saving(self, ref: QueueRef | None) -> SavingRules:
+        """Return what gangs of a queue get to save their work, by it or the nearest above it."""
+        found = [each.queue.saving for each in self._upwards(ref)] if ref is not None else []
+        return SavingRules(
+            timeout=next((each.timeout for each in found if each.timeout is not None), None),
+            grace=next((each.grace for each in found if each.grace is not None), None),
+        )
+
+    def _upwards(self, ref: QueueRef) -> Iterator[DeclaredQueue]:
+        """Yield a queue and all above it that are declared."""
+        seen: set[QueueRef] = set()
+        while (declared := self.declared.get(self._uids.get(ref, ""))) and ref not in seen:
+            seen.add(ref)
+            yield declared
+            ref = declared.queue.parent or ref
+
+    def uids(self, kinds: Collection[QueueKind]) -> Collection[str]:
+        """Return the uids of all queues of these kinds."""
+        return {u for u, each in self.declared.items() if each.queue.ref.kind in kinds}
+
+    def flavor_uids(self, product: Product) -> Collection[str]:
+        """Return the uids of all flavors of a product."""
+        return {u for u, each in self._flavors.items() if each.flavor.product is product}
+
+    def upsert(self, declared: DeclaredQueue) -> bool:
+        """Add or replace a queue; return whether it declares something else than before."""
+        uid = self._uids.get(declared.queue.ref, declared.uid)
+        if uid != declared.uid:
+            # The deletion of an earlier object of this name was missed.
+            self.delete(uid)
+        before = self.declared.get(declared.uid)
+        self.declared[declared.uid] = declared
+        self._uids[declared.queue.ref] = declared.uid
+        return self._changed(before is None or not _alike(before, declared))
+
+    def delete(self, uid: str) -> bool:
+        """Forget a queue; return whether it was known."""
+        before = self.declared.pop(uid, None)
+        if before is not None:
+            self._uids.pop(before.queue.ref, None)
+        return self._changed(before is not None)
+
+    def upsert_flavor(self, declared: DeclaredFlavor) -> bool:
+        """Add or replace a flavor; return whether it is another than before."""
+        flavor = declared.flavor
+        named = [
+            each
+            for each in self._flavors.values()
+            if (each.flavor.product, each.flavor.name) == (flavor.product, flavor.name)
+        ]
+        for each in named:
+            del self._flavors[each.uid]
+        self._flavors[declared.uid] = declared
+        return self._changed(not any(_same(each.flavor, flavor) for each in named))
+
+    def delete_flavor(self, uid: str) -> bool:
+        """Forget a flavor; return whether it was known."""
+        return self._changed(self._flavors.pop(uid, None) is not None)
+
+    def enforce(self, product: Product, *, enforced: bool) -> bool:
+        """Note whether the quotas of a product are ours to enforce; return whether that is new."""
+        others = self._unenforced - {product}
+        unenforced = others if enforced else others | {product}
+        changed, self._unenforced = unenforced != self._unenforced, unenforced
+        return self._changed(changed)
+
+    def serve(self, product: Product, *, served: bool) -> bool:
+        """Note whether there may be queues of a product; return whether that is new."""
+        others = self._served - {product}
+        now = others | {product} if served else others
+        changed, self._served = now != self._served, now
+        return changed
+
+    def _changed(self, changed: bool) -> bool:  # noqa: FBT001 - the answer of a part.
+        if changed:
+            self._set = None
+        return changed
+
+    def _made(self) -> QueueSet:
+        rules = self.rules
+        found = sorted(self.declared.values(), key=lambda each: each.queue.ref)
+        return QueueSet(
+            queues=tuple(self._in_force(each) for each in found),
+            flavors=tuple(_shared(each.flavor for each in self._flavors.values())),
+            fairness={
+                Product.OURS: Fairness.FAIR_SHARE,
+                Product.KUEUE: rules.kueue_fairness,
+                Product.VOLCANO: Fairness.FAIR_SHARE,
+            },
+            enforced=self.enforced,
+            gpu_resources=rules.gpu_resources,
+            request_rules=rules.requests,
+        )
+
+    def _in_force(self, declared: DeclaredQueue) -> Queue:
+        """Return a queue with what the settings make of it."""
+        queue = declared.queue
+        if not (declared.names_namespaces or self.rules.open):
+            queue = replace(queue, namespaces=None)
+        if queue.ref.kind is QueueKind.CLUSTER_QUEUE:
+            queue = _provisioned(queue, self.provisioned())
+        problem = queue.problem or ours.gpus_twice(queue, self.rules.gpu_resources)
+        return queue if problem is queue.problem else replace(queue, problem=problem)
+
+
+def _provisioned(queue: Queue, known: Mapping[str, ProvisioningRules]) -> Queue:
+    """Return a queue without the admission checks that are answered by buying nodes."""
+    if not known:
+        return queue
+    found: dict[str, ProvisioningRules] = {}
+    for flavor, checks in {**queue.flavor_checks, "": queue.checks}.items():
+        rules = next((known[each] for each in checks if each in known), None)
+        if rules is not None:
+            found[flavor] = rules
+    return replace(
+        queue,
+        provisioning=found,
+        checks=_others(queue.checks, known),
+        flavor_checks={name: _others(some, known) for name, some in queue.flavor_checks.items()},
+    )
+
+
+def _others(checks: Iterable[str], known: Mapping[str, ProvisioningRules]) -> tuple[str, ...]:
+    return tuple(each for each in checks if each not in known)
+
+
+def _alike(one: DeclaredQueue, other: DeclaredQueue) -> bool:
+    return one.names_namespaces == other.names_namespaces and _same(one.queue, other.queue)
+
+
+def _same(one: Queue | Flavor, other: Queue | Flavor) -> bool:
+    """Return whether all fields are equal: these nouns are compared by identity."""
+    return all(getattr(one, each.name) == getattr(other, each.name) for each in fields(one))
+
+
+def _shared(flavors: Iterable[Flavor]) -> Iterator[Flavor]:
+    """Yield for each product the flavors that its queues may name: its own, else the others'."""
+    by_product: dict[Product, Mapping[str, Flavor]] = {}
+    known = sorted(flavors, key=lambda each: (each.name, each.product))
+    for product in (Product.OURS, Product.KUEUE):
+        others = {each.name: each for each in known if each.product is not product}
+        own = {each.name: each for each in known if each.product is product}
+        by_product[product] = {**others, **own}
+    for product, found in by_product.items():
+        for name in sorted(found):
+            yield replace(found[name], product=product)
+
+
+# LocalQueues, WorkloadPriorityClasses, AdmissionChecks and their configurations, each by name. All
+# are dicts that change in place; a change of any is `Change.QUEUES_CHANGED`.
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T", bound=HasUid)
+
+
+class ByName(Generic[K, T]):
+    """The objects of one kind by their names, which outlive their uids."""
+
+    def __init__(self, key: Callable[[T], K]) -> None:
+        self.all: dict[K, T] = {}
+        self._key = key
+        self._keys: dict[str, K] = {}
+
+    def get(self, key: K) -> T | None:
+        """Return an object by its name."""
+        return self.all.get(key)
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all objects."""
+        return self._keys.keys()
+
+    def upsert(self, noun: T) -> bool:
+        """Add or replace an object; return whether it says something else than before."""
+        key = self._key(noun)
+        before = self.all.get(key)
+        if before is not None:
+            # The deletion of an earlier object of this name may have been missed.
+            self._keys.pop(before.uid, None)
+        self.all[key] = noun
+        self._keys[noun.uid] = key
+        return before != noun
+
+    def delete(self, uid: str) -> bool:
+        """Forget an object; return whether it was known."""
+        key = self._keys.pop(uid, None)
+        if key is None:
+            return False
+        del self.all[key]
+        return True
+
+
+class KueueObjects:
+    """What gangs and queues refer to by name.
+
+    `local_queues` are by namespace and name, `priority_classes` (WorkloadPriorityClasses) and
+    `admission_checks` by name. Each noun says what is known: the ClusterQueue and whether the
+    LocalQueue is stopped, the value, the controller. `provisioning_configs` say how the check that
+    names one asks for nodes.
+    """
+
+    def __init__(self) -> None:
+        self.local_queues = ByName[LocalQueueKey, LocalQueue](
+            lambda each: LocalQueueKey(each.namespace, each.name)
+        )
+        self.priority_classes = ByName[str, WorkloadPriorityClass](lambda each: each.name)
+        self.admission_checks = ByName[str, AdmissionCheck](lambda each: each.name)
+        self.provisioning_configs = ByName[str, ProvisioningRequestConfig](lambda each: each.name)
+
+    def provisioning(self) -> dict[str, ProvisioningRules]:
+        """Return the checks that nodes are bought for, by name, and how they are."""
+        found = {}
+        for check in self.admission_checks.all.values():
+            config = self.provisioning_configs.get(check.config)
+            if check.controller == PROVISIONING and config is not None:
+                found[check.name] = config.rules
+        return found

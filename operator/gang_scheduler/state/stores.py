@@ -1,0 +1,507 @@
+"""Stores of kinds, as the table of kinds needs them: put in, forget, list.
+
+Each method that changes something returns the effect of the change on gangs.
+"""
+
+from collections.abc import Collection, Hashable
+from itertools import chain
+from typing import Generic, Protocol, TypeVar
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.decode.cluster import (
+    DeclaredBudget,
+    DeclaredNamespace,
+    DeviceClass,
+    PriorityClass,
+)
+from gang_scheduler.decode.events import HasUid
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.decode.topology import DeclaredTopology
+from gang_scheduler.decode.volumes import VolumeObject
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.provisioning import ProvisioningRequest
+from gang_scheduler.model.queues import Product, QueueKind
+from gang_scheduler.state.changes import Change
+from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.nodes import NodeUsage, Nominator
+from gang_scheduler.state.pod_affinity import SelectorMatches
+from gang_scheduler.state.pods import PodStore
+from gang_scheduler.state.provisioning import ProvisioningState
+from gang_scheduler.state.queues.declared import ByName, DeclaredQueues
+from gang_scheduler.state.queues.usage import QueueUsageStore
+from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
+from gang_scheduler.state.topologies import Topologies
+from gang_scheduler.state.volumes.volume_cache import VolumeCache
+
+T_contra = TypeVar("T_contra", contravariant=True)
+V = TypeVar("V", bound=VolumeObject)
+
+
+class Store(Protocol[T_contra]):
+    """What is known of one kind."""
+
+    def upsert(self, noun: T_contra, /) -> Change:
+        """Add or replace an object."""
+
+    def delete(self, uid: str, /) -> Change:
+        """Forget an object; one that is not known changes nothing."""
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects."""
+
+
+class NodeStore:
+    """Nodes."""
+
+    def __init__(
+        self,
+        *,
+        node_usage: NodeUsage,
+        pod_store: PodStore,
+        gang_queue: GangQueue,
+        nominator: Nominator,
+        selector_matches: SelectorMatches,
+        topologies: Topologies,
+        queue_usage: QueueUsageStore,
+        failed_nodes: FailedNodes,
+        degraded: DegradedGangs,
+        refused_shapes: RefusedShapes,
+    ) -> None:
+        self._refused_shapes = refused_shapes
+        self._failed_nodes = failed_nodes
+        self._degraded = degraded
+        self._queue_usage = queue_usage
+        self._node_usage = node_usage
+        self._pod_store = pod_store
+        self._gang_queue = gang_queue
+        self._nominator = nominator
+        self._selector_matches = selector_matches
+        self._topologies = topologies
+
+    def upsert(self, node: Node) -> Change:
+        """Add or replace a node. Gangs on it may be in another domain now."""
+        node = self._refused_shapes.on(node)
+        if not self._node_usage.upsert_node(node):
+            return Change.NOTHING
+        self._failed_nodes.upsert(node)
+        if self._failed_nodes.is_suspect(node.name):
+            self._degraded.failing(node.name, self._pod_store.gangs_on(node.name))
+        self._topologies.nodes_changed()
+        self._touch_charged_on(node.name)
+        self._gang_queue.changed |= self._pod_store.gangs_on(node.name)
+        return Change.ROOM_FREED
+
+    def settle_refusals(self, now: int) -> Change:
+        """Take in what kubelets have refused, and what they may take again; `now` is in seconds."""
+        changes = set()
+        for name in self._refused_shapes.settle(now):
+            node = self._node_usage.node(name)
+            if node is not None:
+                changes.add(self.upsert(node))
+        return Change.ROOM_FREED if Change.ROOM_FREED in changes else Change.NOTHING
+
+    def delete(self, uid: str) -> Change:
+        """Forget a node. Of the next one of its name this says nothing."""
+        name = self._node_usage.uids.get(uid)
+        if name is None:
+            return Change.NOTHING
+        self._node_usage.delete_node(name)
+        if self._node_usage.uids_on(name):
+            # A replica that does not lead settles nothing, and nodes come and go there, too.
+            self._failed_nodes.forget_empty(lambda node: bool(self._node_usage.uids_on(node)))
+            self._failed_nodes.gone(name)
+            self._degraded.failing(name, self._pod_store.gangs_on(name))
+        else:
+            self._failed_nodes.forget(name)
+        self._touch_charged_on(name)
+        self._topologies.nodes_changed()
+        lost = tuple(self._nominator.gangs_on(name))
+        self._gang_queue.nominations_lost(lost)
+        if self._selector_matches:
+            # A domain may be gone that nothing could use, and that held a spread up.
+            return Change.ROOM_FREED
+        return Change.GANGS_TOUCHED if lost else Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all nodes."""
+        return self._node_usage.uids.keys()
+
+    def _touch_charged_on(self, node: str) -> None:
+        """Let what follows from the labels of a node be found anew: also where room is reserved."""
+        there, reserved = self._node_usage.uids_on(node), self._nominator.uids_on(node)
+        self._queue_usage.touch_all(chain(there, reserved))
+
+
+class GangStore:
+    """The objects of a kind that describe gangs. `kind` is its name as that of a CRD."""
+
+    def __init__(
+        self, gang_queue: GangQueue, kind: str, suspended: SuspendedWorkloads | None = None
+    ) -> None:
+        self._gang_queue = gang_queue
+        self._kind = kind
+        self._suspended = suspended
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what an object says of gangs."""
+        self._gang_queue.upsert_gang_specs(self._kind, described.uid, described.gang_specs)
+        if described.readable:
+            self._gang_queue.upsert_misplaced(described.uid, described.misplaced)
+        if described.workload:
+            self._gang_queue.upsert_workload(
+                described.uid, described.workload, described.queue_request
+            )
+            if described.readable:
+                self._gang_queue.upsert_parts(described.uid, described.parts)
+        if self._suspended is not None and described.readable:
+            self._suspended.upsert(described)
+        return Change.GANGS_TOUCHED
+
+    def delete(self, uid: str) -> Change:
+        """Forget what an object said."""
+        if self._suspended is not None:
+            self._suspended.delete(uid)
+        self._gang_queue.delete_gang_specs(self._kind, uid)
+        self._gang_queue.upsert_misplaced(uid, None)
+        self._gang_queue.delete_workload(uid)
+        self._gang_queue.upsert_parts(uid, ())
+        return Change.GANGS_TOUCHED
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects, whether they describe a gang or none."""
+        return self._gang_queue.objects(self._kind).keys()
+
+
+class QueueNamerStore(GangStore):
+    """Objects that say nothing but the queue of their pods. Most of them say nothing at all."""
+
+    def __init__(self, gang_queue: GangQueue, kind: str) -> None:
+        super().__init__(gang_queue, kind)
+        self._naming: set[str] = set()
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what an object says of the queue of its pods."""
+        if described.workload:
+            self._naming.add(described.uid)
+            return super().upsert(described)
+        change = self.delete(described.uid) if described.uid in self._naming else Change.NOTHING
+        self._gang_queue.upsert_gang_specs(self._kind, described.uid, ())
+        return change
+
+    def delete(self, uid: str) -> Change:
+        """Forget what an object said."""
+        self._naming.discard(uid)
+        return super().delete(uid)
+
+
+class JobSetStore(GangStore):
+    """JobSets, of which the pods of some are gangs without saying so."""
+
+    def __init__(
+        self, gang_queue: GangQueue, pod_store: PodStore, kind: str, suspended: SuspendedWorkloads
+    ) -> None:
+        super().__init__(gang_queue, kind, suspended)
+        self._pod_store = pod_store
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what a JobSet says of its gangs, and of which its pods are."""
+        change = super().upsert(self._pod_store.train_jobs.chosen(described))
+        found = self._pod_store.settle(self._pod_store.train_jobs.upsert(described))
+        return found if found is Change.ROOM_FREED else change
+
+    def delete(self, uid: str) -> Change:
+        """Forget a JobSet."""
+        self._pod_store.train_jobs.delete(uid)
+        return super().delete(uid)
+
+
+class JobStore(GangStore):
+    """Jobs, which describe gangs, and may fail for good when their pods are evicted."""
+
+    def __init__(
+        self,
+        gang_queue: GangQueue,
+        evictable_pods: EvictablePods,
+        kind: str,
+        suspended: SuspendedWorkloads,
+    ) -> None:
+        super().__init__(gang_queue, kind, suspended)
+        self._jobs = gang_queue
+        self._evictable_pods = evictable_pods
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what a Job says of its gang and its pods, and what evictions mean for it."""
+        change = super().upsert(described)
+        if not described.readable:
+            return change
+        self._jobs.upsert_job(described.uid, described.pods)
+        self._jobs.upsert_run_time(described.uid, described.run_time, described.run_time_problem)
+        self._jobs.job_failed(described.uid, described.failed_gang)
+        freed = self._evictable_pods.upsert_job(described.uid, described.failures)
+        return Change.ROOM_FREED if freed else change
+
+    def delete(self, uid: str) -> Change:
+        """Forget a Job."""
+        self._jobs.upsert_job(uid, None)
+        self._jobs.job_gone(uid)
+        freed = self._evictable_pods.upsert_job(uid, None)
+        change = super().delete(uid)
+        return Change.ROOM_FREED if freed else change
+
+
+class BudgetStore:
+    """PodDisruptionBudgets. Where more pods may go than before, there is more room."""
+
+    def __init__(self, evictable_pods: EvictablePods) -> None:
+        self._evictable_pods = evictable_pods
+
+    def upsert(self, declared: DeclaredBudget) -> Change:
+        """Add or replace a budget."""
+        return _freed(self._evictable_pods.upsert_budget(declared))
+
+    def delete(self, uid: str) -> Change:
+        """Forget a budget."""
+        return _freed(self._evictable_pods.delete_budget(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all budgets."""
+        return self._evictable_pods.budgets.uids
+
+
+class NamespaceStore:
+    """Namespaces. With other labels, selectors of pods and of queues may mean others."""
+
+    def __init__(self, selector_matches: SelectorMatches, gang_queue: GangQueue) -> None:
+        self._selector_matches = selector_matches
+        self._gang_queue = gang_queue
+
+    def upsert(self, declared: DeclaredNamespace) -> Change:
+        """Add or replace a namespace."""
+        namespaces = self._selector_matches.namespaces
+        in_use = self._gang_queue.queues.names.in_use
+        is_news = namespaces.says_else if in_use else namespaces.names_another
+        matters = is_news(declared)
+        change = _freed(self._selector_matches.upsert_namespace(declared))
+        if not matters:
+            return change
+        self._gang_queue.queues_changed()
+        return Change.ROOM_FREED if change is Change.ROOM_FREED else Change.GANGS_TOUCHED
+
+    def delete(self, uid: str) -> Change:
+        """Forget a namespace."""
+        return _freed(self._selector_matches.delete_namespace(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all namespaces."""
+        return self._selector_matches.namespaces.uids
+
+
+class TopologyStore:
+    """The objects of an API group that say how trees of the network are made."""
+
+    def __init__(self, topologies: Topologies, api_group: str) -> None:
+        self._topologies = topologies
+        self._api_group = api_group
+
+    def upsert(self, declared: DeclaredTopology) -> Change:
+        """Add or replace an object."""
+        return Change.TREES_CHANGED if self._topologies.upsert(declared) else Change.NOTHING
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object and its tree."""
+        return Change.TREES_CHANGED if self._topologies.delete(uid) else Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects, whether they make a tree or none."""
+        return self._topologies.uids(self._api_group)
+
+
+class PriorityClassStore:
+    """PriorityClasses: pods have their priority from the API server, suspended workloads do not."""
+
+    def __init__(self, suspended: SuspendedWorkloads) -> None:
+        self._suspended = suspended
+
+    def upsert(self, found: PriorityClass) -> Change:
+        """Add or replace a class."""
+        if self._suspended.priorities.upsert(found):
+            self._suspended.priorities_changed()
+        return Change.NOTHING
+
+    def delete(self, uid: str) -> Change:
+        """Forget a class."""
+        if self._suspended.priorities.delete(uid):
+            self._suspended.priorities_changed()
+        return Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all classes."""
+        return self._suspended.priorities.by_uid.keys()
+
+
+class VolumeStore(Generic[V]):
+    """One kind of the objects that volumes are about."""
+
+    def __init__(self, volumes: VolumeCache, gvr: GVR) -> None:
+        self._volumes = volumes
+        self._gvr = gvr
+
+    def upsert(self, found: V) -> Change:
+        """Add or replace an object."""
+        return _freed(self._volumes.upsert(self._gvr, found))
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object."""
+        return _freed(self._volumes.delete(self._gvr, uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects."""
+        return self._volumes.uids(self._gvr)
+
+
+def _freed(more: bool) -> Change:  # noqa: FBT001 - the answer of a part.
+    return Change.ROOM_FREED if more else Change.NOTHING
+
+
+class ProvisioningRequestStore:
+    """The requests, ours and those of others."""
+
+    def __init__(self, provisioning: ProvisioningState) -> None:
+        self._provisioning = provisioning
+
+    def upsert(self, request: ProvisioningRequest) -> Change:
+        """Add or replace a request."""
+        return _store_change(self._provisioning.upsert(request))
+
+    def delete(self, uid: str) -> Change:
+        """Forget a request."""
+        return _store_change(self._provisioning.delete(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all requests."""
+        return self._provisioning.requests.uids()
+
+
+def _store_change(changed: bool) -> Change:  # noqa: FBT001 - the answer of a part.
+    return Change.GANGS_TOUCHED if changed else Change.NOTHING
+
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T", bound=HasUid)
+
+
+class QueueStore:
+    """The queues of one kind."""
+
+    def __init__(self, queues: DeclaredQueues, kind: QueueKind) -> None:
+        self._queues = queues
+        self._kind = kind
+
+    def upsert(self, declared: DeclaredQueue) -> Change:
+        """Add or replace a queue."""
+        return _change(self._queues.upsert(declared))
+
+    def delete(self, uid: str) -> Change:
+        """Forget a queue."""
+        return _change(self._queues.delete(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all queues, whatever may be wrong with them."""
+        return self._queues.uids({self._kind})
+
+
+class FlavorStore:
+    """The ResourceFlavors of one product."""
+
+    def __init__(self, queues: DeclaredQueues, product: Product) -> None:
+        self._queues = queues
+        self._product = product
+
+    def upsert(self, declared: DeclaredFlavor) -> Change:
+        """Add or replace a flavor."""
+        return _change(self._queues.upsert_flavor(declared))
+
+    def delete(self, uid: str) -> Change:
+        """Forget a flavor."""
+        return _change(self._queues.delete_flavor(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all flavors."""
+        return self._queues.flavor_uids(self._product)
+
+
+class ByNameStore(Generic[K, T]):
+    """The objects of one kind that gangs and queues name."""
+
+    def __init__(self, objects: ByName[K, T]) -> None:
+        self._objects = objects
+
+    def upsert(self, noun: T) -> Change:
+        """Add or replace an object."""
+        return _change(self._objects.upsert(noun))
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object."""
+        return _change(self._objects.delete(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects."""
+        return self._objects.uids
+
+
+class ReferredStore(ByNameStore[K, T]):
+    """The objects of one kind that say what queues mean."""
+
+    def __init__(self, objects: ByName[K, T], queues: DeclaredQueues) -> None:
+        super().__init__(objects)
+        self._queues = queues
+
+    def upsert(self, noun: T) -> Change:
+        """Add or replace an object."""
+        self._queues.outdated()
+        return super().upsert(noun)
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object."""
+        self._queues.outdated()
+        return super().delete(uid)
+
+
+def _change(changed: bool) -> Change:  # noqa: FBT001 - the answer of a part.
+    return Change.QUEUES_CHANGED if changed else Change.NOTHING
+
+
+class DeviceClassStore:
+    """The classes. Of several for one resource the youngest counts, then the one first by name."""
+
+    def __init__(self, node_usage: NodeUsage, classes: dict[str, DeviceClass]) -> None:
+        self._node_usage = node_usage
+        self._classes = classes
+
+    def upsert(self, found: DeviceClass) -> Change:
+        """Add or replace a class."""
+        if self._classes.get(found.uid) == found:
+            return Change.NOTHING
+        self._classes[found.uid] = found
+        return self._changed()
+
+    def delete(self, uid: str) -> Change:
+        """Forget a class."""
+        return self._changed() if self._classes.pop(uid, None) is not None else Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all classes."""
+        return self._classes.keys()
+
+    def _changed(self) -> Change:
+        oldest_first = sorted(
+            sorted(self._classes.values(), key=lambda each: each.name, reverse=True),
+            key=lambda each: each.created_at,
+        )
+        offered = {name: each.name for each in oldest_first for name in each.resources}
+        self._node_usage.offer(offered)
+        # What waits for such a resource is told another reason.
+        return Change.ROOM_FREED

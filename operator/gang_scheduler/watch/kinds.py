@@ -1,0 +1,152 @@
+"""Kinds with special rules: always needed, optional, or counted for a moment after a deletion."""
+
+import asyncio
+from collections.abc import Collection, Iterable
+from typing import Any, Final, TypeVar
+
+from gang_scheduler.api import kinds
+from gang_scheduler.api.kinds import (
+    DEVICE_CLASSES,
+    JOBS,
+    NODES,
+    PODS,
+    PROVISIONING_REQUEST_CONFIGS,
+    PROVISIONING_REQUESTS,
+)
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.decode.events import HasUid, Sink
+from gang_scheduler.decode.reader import Reader
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.workloads import queue_namers, table
+
+# Kinds that decide on gangs: they are always served, and never long out of date.
+
+DECISIVE: Final = frozenset({NODES.name, PODS.name})
+
+
+def require_absent(name: str) -> None:
+    """Raise ApiError for a kind that is always served: what answered was no API server yet.
+
+    Believed, that would be an empty cluster, and all of its room would be given away.
+    """
+    if name in DECISIVE:
+        raise ApiError(0, f"{name} are not served")
+
+
+# Queues, flavors and priority classes count for a moment after they were deleted. `kubectl replace
+# --force` deletes an object and creates it again. Without its queue a gang has no quota of its own
+# in between, and gangs of other queues could reclaim its room at once.
+
+_WITH_GRACE: Final = {
+    *(kinds.QUEUES, *kinds.CLUSTER_QUEUES, *kinds.COHORTS, kinds.VOLCANO_QUEUES),
+    *(*kinds.LOCAL_QUEUES, kinds.RESOURCE_FLAVORS, *kinds.KUEUE_RESOURCE_FLAVORS),
+    *kinds.WORKLOAD_PRIORITY_CLASSES,
+}
+
+
+T = TypeVar("T", bound=HasUid)
+
+
+def with_grace(
+    sinks: Iterable[tuple[Reader[Any], Sink[Any]]], seconds: float
+) -> list[tuple[Reader[Any], Sink[Any]]]:
+    """Return the same sinks, and for some kinds those that forget so many seconds later."""
+    return [
+        (reader, GraceSink(sink, seconds) if reader.gvr in _WITH_GRACE else sink)
+        for reader, sink in sinks
+    ]
+
+
+class GraceSink(Sink[T]):
+    """Deletes an object `seconds` later, unless it comes back. Needs a running event loop.
+
+    An object that took the name of a deleted one counts at once: stores know one of each name.
+    """
+
+    def __init__(self, sink: Sink[T], seconds: float) -> None:
+        self._sink = sink
+        self._seconds = seconds
+        self._deletions: dict[str, asyncio.TimerHandle] = {}
+
+    def upsert(self, noun: T, /) -> None:
+        """Add or replace an object, also one that was just deleted."""
+        if deletion := self._deletions.pop(noun.uid, None):
+            deletion.cancel()
+        self._sink.upsert(noun)
+
+    def delete(self, uid: str, /) -> None:
+        """Forget an object after the grace."""
+        if uid not in self._deletions:
+            later = asyncio.get_running_loop().call_later
+            self._deletions[uid] = later(self._seconds, self._delete, uid)
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects that were not deleted."""
+        found = self._sink.uids()
+        return {*found} - self._deletions.keys() if self._deletions else found
+
+    def known(self, uid: str, /) -> T | None:
+        """Return an object as it is known."""
+        return self._sink.known(uid)
+
+    def _delete(self, uid: str) -> None:
+        del self._deletions[uid]
+        self._sink.delete(uid)
+
+
+# Kinds that the scheduler can do without: workloads of other products, which its rights may not
+# cover. Without such a kind only pods of these workloads wait. If its list had to be answered
+# first, a role of an older release would keep all gangs from being scheduled.
+
+OPTIONAL: Final = frozenset(
+    each.objects.versions[0].name for each in table.KINDS if each.objects is not None
+) - {JOBS.name} | {
+    DEVICE_CLASSES.name,
+    *(PROVISIONING_REQUESTS[0].name, PROVISIONING_REQUEST_CONFIGS[0].name),
+    *(each.versions[0].name for each in table.MAKERS),
+    *(versions[0].name for versions in queue_namers.QUEUE_NAMERS.values()),
+}
+FORBIDDEN: Final = 403
+BRIEF_SECONDS: Final = 20.0
+"""An API server that has just started forbids everything until it has read the roles."""
+
+log = Logger()
+
+
+class OptionalKinds:
+    """What is known of whether kinds may be read; told in the log when that changes."""
+
+    def __init__(self) -> None:
+        # By name, with the time of the first such answer.
+        self._forbidden: dict[str, float] = {}
+
+    @property
+    def forbidden(self) -> list[str]:
+        """The names of the kinds that may not be read, as of the last look."""
+        return sorted(self._forbidden)
+
+    def is_absent(self, name: str, error: ApiError) -> bool:
+        """Return whether an answer means that there is no object of a kind to be read."""
+        if error.kind is Kind.GONE:
+            # Rights are asked before anything else: it may be read, if it comes.
+            self.listed(name)
+            return True
+        if error.status != FORBIDDEN or name not in OPTIONAL:
+            return False
+        if name not in self._forbidden:
+            self._forbidden[name] = asyncio.get_running_loop().time()
+            metrics.KIND_FORBIDDEN.labels(name).set(1)
+            log.warning("kind_forbidden", kind=name, error=error.message)
+        return True
+
+    def may_be_brief(self, name: str) -> bool:
+        """Return whether a kind is forbidden, but not for long: what is known of it counts on."""
+        since = self._forbidden.get(name)
+        return since is not None and asyncio.get_running_loop().time() - since < BRIEF_SECONDS
+
+    def listed(self, name: str) -> None:
+        """Note that a kind could be listed, or is not served."""
+        if self._forbidden.pop(name, None) is not None:
+            metrics.KIND_FORBIDDEN.labels(name).set(0)
+            log.info("kind_allowed", kind=name)

@@ -1,0 +1,473 @@
+"""The parts of the operator, built from its settings and joined; `app` keeps and runs them."""
+
+import functools
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from gang_scheduler import policy
+from gang_scheduler.api.kinds import CRDS
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.checkpoints import Annotating, GracePeriods, Posting, Saving, Ways
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.forced_deletions import PartialGangs, StuckMembers
+from gang_scheduler.apply.gang_evictions import DegradedEvictions, Drainer
+from gang_scheduler.apply.leftovers import LostNominations, StuckVictims
+from gang_scheduler.apply.outcomes import Outcomes
+from gang_scheduler.apply.preemption_run import StepWriter
+from gang_scheduler.apply.provisioning import Provisioner
+from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler.apply.workloads.starts import Admitter, Suspender
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.client.pod_http import PodHttpClient
+from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
+from gang_scheduler.largest_gangs import LargestGangs
+from gang_scheduler.loop import Loop
+from gang_scheduler.model.queues import Product
+from gang_scheduler.outcome_handler import OutcomeHandler
+from gang_scheduler.queue_reports import QueueReports
+from gang_scheduler.report.checkpoints import CheckpointAnnouncer, EvictionWriter, LatestCheckpoints
+from gang_scheduler.report.events import Backpressure, Events
+from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.metrics import Measures
+from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.other_events import (
+    DegradedEvents,
+    ForbiddenKinds,
+    LeftOutEvents,
+    ProvisioningEvents,
+    WorkloadEvents,
+)
+from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.queues import notes
+from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
+from gang_scheduler.report.queues.notes import QueueNotes
+from gang_scheduler.report.queues.queue_metrics import QueueMetrics
+from gang_scheduler.report.queues.status import QueueWriter
+from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.report.topology_status import TopologyWriter
+from gang_scheduler.report.usage_sweep import UsageSweep
+from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.values import DegradedGangs, OnPartialGang, PodSource
+from gang_scheduler.state import kinds
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.volcano_jobs import VolcanoJobs
+from gang_scheduler.watch import supervisor
+from gang_scheduler.watch.kinds import with_grace
+from gang_scheduler.watch.kopf import Relist
+from gang_scheduler.watch.quota_controllers import QuotaControllers
+from gang_scheduler.watch.reflector import Reflector
+from gang_scheduler.watch.supervisor import WatchSupervisor, WatchTrial
+from gang_scheduler.watch.sweep import Sweep
+from gang_scheduler.watch.synced import Source
+
+# Settings, API server, state and reports, which most parts share.
+
+
+class Runs(Protocol):
+    """A part of the operator."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """What most parts share."""
+
+    settings: Settings
+    api: KubernetesApi
+    may_write: Callable[[], bool]
+    cache: Cache
+    changes: Changes
+    naming: Naming
+    outcomes: Outcomes
+    lost_nominations: LostNominations
+    partial_gangs: PartialGangs | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reports:
+    """What tells users of decisions."""
+
+    backpressure: Backpressure
+    events: Events
+    pod_events: PodEvents
+    gang_events: GangEvents
+    queue_metrics: QueueMetrics
+    measures: Measures
+    queue_notes: QueueNotes
+    queue_places: QueuePlaces
+
+
+def shared_by_all(settings: Settings, api: KubernetesApi, may_write: Callable[[], bool]) -> Shared:
+    """Return what is shared, of the settings."""
+    changes, naming = Changes(), policy.naming(settings)
+    cache = policy.cache(settings, changes, most_checkpoints=settings.max_checkpoints)
+    releases = settings.on_partial_gang is OnPartialGang.RELEASE
+    return Shared(
+        settings=settings,
+        api=api,
+        may_write=may_write,
+        cache=cache,
+        changes=changes,
+        naming=naming,
+        outcomes=Outcomes(),
+        lost_nominations=LostNominations(cache, naming),
+        partial_gangs=PartialGangs(api, cache, may_write) if releases else None,
+    )
+
+
+def eviction_texts(shared: Shared) -> EvictionTexts:
+    """Return the words for what gangs yield to."""
+    return EvictionTexts(shared.cache, shared.naming)
+
+
+# Parts that carry decisions out: they bind, evict, start, suspend and ask for nodes.
+
+
+def build_binder(shared: Shared) -> Binder:
+    """Return what binds gangs, and claims before their pods."""
+    volume_binder = VolumeBinder(
+        *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        outcomes=shared.outcomes,
+        changes=shared.changes,
+        hold_seconds=shared.settings.claim_timeout_seconds,
+        may_write=shared.may_write,
+    )
+    return Binder(
+        *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        volume_binder=volume_binder,
+        outcomes=shared.outcomes,
+        may_write=shared.may_write,
+    )
+
+
+def build_admitter(shared: Shared) -> Admitter:
+    """Return what starts suspended workloads."""
+    queues = shared.cache.queues
+    return Admitter(
+        *(shared.api, shared.settings.bind_concurrency),
+        outcomes=shared.outcomes,
+        may_write=shared.may_write,
+        kueue_runs=lambda: Product.KUEUE not in queues.enforced,
+    )
+
+
+def build_suspender(shared: Shared) -> Suspender:
+    """Return what suspends them again."""
+    return Suspender(shared.api, outcomes=shared.outcomes, may_write=shared.may_write)
+
+
+def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
+    """Return what makes room: by deletions, and by suspending whole workloads."""
+    settings = shared.settings
+    return Evictor(
+        *(shared.api, shared.cache, settings.bind_concurrency),
+        naming=shared.naming,
+        outcomes=shared.outcomes,
+        grace_periods=GracePeriods(shared.cache, policy.ends(settings)),
+        saving=functools.partial(_saving, shared),
+        use_eviction_api=settings.use_eviction_api,
+        managed=shared.cache.suspended,
+        suspend=suspender.suspend,
+        remember=EvictionWriter(shared.api, shared.cache, eviction_texts(shared)).write,
+        may_write=shared.may_write,
+    )
+
+
+def _saving(shared: Shared, writer: StepWriter) -> Saving:
+    """Return what has gangs save their work, in the modes that the settings allow."""
+    settings, cache = shared.settings, shared.cache
+    ways = Ways(
+        Annotating(shared.api, cache.checkpoints, writer),
+        annotates=settings.checkpoint_annotations,
+        posting=Posting(cache, PodHttpClient()) if settings.checkpoint_http else None,
+    )
+    return Saving(
+        *(cache, ways),
+        naming=shared.naming,
+        most_seconds=settings.max_checkpoint_seconds,
+        may_write=shared.may_write,
+    )
+
+
+def degraded_evictions(shared: Shared, evictor: Evictor) -> DegradedEvictions:
+    """Return what evicts gangs whole that cannot replace what they have lost."""
+    return DegradedEvictions(shared.cache, evictor, may_write=shared.may_write)
+
+
+def outcome_handler(shared: Shared, reports: Reports) -> OutcomeHandler:
+    """Return what takes in what became of writes."""
+    return OutcomeHandler(
+        *(shared.cache, shared.outcomes, reports.gang_events, reports.measures),
+        partial_gangs=shared.partial_gangs,
+        lost_nominations=shared.lost_nominations,
+        workload_events=WorkloadEvents(reports.events),
+        naming=shared.naming,
+    )
+
+
+def build_provisioner(shared: Shared, reports: Reports, source: Source) -> Provisioner:
+    """Return what writes requests for nodes."""
+    return Provisioner(
+        *(shared.api, shared.cache, shared.changes),
+        not_served=lambda: source.not_served,
+        may_write=shared.may_write,
+        tell=ProvisioningEvents(shared.cache, reports.events).tell,
+    )
+
+
+# Parts that tell users of decisions: statuses, Events and metrics.
+
+
+def build_reports(shared: Shared, binder: Binder) -> Reports:
+    """Return what tells of decisions, which waits while bindings queue."""
+    backpressure = Backpressure(binder.is_busy)
+    events = Events(shared.api, backpressure, shared.may_write)
+    pod_events = PodEvents(
+        *(shared.api, shared.cache, backpressure),
+        enabled=shared.settings.pod_events,
+        stands_seconds=shared.settings.pod_event_seconds,
+        may_write=shared.may_write,
+    )
+    gang_events = GangEvents(shared.cache, events, pod_events, shared.naming)
+    return Reports(
+        *(backpressure, events, pod_events, gang_events),
+        queue_metrics=QueueMetrics(shared.cache),
+        measures=Measures(shared.cache),
+        queue_notes=QueueNotes(
+            *(shared.cache.queues.declared, events),
+            checks=shared.cache.kueue_objects.admission_checks.all,
+            resources=lambda: _counted(shared.cache),
+        ),
+        queue_places=QueuePlaces(),
+    )
+
+
+def _counted(cache: Cache) -> Collection[str]:
+    """Return the resources that pods can be charged for."""
+    return notes.counted(cache.node_usage.table(), cache.queues.rules.requests)
+
+
+def status_writers(shared: Shared, reports: Reports) -> Iterator[Runs]:
+    """Yield all that writes and takes no part in bindings."""
+    victim_seconds = shared.settings.victim_timeout_seconds
+    yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
+    yield StuckMembers(
+        *(shared.api, shared.cache, shared.settings.force_delete_stuck_pods_seconds),
+        may_write=shared.may_write,
+    )
+    yield _status_writer(shared, reports)
+    yield reports.measures
+    yield CheckpointAnnouncer(shared.cache, reports.gang_events)
+    yield LatestCheckpoints(shared.api, shared.cache, may_write=shared.may_write)
+    yield LargestGangs(shared.cache, policy.profile(shared.settings), shared.settings.gauge_shapes)
+    yield TopologyWriter(
+        *(shared.api, shared.cache, reports.events),
+        changes=shared.changes,
+        may_write=shared.may_write,
+    )
+    yield from (reports.gang_events.decision_log, reports.events, reports.pod_events)
+    if shared.partial_gangs is not None:
+        yield shared.partial_gangs
+    if shared.settings.volcano_jobs:
+        yield VolcanoJobs(shared.api, shared.cache, reports.events, may_write=shared.may_write)
+
+
+def own_events(shared: Shared, reports: Reports, source: Source) -> Iterator[Runs]:
+    """Yield what tells of the scheduler itself, where it is known what it runs as."""
+    settings = shared.settings
+    if settings.lease_namespace:
+        yield ForbiddenKinds(
+            *(shared.api, reports.events),
+            forbidden=lambda: source.forbidden,
+            namespace=settings.lease_namespace,
+            name=settings.lease_name,
+            may_write=shared.may_write,
+        )
+
+
+def _status_writer(shared: Shared, reports: Reports) -> StatusWriter:
+    settings = shared.settings
+    return StatusWriter(
+        *(shared.api, shared.cache),
+        interval_seconds=settings.status_interval_milliseconds / 1000,
+        concurrency=settings.status_concurrency,
+        may_write=shared.may_write,
+        lost_nominations=shared.lost_nominations,
+        backpressure=reports.backpressure,
+        missing_members=MissingMembers(shared.cache, reports.events),
+        degraded=DegradedEvents(shared.cache, reports.events),
+        pod_events=reports.pod_events,
+        follow=reports.measures.gangs.changed,
+        places=reports.queue_places,
+        evictions=eviction_texts(shared),
+    )
+
+
+def build_queue_writer(shared: Shared) -> QueueWriter:
+    """Return what writes the statuses of queues."""
+    queues = shared.cache.queues
+    return QueueWriter(
+        *(shared.api, queues.declared),
+        gpu_resources=queues.rules.gpu_resources,
+        recent=shared.cache.recent_usages.of,
+        may_write=shared.may_write,
+    )
+
+
+def queue_writers(shared: Shared, reports: Reports, writer: QueueWriter) -> Iterator[Runs]:
+    """Yield all that tells of queues."""
+    yield writer
+    yield QueueReports(
+        *(shared.cache, policy.profile(shared.settings).queues),
+        writer=writer,
+        metrics=reports.queue_metrics,
+        places=reports.queue_places,
+        changes=shared.changes,
+    )
+    yield reports.queue_notes
+    yield UsageSweep(shared.cache)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """All parts, joined; none of them runs yet. `writers` work beside the loop."""
+
+    cache: Cache
+    source: Source
+    watch_supervisor: WatchSupervisor
+    left_out_events: LeftOutEvents
+    loop: Loop
+    binder: Binder
+    evictor: Evictor
+    admitter: Admitter
+    suspender: Suspender
+    outcomes: OutcomeHandler
+    queue_writer: QueueWriter
+    quota_controllers: QuotaControllers
+    provisioner: Provisioner
+    writers: tuple[Runs, ...]
+
+
+def build(
+    settings: Settings,
+    open_connection: Connection,
+    *,
+    may_write: Callable[[], bool],
+    after_start: Callable[[], None],
+) -> Parts:
+    """Return all parts. `after_start` is called when the source has set its signal handlers."""
+    shared = shared_by_all(settings, KubernetesApi(open_connection), may_write)
+    binder, admitter = build_binder(shared), build_admitter(shared)
+    suspender = build_suspender(shared)
+    evictor = build_evictor(shared, suspender)
+    reports = build_reports(shared, binder)
+    left_out = LeftOutObjects()
+    event_handlers = _event_handlers(shared, left_out)
+    source = _source(shared, open_connection, event_handlers, after_start)
+    outcomes = outcome_handler(shared, reports)
+    queue_writer = build_queue_writer(shared)
+    quota_controllers = _quota_controllers(shared, reports, source)
+    provisioner = build_provisioner(shared, reports, source)
+    evicts = settings.degraded_gangs is DegradedGangs.EVICT
+    return Parts(
+        cache=shared.cache,
+        source=source,
+        watch_supervisor=_supervisor(open_connection, event_handlers, source),
+        left_out_events=LeftOutEvents(left_out, reports.events, shared.cache.schedulers),
+        loop=_loop(shared, reports, (binder, evictor, outcomes), (admitter, suspender), source),
+        binder=binder,
+        evictor=evictor,
+        admitter=admitter,
+        suspender=suspender,
+        outcomes=outcomes,
+        queue_writer=queue_writer,
+        quota_controllers=quota_controllers,
+        provisioner=provisioner,
+        writers=(
+            *(outcomes, binder, evictor, quota_controllers, provisioner),
+            *(admitter, suspender),
+            Drainer(shared.cache, evictor, may_write=may_write),
+            *status_writers(shared, reports),
+            *((degraded_evictions(shared, evictor),) if evicts else ()),
+            *own_events(shared, reports, source),
+            *queue_writers(shared, reports, queue_writer),
+        ),
+    )
+
+
+def _event_handlers(shared: Shared, left_out: LeftOutObjects) -> EventHandlers:
+    """Return what takes objects of all kinds into the cache."""
+    sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
+    grace = shared.settings.queue_deletion_grace_seconds
+    return EventHandlers(with_grace(sinks, grace), left_out)
+
+
+def _source(
+    shared: Shared,
+    open_connection: Connection,
+    event_handlers: EventHandlers,
+    after_start: Callable[[], None],
+) -> Source:
+    """Return what feeds the cache."""
+    if shared.settings.source is PodSource.REFLECTOR:
+        return Reflector(open_connection, event_handlers)
+    # Here, since nothing else needs Kopf.
+    from gang_scheduler.watch.kopf import KopfSource  # noqa: PLC0415
+
+    return KopfSource(
+        open_connection,
+        event_handlers,
+        Sweep(shared.api, event_handlers, shared.settings.sweep_seconds),
+        Relist(open_connection, event_handlers),
+        after_start=after_start,
+    )
+
+
+def _supervisor(
+    open_connection: Connection, event_handlers: EventHandlers, source: Source
+) -> WatchSupervisor:
+    """Return what looks after the watches of the source."""
+    watched = (*(each.versions for each in event_handlers.all), (CRDS,))
+    return WatchSupervisor(
+        WatchTrial(open_connection, watched), source.begin_anew, supervisor.DEFAULT
+    )
+
+
+def _loop(
+    shared: Shared,
+    reports: Reports,
+    applied_by: tuple[Binder, Evictor, OutcomeHandler],
+    starts: tuple[Admitter, Suspender],
+    source: Source,
+) -> Loop:
+    binder, evictor, outcomes = applied_by
+    return Loop(
+        *(shared.cache, binder, evictor, reports.gang_events, outcomes),
+        measures=reports.measures,
+        partial_gangs=shared.partial_gangs,
+        lost_nominations=shared.lost_nominations,
+        starts=starts,
+        profile=policy.profile(shared.settings),
+        changes=shared.changes,
+        batch_seconds=shared.settings.batch_milliseconds / 1000,
+        fresh=source.fresh,
+    )
+
+
+def _quota_controllers(shared: Shared, reports: Reports, source: Source) -> QuotaControllers:
+    """Return what looks whether the controllers of other products decide quota."""
+    return QuotaControllers(
+        *(shared.api, shared.cache),
+        namespaces={
+            Product.KUEUE: shared.settings.kueue_namespace,
+            Product.VOLCANO: shared.settings.volcano_namespace,
+        },
+        tell=reports.queue_notes.decided_elsewhere,
+        not_served=lambda: source.not_served,
+    )

@@ -1,0 +1,435 @@
+"""Workloads of the input, and which of their pods their controllers would still create.
+
+A controller may create some pods only later, when others are ready. For a manifest these are
+created with the rest, since the question is what becomes of the workload; for a workload from a
+cluster only the pods that its controller would create now.
+"""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import LONGEST_LABEL, group_of
+from gang_scheduler.decode.pods.pod_class import ADDED
+from gang_scheduler.wire.core import Condition, Metadata, Wire
+from gang_scheduler.wire.pods import PodTemplate
+
+# Bodies of objects that controllers create: from a template, with their owner and a name.
+
+MOST_PODS: Final = 100_000
+"""As many pods as an indexed Job can have. A larger number is a mistake, and fills the memory."""
+
+Body = Mapping[str, Any]
+Labels = Mapping[str, str]
+NONE: Final[Labels] = {}
+
+
+def pod(
+    owner: Body, template: Body, name: str, labels: Labels = NONE, annotations: Labels = NONE
+) -> dict[str, Any]:
+    """Return a pod of a template; these labels and annotations replace those of the template."""
+    made = from_template(template, labels, annotations)
+    return {**made, "metadata": {**made["metadata"], **owned(owner, name)}}
+
+
+def from_template(template: Body, labels: Labels, annotations: Labels) -> dict[str, Any]:
+    """Return a pod of a template that has neither name nor owner yet."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": merged(template.get("metadata", {}), labels, annotations),
+        "spec": template.get("spec", {}),
+    }
+
+
+def merged(metadata: Body, labels: Labels, annotations: Labels) -> dict[str, Any]:
+    """Return labels and annotations of a template, with these in their place."""
+    return {
+        "labels": {**metadata.get("labels", {}), **labels},
+        "annotations": {**metadata.get("annotations", {}), **annotations},
+    }
+
+
+def owned(owner: Body, name: str) -> dict[str, Any]:
+    """Return the metadata of an object that the owner's controller creates."""
+    given = owner["metadata"]
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": given["name"],
+        "uid": given["uid"],
+        "controller": True,
+    }
+    times = {key: given[key] for key in ("creationTimestamp",) if key in given}
+    return {
+        **times,
+        "name": name,
+        "namespace": given["namespace"],
+        "uid": f"{given['uid']}/{name}",
+        "ownerReferences": [reference],
+    }
+
+
+def uid_label(owner: Body) -> str:
+    """Return the uid of an object as a value of a label; uids made here may be too long."""
+    return str(owner["metadata"]["uid"]).replace("/", "-")[-LONGEST_LABEL:].lstrip("-")
+
+
+def with_init_container(made: Body, container: Body) -> dict[str, Any]:
+    """Return a pod with one more init container, after its own."""
+    own = made["spec"].get("initContainers", [])
+    return {**made, "spec": {**made["spec"], "initContainers": [*own, container]}}
+
+
+def with_container(made: Body, container: Body) -> dict[str, Any]:
+    """Return a pod, or a template, with one more container, after its own."""
+    containers = [*made["spec"]["containers"], container]
+    return {**made, "spec": {**made["spec"], "containers": containers}}
+
+
+def added(name: str) -> dict[str, Any]:
+    """Return a container that an operator adds."""
+    return {"name": name, "resources": {"requests": dict(ADDED[name])}}
+
+
+def suffixed(prefix: str, number: int, is_taken: Callable[[str], bool]) -> Iterator[str]:
+    """Yield free names in place of random ones: PREFIX00000, PREFIX00001."""
+    candidates = (f"{prefix}{i:05d}" for i in itertools.count())
+    return itertools.islice((each for each in candidates if not is_taken(each)), max(0, number))
+
+
+def check_template(template: PodTemplate, where: str, *, given: bool = True) -> None:
+    """Raise InvalidField for a template that an API server, or a webhook, refuses.
+
+    Not `given` are templates without containers.
+    """
+    if not given:
+        raise InvalidField(f"{where}.spec.containers", None, "is required")
+    metadata = template.metadata
+    fields.check_labels(metadata.labels, metadata.annotations, f"{where}.metadata")
+
+
+def check_number(number: int, where: str) -> int:
+    """Return the number of pods. Raises InvalidField if it is too large to be meant."""
+    if number > MOST_PODS:
+        raise InvalidField(where, number, f"must be at most {MOST_PODS} here")
+    return number
+
+
+# Objects of the input that a workload already has: its controller would not create them again.
+
+
+class Named(NamedTuple):
+    """An object of the input, by name."""
+
+    kind: str
+    group: str
+    namespace: str
+    name: str
+
+
+class Present:
+    """The objects of the input by name and by their controllers.
+
+    Nothing is refused here: what cannot be read is found out when it is.
+    """
+
+    def __init__(self, bodies: Iterable[Body] = ()) -> None:
+        self._objects: dict[Named, Body] = {}
+        self._controlled: defaultdict[Named, dict[Named, Body]] = defaultdict(dict)
+        self._loose_pods: defaultdict[tuple[str, str, str], dict[str, Body]] = defaultdict(dict)
+        for each in bodies:
+            self._note(each)
+
+    def has(self, body: Body) -> bool:
+        """Return whether the input has an object of this kind and name."""
+        return _named(body) in self._objects
+
+    def find(self, kind: str, group: str, namespace: str, name: str) -> Body | None:
+        """Return an object of the input; those without a namespace are in `default`."""
+        return self._objects.get(Named(kind, group, namespace, name))
+
+    def controlled_by(self, owner: Body, uid: str = "") -> list[Body]:
+        """Return what names this object as its controller, by `uid`, too, if there is one."""
+        named = _named(owner)
+        found = self._controlled.get(named, {}).values() if named else ()
+        return [each for each in found if not uid or controller(each).get("uid", uid) == uid]
+
+    def owners(self, kind: str, group: str, namespace: str) -> dict[str, list[Body]]:
+        """Return the controllers of a kind by name, whether they are in the input or not."""
+        return {
+            owner.name: [*found.values()]
+            for owner, found in self._controlled.items()
+            if (owner.kind, owner.group, owner.namespace) == (kind, group, namespace)
+        }
+
+    def loose_pods(self, namespace: str, key: str, value: str) -> Iterable[Body]:
+        """Return the pods with this label that have no controller, as in manifests."""
+        return self._loose_pods.get((namespace, key, value), {}).values()
+
+    def _note(self, body: Body) -> None:
+        named = _named(body)
+        if named is None:
+            return
+        self._objects[named] = body
+        owner = controller(body)
+        if owner:
+            self._controlled[_owner(owner, named.namespace)][named] = body
+        elif named.kind == "Pod":
+            for key, value in _labels(body):
+                self._loose_pods[(named.namespace, key, value)][named.name] = body
+
+
+def controller(body: Body) -> Body:
+    """Return the reference to the controller of an object, an empty one if it has none."""
+    owners = part(body, "metadata").get("ownerReferences")
+    found = (
+        each
+        for each in (owners if isinstance(owners, list) else ())
+        if isinstance(each, Mapping) and each.get("controller")
+    )
+    return next(found, {})
+
+
+def part(body: Body, *path: str) -> Body:
+    """Return an object inside of an object, an empty one for anything else."""
+    value: object = body
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
+
+
+def _named(body: Body) -> Named | None:
+    metadata = part(body, "metadata")
+    namespace = metadata.get("namespace") or "default"
+    given = (body.get("kind"), body.get("apiVersion"), namespace, metadata.get("name"))
+    if not all(isinstance(each, str) for each in given):
+        return None
+    kind, api_version, namespace, name = map(str, given)
+    return Named(kind, group_of(api_version), namespace, name)
+
+
+def _owner(reference: Body, namespace: str) -> Named:
+    group = group_of(str(reference.get("apiVersion", "")))
+    return Named(str(reference.get("kind")), group, namespace, str(reference.get("name")))
+
+
+def _labels(body: Body) -> Iterator[tuple[str, str]]:
+    for key, value in part(body, "metadata", "labels").items():
+        if isinstance(key, str) and isinstance(value, str):
+            yield key, value
+
+
+# A workload of the input, together with the objects that it already has there.
+
+T = TypeVar("T")
+ENDED_PHASES = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A workload. `from_cluster`: an API server has stored it, or that of which it is made.
+
+    `uid` is that by which its objects name it; "" if they may have another one, as it is made here.
+    `notes` are lines on what is not made, and `unknown` those on pods of which nothing is known.
+    """
+
+    body: Body
+    present: Present = field(default_factory=Present)
+    from_cluster: bool = False
+    uid: str = ""
+    notes: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace; "" for an object without one, which no API server sends."""
+        return str(self.body["metadata"].get("namespace") or "")
+
+    def read(self, struct: type[T]) -> T:
+        """Return it as a wire struct. Raises InvalidField naming the field and the value."""
+        return fields.read(self.body, struct)
+
+    def owned(self, kind: str) -> list[Body]:
+        """Return the objects of a kind that the input has of it, by their controller."""
+        found = self.present.controlled_by(self.body, self.uid)
+        return [each for each in found if each["kind"] == kind]
+
+    def pods(self, labels: Mapping[str, str] | None = None) -> list[Body]:
+        """Return its pods: by their controller, else, having none, by all of these labels."""
+        first = next(iter((labels or {}).items()), None)
+        loose = self.present.loose_pods(self.namespace, *first) if first else ()
+        return [*self.owned("Pod"), *(each for each in loose if has_labels(each, labels or {}))]
+
+    def pod(self, name: str) -> Body | None:
+        """Return a pod of the input, whatever created it: there cannot be two of one name."""
+        return self.present.find("Pod", "", self.namespace, name)
+
+    def pod_as_owner(self, name: str, uid: str) -> Body:
+        """Return a pod of this name as an owner: that of the input, else one of this uid."""
+        known = part(self.pod(name) or {}, "metadata")
+        metadata = {"uid": uid, **known, "name": name, "namespace": self.namespace}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+
+    def has_pod(self, name: str) -> bool:
+        """Return whether the input has a pod of this name."""
+        return self.pod(name) is not None
+
+    def absent(self, pods: Iterable[Body]) -> Iterable[Body]:
+        """Yield the pods that are not in the input, of a kind that names its pods for good."""
+        return (each for each in pods if not self.has_pod(each["metadata"]["name"]))
+
+
+def has_labels(body: Body, labels: Mapping[str, str]) -> bool:
+    """Return whether an object has all of these labels."""
+    own = part(body, "metadata", "labels")
+    return all(own.get(key) == value for key, value in labels.items())
+
+
+def label(body: Body, key: str) -> str:
+    """Return the value of a label, "" without it."""
+    return str(part(body, "metadata", "labels").get(key, ""))
+
+
+def is_active(pod: Body) -> bool:
+    """Return whether a pod has not ended and is not about to."""
+    return not has_ended(pod) and not is_deleting(pod)
+
+
+def has_ended(pod: Body) -> bool:
+    """Return whether a pod has succeeded or failed."""
+    return phase(pod) in ENDED_PHASES
+
+
+def is_deleting(pod: Body) -> bool:
+    """Return whether a pod's deletion was asked for."""
+    return bool(part(pod, "metadata").get("deletionTimestamp"))
+
+
+def phase(pod: Body) -> object:
+    """Return the phase of a pod, None without one."""
+    return part(pod, "status").get("phase")
+
+
+def is_ready(pod: Body) -> bool:
+    """Return whether a pod has the condition Ready."""
+    conditions = part(pod, "status").get("conditions")
+    return any(
+        isinstance(each, Mapping) and (each.get("type"), each.get("status")) == ("Ready", "True")
+        for each in (conditions if isinstance(conditions, list) else ())
+    )
+
+
+def required(value: object, where: str) -> None:
+    """Raise InvalidField for a field that is absent or empty."""
+    if not value:
+        raise InvalidField(where, None, "is required")
+
+
+# Whether the controller of a workload creates its missing objects now.
+
+ENDED: Final = frozenset(
+    {"Complete", "Completed", "Succeeded", "Failed", "FailureTarget", "SuccessCriteriaMet"}
+)
+"""Conditions of workloads that have ended, or are about to."""
+SUSPENDED: Final = "Suspended"
+CONTROLLERS: Final = frozenset(
+    {
+        "",
+        "kubernetes.io/job-controller",
+        "jobset.sigs.k8s.io/jobset-controller",
+        "kubeflow.org/training-operator",
+        "kubeflow.org/mpi-operator",
+        "trainer.kubeflow.org/trainjob-controller",
+        "ray.io/kuberay-operator",
+        "workload.codeflare.dev/appwrapper",
+    }
+)
+"""Values of `managedBy` for which the kind's own controller does its work."""
+
+
+class _RunPolicy(Wire, frozen=True):
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class _Spec(Wire, frozen=True):
+    """Kinds of Kubeflow say in `runPolicy` what others say beside it."""
+
+    suspend: bool = False
+    managed_by: str = ""
+    run_policy: _RunPolicy = _RunPolicy()
+
+
+class _Status(Wire, frozen=True):
+    conditions: list[Condition] = msgspec.field(default_factory=list)
+
+
+class Workload(Wire, frozen=True):
+    """A workload, as far as it says what its controller does now."""
+
+    metadata: Metadata = Metadata()
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the controller creates nothing more, whatever is missing."""
+        return self._is_any(ENDED) or bool(self.metadata.deletion_timestamp)
+
+    @property
+    def was_suspended(self) -> bool:
+        """Whether the controller has seen that it is suspended."""
+        return self._is_any({SUSPENDED})
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it is to be suspended."""
+        return self.spec.suspend or self.spec.run_policy.suspend
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another controller than that of the kind creates the pods."""
+        return not {self.spec.managed_by, self.spec.run_policy.managed_by} <= CONTROLLERS
+
+    def _is_any(self, types: Collection[str]) -> bool:
+        return any(each.type in types and each.status == "True" for each in self.status.conditions)
+
+
+class Phase(NamedTuple):
+    """Where in the status stands in a word what the workload does, and the words for its end."""
+
+    path: tuple[str, ...] = ()
+    ended: frozenset[str] = frozenset()
+
+    def has_ended(self, body: Body) -> bool:
+        """Return whether the status says that nothing more comes of it."""
+        if not self.path:
+            return False
+        return part(body, "status", *self.path[:-1]).get(self.path[-1]) in self.ended
+
+
+NO_PHASE: Final = Phase()
+
+
+def is_started(source: Source, phase: Phase) -> bool:
+    """Return whether the controller of a workload creates what is missing.
+
+    One that is suspended is taken as started unless it has been on a cluster: before it is there,
+    the question is what becomes of it then. Raises InvalidField.
+    """
+    workload = source.read(Workload)
+    waits = workload.is_suspended and (source.from_cluster or workload.was_suspended)
+    ended = workload.has_ended or phase.has_ended(source.body)
+    return not (waits or ended or workload.is_elsewhere)

@@ -1,0 +1,148 @@
+"""JobSets with a domain for each Job: the pods of a Job follow its first pod.
+
+The webhook of JobSet refuses the other pods of a Job until the first one has a node. Then it
+selects the nodes of that pod's domain for them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode import keys
+from gang_scheduler.decode.fields import field
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.wire.core import Metadata
+
+KEYS: Final = (annotations.EXCLUSIVE_TOPOLOGY, annotations.NODE_SELECTOR_STRATEGY)
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+
+
+def said_by(job_set: Metadata, template: Metadata) -> dict[str, str]:
+    """Return what a JobSet says of it for the Jobs of a replicatedJob, which may say it itself."""
+    found: dict[str, str] = {}
+    for each in (job_set.annotations, template.annotations):
+        if annotations.EXCLUSIVE_TOPOLOGY in each:
+            found.update((key, each[key]) for key in KEYS if key in each)
+    return found
+
+
+def layer_of(present: Mapping[str, str]) -> str:
+    """Return the node label whose values are the domains of Jobs; "" where no pod is held back."""
+    if annotations.NODE_SELECTOR_STRATEGY in present:
+        return ""
+    return present.get(annotations.EXCLUSIVE_TOPOLOGY, "")
+
+
+def is_first(index: str) -> bool:
+    """Return whether a pod with this completion index is the one that the others follow."""
+    return index == "0"
+
+
+def is_held_back(present: Mapping[str, str]) -> bool:
+    """Return whether a pod with these annotations comes after the first one of its Job."""
+    return bool(layer_of(present)) and not is_first(present.get(INDEX, ""))
+
+
+def without_held_back(described: GangSpec, members: Iterable[Pod]) -> GangSpec:
+    """Return a gang that needs no pods that cannot be there yet.
+
+    Those are the other pods of a Job whose first one waits alone. As long as any is held back, what
+    the whole gang asks for must be free beside what it has.
+    """
+    jobs: defaultdict[str, list[Pod]] = defaultdict(list)
+    for pod in members:
+        if pod.living and not pod.deleting:
+            jobs[pod.job].append(pod)
+    alone = sum(1 for pods in jobs.values() if len(pods) == 1 and _waits_as_first(pods[0]))
+    if not alone:
+        return replace(described, min_resources=(), own_domains=None)
+    held = (pod.pod_class.requests for pods in jobs.values() for pod in pods if pod.node)
+    needed = described.min_member - alone * described.held_back
+    return replace(
+        described,
+        min_member=max(needed, min(described.min_member, alone)),
+        min_resources=_less(described.min_resources, held),
+        own_domains=described.own_domains and described.own_domains._replace(many=alone),
+    )
+
+
+def _less(
+    amounts: Iterable[tuple[str, int]], held: Iterable[Iterable[tuple[str, int]]]
+) -> tuple[tuple[str, int], ...]:
+    left = dict(amounts)
+    for each in held:
+        for name, amount in each:
+            left[name] = max(0, left.get(name, 0) - amount)
+    return tuple(left.items())
+
+
+def never_whole(key: GangKey, pending: Iterable[Pod], min_member: int) -> Problem | None:
+    """Return why a gang that lacks members waits for ever: they are held back.
+
+    Gangs of JobSets do not wait for these.
+    """
+    if key.source == refs.JOB_SET.name:
+        return None
+    first = next(filter(_waits_as_first, pending), None)
+    if first is None:
+        return None
+    text = (
+        f"pod {first.key}: with {field(annotations.EXCLUSIVE_TOPOLOGY)} JobSet creates the other "
+        f"pods of a Job only once its first one has a node, so {min_member} members cannot start "
+        f"together: make a gang of them by {keys.label_field(annotations.JOB_GANG_LABEL)} instead"
+    )
+    return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text))
+
+
+def _waits_as_first(pod: Pod) -> bool:
+    return (
+        not pod.node
+        and bool(layer_of(pod.annotations))
+        and is_first(pod.labels.get(INDEX, pod.annotations.get(INDEX, "")))
+    )
+
+
+# A domain for each group of pods, as webhooks write it into pods.
+
+AFFINITY: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+Body = Mapping[str, Any]
+NONE: Final[Body] = {}
+
+
+def exclusive(pod: Body, layer: str, label: str, key: str, among: Body = NONE) -> Body:
+    """Return a pod that shares its domain of a layer with its group, and with no other one.
+
+    A group is the pods with one value, `key`, of a label; `among` says in which namespaces others
+    count. Without a layer the pod stays as it is.
+    """
+    if not layer:
+        return pod
+    mine = {"key": label, "operator": "In", "values": [key]}
+    others = [{"key": label, "operator": "Exists"}, {**mine, "operator": "NotIn"}]
+    affinity = pod["spec"].get("affinity") or {}
+    terms = {
+        kind: {
+            **affinity.get(kind, {}),
+            AFFINITY: [
+                *affinity.get(kind, {}).get(AFFINITY, ()),
+                {"labelSelector": {"matchExpressions": selector}, "topologyKey": layer, **among},
+            ],
+        }
+        for kind, selector in (("podAffinity", [mine]), ("podAntiAffinity", others))
+    }
+    return {**pod, "spec": {**pod["spec"], "affinity": {**affinity, **terms}}}
+
+
+def in_domain(pod: Body, layer: str, domain: str) -> Body:
+    """Return a pod that goes to nodes of one domain alone."""
+    spec = pod["spec"]
+    selector = {**(spec.get("nodeSelector") or {}), layer: domain}
+    return {**pod, "spec": {**spec, "nodeSelector": selector}}

@@ -1,0 +1,386 @@
+"""JobSets and TrainJobs: their gangs, and the Jobs that their controllers would create.
+
+Each replicatedJob of a JobSet is a gang if its pod template asks for it. JobSets that a TrainJob
+owns are gangs without asking, unless their pod template refuses it.
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.annotations import (
+    JOB_GANG_LABEL,
+    JOB_SET_LABEL,
+    POD_GROUP_LABEL_SCHED_PLUGINS,
+    REPLICATED_JOB_LABEL,
+)
+from gang_scheduler.api.kinds import JOB_SETS
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import (
+    GangSpec,
+    with_elastic,
+    with_foreign_marks,
+    with_run_time,
+    with_topology_request,
+)
+from gang_scheduler.decode.pods import membership
+from gang_scheduler.decode.pods.membership import PodsOfKind
+from gang_scheduler.decode.pods.pod_class import pod_requests
+from gang_scheduler.decode.queues import naming
+from gang_scheduler.decode.reader import Unreadable
+from gang_scheduler.model import pods, refs
+from gang_scheduler.model.gangs import OwnDomains
+from gang_scheduler.model.refs import GangKey, GangSource
+from gang_scheduler.wire.core import Metadata, MetadataOnly
+from gang_scheduler.wire.pods import Pod, PodTemplate
+from gang_scheduler.wire.workloads import JobSet, JobSetSpec, ReplicatedJob
+from gang_scheduler.workloads import controllers, exclusive_topology, misplaced_requests
+from gang_scheduler.workloads.controllers import Source, is_active, part
+from gang_scheduler.workloads.exclusive_topology import exclusive, in_domain
+from gang_scheduler.workloads.kind import Body as KindBody
+from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind, asks
+
+# TrainJobs of Kubeflow Trainer: the JobSet of a TrainJob makes its pods, and says its gangs. The
+# pods have no mark of their TrainJob; it owns the JobSet. The scheduler reads a TrainJob itself
+# only where it may wait suspended. It then has a JobSet too, which is suspended as well.
+
+SOURCE: Final = GangSource("TrainJob", "JobSet")
+API_GROUP: Final = "trainer.kubeflow.org/"
+
+
+def own(job_set: Metadata) -> bool:
+    """Return whether a JobSet was made for a TrainJob."""
+    return any(
+        each.kind == SOURCE.name and each.api_version.startswith(API_GROUP)
+        for each in job_set.owner_references
+    )
+
+
+def read_train_job(body: Mapping[str, Any]) -> GangObject:
+    """Return a TrainJob, which says the queue of its pods, and no gang. Raises InvalidField."""
+    metadata = fields.read(body, MetadataOnly).metadata
+    return GangObject(
+        metadata.uid,
+        workload=of_job_set(f"{metadata.namespace}/{metadata.name}"),
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
+    )
+
+
+def of_job_set(job_set: str) -> str:
+    """Return what the pods of a JobSet, by its namespace/name, call the TrainJob that has made it.
+
+    Both have the same name.
+    """
+    return f"TrainJob {job_set}"
+
+
+TRAIN_JOB_KIND: Final = WorkloadKind(
+    # No pod names its gang as one of these: it is a gang of its JobSet.
+    PodsOfKind(SOURCE, keys=frozenset({JOB_SET_LABEL}), by_default=True)
+)
+
+INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
+"""Where the indexes of a pod are, the coarse one first: pods of two Jobs must not alternate."""
+
+IN_ORDER: Final = "InOrder"
+ALPHA_PREFIX: Final = "alpha.jobset.sigs.k8s.io/"
+
+
+def name_of(metadata: Metadata) -> str:
+    """Return the name of the gang of the pods of a replicatedJob; "" for any other pod."""
+    job_set, job = metadata.labels.get(JOB_SET_LABEL), metadata.labels.get(REPLICATED_JOB_LABEL)
+    return refs.job_set_gang(job_set, job) if job_set and job else ""
+
+
+def read(body: KindBody) -> GangObject:
+    """Return a JobSet. Raises InvalidField for what is no JobSet."""
+    source = fields.read(body, JobSet)
+    metadata = source.metadata
+    return GangObject(
+        metadata.uid,
+        _gang_specs(source, asks),
+        misplaced=misplaced_requests.of_job_set(source, _counted_in_vain(source)),
+        parts=_parts_of(source),
+        by_default=_gang_specs(source, _may_be) if own(metadata) else None,
+        in_order=_starts_in_order(source.spec),
+        workload=f"{metadata.namespace}/{metadata.name}",
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
+    )
+
+
+def late_parts(body: KindBody) -> frozenset[str]:
+    """Return the replicatedJobs that are created only after others run, or have run."""
+    spec = fields.read(body, JobSet).spec
+    in_order = spec.startup_policy.startup_policy_order == IN_ORDER
+    return frozenset(
+        each.name
+        for place, each in enumerate(spec.replicated_jobs)
+        if each.depends_on or (in_order and place)
+    )
+
+
+def _counted_in_vain(source: JobSet) -> str:
+    """Return the PodGroup of coscheduling that counts all pods of a TrainJob that has an order."""
+    name = source.metadata.name
+    if not (own(source.metadata) and _starts_in_order(source.spec)):
+        return ""
+    templates = (each.template.spec.template for each in source.spec.replicated_jobs)
+    named = {each.metadata.labels.get(POD_GROUP_LABEL_SCHED_PLUGINS) for each in templates}
+    return name if name in named else ""
+
+
+def _may_be(template: PodTemplate) -> bool:
+    """Return whether the pods of a template are a gang without asking for it."""
+    return asks(template) or JOB_GANG_LABEL not in template.metadata.labels
+
+
+def _gang_specs(source: JobSet, is_gang: Callable[[PodTemplate], bool]) -> tuple[GangSpec, ...]:
+    """Return the gangs among the replicatedJobs, in one group if all start together.
+
+    Raises InvalidField for an invalid time.
+    """
+    jobs = [
+        each
+        for each in source.spec.replicated_jobs
+        if is_gang(each.template.spec.template) and each.replicas * each.template.spec.at_once
+    ]
+    options = GangOptions()
+    if not _starts_in_order(source.spec):
+        options = GangOptions(groups=tuple(_key(source, each).called for each in jobs))
+    return tuple(_replicated(source, each, options) for each in jobs)
+
+
+def _parts_of(source: JobSet) -> tuple[tuple[str, int], ...]:
+    """Return the replicatedJobs with how many pods the Jobs of each can have at once."""
+    metadata = source.metadata
+    return tuple(
+        (
+            refs.part_of(metadata.namespace, metadata.name, each.name),
+            each.replicas * each.template.spec.at_once,
+        )
+        for each in source.spec.replicated_jobs
+    )
+
+
+def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> GangSpec:
+    job = each.template.spec
+    spec = GangSpec(
+        key=_key(source, each),
+        uid=source.metadata.uid,
+        gvr=JOB_SETS,
+        created_at=fields.timestamp(source.metadata.creation_timestamp),
+        min_member=max(1, each.replicas * job.at_once),
+        completions=each.replicas * job.all_completions,
+        finished=_succeeded(source, each) >= each.replicas,
+        options=options,
+        queue_request=naming.request_of(source.metadata.labels, source.metadata.annotations),
+    )
+    of_template = job.template.metadata.annotations
+    spec = with_topology_request(spec, of_template)
+    spec = with_run_time(spec, source.metadata)
+    spec = with_foreign_marks(spec, source.metadata)
+    spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
+    place = exclusive_topology.said_by(source.metadata, each.template.metadata)
+    layer = exclusive_topology.layer_of(place)
+    return _holding_back(spec, each, layer) if layer else spec
+
+
+def _holding_back(spec: GangSpec, each: ReplicatedJob, layer: str) -> GangSpec:
+    """Return the gang of Jobs of which all pods but the first come once that has a node."""
+    job = each.template.spec
+    needed = pod_requests(Pod(job.template.metadata, job.template.spec))
+    number = each.replicas * job.at_once
+    return replace(
+        spec,
+        held_back=job.at_once - 1,
+        own_domains=OwnDomains(layer, each.replicas, job.at_once, tuple(sorted(needed.items()))),
+        min_resources=tuple(sorted((name, amount * number) for name, amount in needed.items())),
+    )
+
+
+def by_members(
+    _: GangKey, members: Iterable[pods.Pod], described: GangSpec | None
+) -> GangSpec | None:
+    """Return the gang of a replicatedJob without the pods that cannot be there yet."""
+    if described is None or not described.held_back:
+        return described
+    return exclusive_topology.without_held_back(described, members)
+
+
+def _succeeded(source: JobSet, job: ReplicatedJob) -> int:
+    """Return how many Jobs of a replicatedJob have succeeded, whose pods may be gone."""
+    return sum(
+        each.succeeded for each in source.status.replicated_jobs_status if each.name == job.name
+    )
+
+
+def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
+    name = refs.job_set_gang(source.metadata.name, each.name)
+    return GangKey(refs.JOB_SET.name, source.metadata.namespace, name)
+
+
+def _starts_in_order(spec: JobSetSpec) -> bool:
+    """Return whether some Jobs are created only after other Jobs run: no common start then."""
+    in_order = spec.startup_policy.startup_policy_order == IN_ORDER
+    return in_order or any(each.depends_on for each in spec.replicated_jobs)
+
+
+KIND: Final = WorkloadKind(
+    PodsOfKind(
+        refs.JOB_SET,
+        lambda pod: name_of(pod.metadata),
+        keys=frozenset({JOB_SET_LABEL}),
+        rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
+        rank_keys=frozenset(INDEXES),
+        prefixes=(ALPHA_PREFIX,),
+    ),
+    ObjectsOfKind((JOB_SETS,), read, Unreadable.KEEP),
+    by_members,
+)
+
+
+# Jobs that the controller of JobSets would create.
+
+PREFIX: Final = "jobset.sigs.k8s.io/"
+DEFAULT_GROUP: Final = "default"
+JOB_KEY: Final = f"{PREFIX}job-key"
+NAMESPACED_JOB: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
+NO_SCHEDULE: Final = "alpha.jobset.sigs.k8s.io/no-schedule"
+
+Body = Mapping[str, Any]
+IN_ANY_NAMESPACE: Final[Body] = {"namespaceSelector": {}}
+
+
+def job_set(source: Source) -> Iterator[Body]:
+    """Yield the Jobs of a JobSet. Raises InvalidField that names the field and the value."""
+    return jobs_of(source.body)
+
+
+def train_job(source: Source) -> Iterator[Body]:
+    """Yield nothing: what a TrainJob runs is in its runtime, of which its JobSet is made."""
+    group = "jobset.x-k8s.io"
+    if source.present.find("JobSet", group, source.namespace, source.name) is None:
+        source.unknown.append(
+            f"TrainJob {source.name} runs as a JobSet that its controller makes of its runtime: "
+            f"the input has no JobSet {source.name}, so it has no pods here"
+        )
+    return iter(())
+
+
+def jobs_of(job_set: Body) -> Iterator[Body]:
+    """Yield the Jobs of a JobSet. Raises InvalidField that names the field and the value."""
+    source = fields.read(job_set, JobSet)
+    given = job_set.get("spec", {}).get("replicatedJobs", [])
+    numbers = [each.replicas for each in source.spec.replicated_jobs]
+    groups = [each.get("groupName", DEFAULT_GROUP) for each in given]
+    for i, replicated in enumerate(given):
+        where, number = f"spec.replicatedJobs[{i}]", numbers[i]
+        if "name" not in replicated:
+            raise InvalidField(f"{where}.name", None, "is required")
+        if "template" not in replicated.get("template", {}).get("spec", {}):
+            raise InvalidField(f"{where}.template.spec.template", None, "is required")
+        controllers.check_number(number, f"{where}.replicas")
+        mates = [
+            each if group == groups[i] else 0 for each, group in zip(numbers, groups, strict=True)
+        ]
+        place = exclusive_topology.said_by(
+            source.metadata, source.spec.replicated_jobs[i].template.metadata
+        )
+        for index in range(number):
+            name = f"{job_set['metadata']['name']}-{replicated['name']}-{index}"
+            labels = {
+                JOB_SET_LABEL: job_set["metadata"]["name"],
+                REPLICATED_JOB_LABEL: replicated["name"],
+                f"{PREFIX}jobset-uid": controllers.uid_label(job_set),
+                JOB_KEY: _sha1(f"{job_set['metadata']['namespace']}/{name}"),
+                f"{PREFIX}replicatedjob-replicas": str(number),
+                f"{PREFIX}job-index": str(index),
+                f"{PREFIX}job-global-index": str(sum(numbers[:i]) + index),
+                f"{PREFIX}global-replicas": str(sum(numbers)),
+                f"{PREFIX}group-name": str(groups[i]),
+                f"{PREFIX}group-replicas": str(sum(mates)),
+                f"{PREFIX}job-group-index": str(sum(mates[:i]) + index),
+                f"{PREFIX}restart-attempt": "0",
+            }
+            yield _job(job_set, replicated, name, labels, place)
+
+
+def admitted(source: Source, pod: Body, present: Collection[Body]) -> Body | None:
+    """Return a pod of a Job as the webhook of JobSet admits it; None for one that it refuses.
+
+    `present` are the pods that the Job has. Of a manifest those that follow the first one are made
+    with it, and its own affinity holds them to its domain.
+    """
+    own, key = pod["metadata"]["annotations"], pod["metadata"]["labels"].get(JOB_KEY)
+    layer = exclusive_topology.layer_of(own)
+    if not layer or not key or JOB_SET_LABEL not in own:
+        return pod
+    if exclusive_topology.is_first(own.get(exclusive_topology.INDEX, "")):
+        return exclusive(pod, layer, JOB_KEY, key, IN_ANY_NAMESPACE)
+    domain = _domain_of_first(source, present, layer)
+    if domain:
+        return in_domain(pod, layer, domain)
+    if source.from_cluster:
+        return None
+    return exclusive(pod, layer, JOB_KEY, key, IN_ANY_NAMESPACE)
+
+
+def _domain_of_first(source: Source, present: Iterable[Body], layer: str) -> str:
+    """Return the domain that the first pod of a Job is in; "" as long as it has no node."""
+    for each in present:
+        index = part(each, "metadata", "annotations").get(exclusive_topology.INDEX, "")
+        if is_active(each) and exclusive_topology.is_first(index):
+            node = part(each, "spec").get("nodeName")
+            found = source.present.find("Node", "", "default", str(node)) if node else None
+            return str(part(found or {}, "metadata", "labels").get(layer, ""))
+    return ""
+
+
+def _sha1(text: str) -> str:
+    return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _job(
+    job_set: Body,
+    replicated: Body,
+    name: str,
+    labels: Mapping[str, str],
+    place: Mapping[str, str],
+) -> Body:
+    template = replicated.get("template", {})
+    spec = template.get("spec", {})
+    pod = controllers.from_template(spec.get("template", {}), labels, {**labels, **place})
+    metadata = controllers.merged(template.get("metadata", {}), labels, {**labels, **place})
+    if annotations.NODE_SELECTOR_STRATEGY in place:
+        pod = _on_nodes_labelled_for(pod, f"{job_set['metadata']['namespace']}_{name}")
+    # As by its webhook: a Job itself must say it.
+    restart = pod["spec"].get("restartPolicy") or "OnFailure"
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {**metadata, **controllers.owned(job_set, name)},
+        # A JobSet that is started starts its Jobs, whatever the template says.
+        "spec": {
+            "completionMode": "Indexed",
+            **spec,
+            "suspend": False,
+            "template": {
+                "metadata": pod["metadata"],
+                "spec": {**pod["spec"], "restartPolicy": restart},
+            },
+        },
+    }
+
+
+def _on_nodes_labelled_for(pod: Body, job: str) -> dict[str, Any]:
+    """Return a pod for nodes that their administrator has labelled and tainted for its Job."""
+    spec = pod["spec"]
+    selector = {**(spec.get("nodeSelector") or {}), NAMESPACED_JOB: job}
+    toleration = {"key": NO_SCHEDULE, "operator": "Exists", "effect": "NoSchedule"}
+    tolerations = [*(spec.get("tolerations") or ()), toleration]
+    return {**pod, "spec": {**spec, "nodeSelector": selector, "tolerations": tolerations}}

@@ -1,0 +1,405 @@
+"""Jobs: their gang, the effect of evictions on them, and their pods; also CronJobs.
+
+The pods of a Job are a gang if its pod template asks for it, by our label or by a topology
+request.
+"""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gang_scheduler.api.kinds import JOBS
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import checkpoints, fields
+from gang_scheduler.decode.gangs import annotations
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import (
+    GangSpec,
+    with_checkpoint,
+    with_elastic,
+    with_foreign_marks,
+    with_topology_request,
+)
+from gang_scheduler.decode.pods.membership import Membership, PodsOfKind, job_of
+from gang_scheduler.decode.queues import naming
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangKey, JobFailures, JobPods
+from gang_scheduler.wire.core import Count, Metadata, OwnerReference, Wire
+from gang_scheduler.wire.pods import Pod
+from gang_scheduler.wire.workloads import (
+    Job,
+    JobSpec,
+    JobTemplate,
+    PodFailurePolicy,
+    PodFailureRule,
+)
+from gang_scheduler.workloads import controllers, exclusive_topology, job_sets, misplaced_requests
+from gang_scheduler.workloads.controllers import (
+    Source,
+    Workload,
+    is_active,
+    is_deleting,
+    part,
+    phase,
+)
+from gang_scheduler.workloads.kind import Body as KindBody
+from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind, asks
+
+# The effect of evictions on a Job: whether it survives them. An evicted pod counts as failed,
+# unless `podFailurePolicy` ignores DisruptionTarget. More failures than `backoffLimit` end the Job
+# for good.
+
+BACKOFF_LIMIT: Final = 6
+"""The default of `spec.backoffLimit`, where no API server has filled it in."""
+ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
+IN: Final = "In"
+EXIT_CODES: Final = (143, 137, None)
+"""Of containers that SIGTERM ends, and SIGKILL after the grace period; None: they end otherwise."""
+
+
+def has_failed(job: Job) -> bool:
+    """Return whether a Job has failed for good."""
+    return any((each.type, each.status) == ("Failed", "True") for each in job.status.conditions)
+
+
+def failures_of(source: Job) -> JobFailures:
+    """Return what evictions mean for a Job."""
+    spec, status = source.spec, source.status
+    at_once = max(0, min(spec.parallelism, source.left))
+    return JobFailures(at_once, _left(spec, status.failed))
+
+
+def _left(spec: JobSpec, failed: int) -> int | None:
+    """Return how many more pods may fail; None if those do not count that are evicted.
+
+    How the containers of an evicted pod end is not known before: the worst counts.
+    """
+    actions = {_action(spec.pod_failure_policy, code) for code in EXIT_CODES}
+    if actions == {"Ignore"}:
+        return None
+    if not actions.isdisjoint(ENDS_IT) or spec.backoff_limit_per_index == 0:
+        return 0
+    if spec.backoff_limit is None:
+        return None if spec.backoff_limit_per_index else max(0, BACKOFF_LIMIT - failed)
+    return max(0, spec.backoff_limit - failed)
+
+
+def _action(policy: PodFailurePolicy, code: int | None) -> str:
+    """Return what becomes of an evicted pod with this exit code, by the first rule for it."""
+    rules = (each for each in policy.rules if _is_for_evicted(each, code))
+    return next((each.action for each in rules), "Count")
+
+
+def _is_for_evicted(rule: PodFailureRule, code: int | None) -> bool:
+    """Return whether a rule matches pods by this exit code, or by the condition of evicted pods."""
+    found = rule.on_exit_codes
+    if found is not None:
+        return code is not None and (code in found.values) == (found.operator == IN)
+    return any(
+        (each.type, each.status) == ("DisruptionTarget", "True") for each in rule.on_pod_conditions
+    )
+
+
+def read(body: KindBody) -> GangObject:
+    """Return a Job. Raises InvalidField for what is no Job."""
+    source = fields.read(body, Job)
+    return GangObject(
+        source.metadata.uid,
+        _gang_specs(source),
+        misplaced=misplaced_requests.of_job(source),
+        pods=_pods_of(source),
+        failures=failures_of(source),
+        failed_gang=failed_gang_of(source),
+        workload=source.metadata.uid,
+        queue_request=naming.request_of(source.metadata.labels, source.metadata.annotations),
+        run_time=fields.run_time(
+            source.spec.active_deadline_seconds,
+            source.metadata.labels,
+            source.metadata.annotations,
+            fields.timestamp(source.status.start_time, "status.startTime"),
+        ),
+        run_time_problem=_run_time_problem(source.metadata),
+    )
+
+
+def failed_gang_of(source: Job) -> GangKey | None:
+    """Return the gang of the pods of a Job that has failed; None for any other Job."""
+    return _OF_JOBS.gang_of(_like_its_pods(source)) if has_failed(source) else None
+
+
+def _like_its_pods(source: Job) -> Pod:
+    """Return a pod such as a Job makes."""
+    metadata, template = source.metadata, source.spec.template
+    owner = OwnerReference("batch/v1", "Job", metadata.name, metadata.uid, controller=True)
+    made = Metadata(
+        name=metadata.name,
+        namespace=metadata.namespace,
+        labels=template.metadata.labels,
+        annotations=template.metadata.annotations,
+        owner_references=[owner],
+    )
+    return Pod(made, template.spec)
+
+
+def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
+    """Return the gang of a Job, if it is one. Raises InvalidField for an invalid time.
+
+    The Job of a JobSet is a part of its replicatedJob's gang, and no gang by itself.
+    """
+    if not asks(source.spec.template) or job_sets.name_of(source.spec.template.metadata):
+        return ()
+    left = source.left
+    spec = GangSpec(
+        key=GangKey(refs.JOB.name, source.metadata.namespace, source.metadata.name),
+        uid=source.metadata.uid,
+        gvr=JOBS,
+        created_at=fields.timestamp(source.metadata.creation_timestamp),
+        min_member=max(1, min(source.spec.parallelism, left)),
+        finished=left <= 0,
+        queue_request=naming.request_of(source.metadata.labels, source.metadata.annotations),
+    )
+    of_template = source.spec.template.metadata.annotations
+    spec = with_topology_request(spec, of_template)
+    spec = with_checkpoint(spec, source.metadata.annotations)
+    spec = replace(spec, checkpoints=checkpoints.of_latest(source.metadata.annotations))
+    spec = with_elastic(spec, {**of_template, **source.metadata.annotations})
+    spec = _with_force_delete(spec, source.metadata)
+    spec = with_foreign_marks(spec, source.metadata)
+    # What is left of a Job may be less than its minimum.
+    return (replace(spec, min_member=max(1, min(spec.min_member, left))),)
+
+
+def _with_force_delete(spec: GangSpec, job: Metadata) -> GangSpec:
+    """Return the spec with what the Job itself says of stuck pods; its template says it on pods."""
+    try:
+        seconds = annotations.force_delete(job.annotations)
+    except InvalidField as error:
+        problem = Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
+        return replace(spec, problem=spec.problem or problem)
+    return replace(spec, options=replace(spec.options, force_delete_seconds=seconds))
+
+
+def _pods_of(source: Job) -> JobPods:
+    """Return how many pods a Job can have."""
+    spec, metadata = source.spec, source.metadata
+    pods = JobPods(
+        at_once=spec.at_once,
+        left=max(0, min(spec.parallelism, source.left)),
+        completions=spec.all_completions,
+        is_part=any(each.controller for each in metadata.owner_references),
+        created_at=fields.timestamp(metadata.creation_timestamp),
+    )
+    if source.left > 0:
+        return pods
+    made = _like_its_pods(source)
+    return pods._replace(
+        ended_at=fields.timestamp(source.status.completion_time, "status.completionTime"),
+        gang=_gang_of(made),
+        role=_OF_JOBS.role_of(made.metadata),
+    )
+
+
+def _gang_of(made: Pod) -> GangKey:
+    """Return the gang of a pod of a Job; that of its replicatedJob, if it asks for none.
+
+    The pods of a TrainJob do not ask for it.
+    """
+    gang, part = _OF_JOBS.gang_of(made), job_sets.name_of(made.metadata)
+    if gang.source != refs.SINGLE.name or not part:
+        return gang
+    return GangKey(refs.JOB_SET.name, made.metadata.namespace, part)
+
+
+def _run_time_problem(metadata: Metadata) -> Problem | None:
+    try:
+        fields.expected_duration(metadata.labels, metadata.annotations)
+    except InvalidField as error:
+        text = f"Job {metadata.namespace}/{metadata.name}: {error}"
+        return Problem(Reason.INVALID_SPEC, InvalidInput(text))
+    return None
+
+
+_PODS: Final = PodsOfKind(refs.JOB, lambda pod: job_of(pod.metadata).name)
+_OF_JOBS: Final = Membership((job_sets.KIND.pods, _PODS), ())
+"""In which gangs the pods of any Job can be."""
+KIND: Final = WorkloadKind(_PODS, ObjectsOfKind((JOBS,), read))
+
+
+# Pods that the controller of Jobs would create, and the Job of a CronJob.
+
+INDEX: Final = "batch.kubernetes.io/job-completion-index"
+JOB_NAMES: Final = ("batch.kubernetes.io/job-name", "job-name")
+JOB_UIDS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
+INDEXED: Final = "Indexed"
+LONGEST_INDEX: Final = 10
+
+Body = Mapping[str, Any]
+
+
+class _Spec(Wire, frozen=True):
+    """What else the controller of Jobs goes by."""
+
+    completion_mode: str = ""
+    backoff_limit: Count = 6
+    backoff_limit_per_index: Count | None = None
+    pod_failure_policy: dict[str, Any] | None = None
+    pod_replacement_policy: str = ""
+
+
+class _Status(Wire, frozen=True):
+    active: Count = 0
+    failed: Count = 0
+    completed_indexes: str = ""
+    failed_indexes: str = ""
+
+
+class _Workload(Wire, frozen=True):
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+
+class _CronSpec(Wire, frozen=True):
+    job_template: JobTemplate | None = None
+
+
+class _CronJob(Wire, frozen=True):
+    spec: _CronSpec = _CronSpec()
+
+
+def job(source: Source) -> Iterator[Body]:
+    """Yield the pods of a Job. Raises InvalidField that names the field and the value."""
+    present = _present(source)
+    more = _absent(source, present)
+    if more:
+        source.notes.append(
+            f"Job {source.name} has {more} more active, by its status, than pods here: "
+            "they are made anew"
+        )
+    pods = pods_of(source.body, present)
+    own = part(source.body, "spec", "template", "metadata", "annotations")
+    if not exclusive_topology.layer_of(own):
+        return pods
+    admitted = (job_sets.admitted(source, each, present) for each in pods)
+    return (each for each in admitted if each is not None)
+
+
+def cron_job(source: Source) -> Iterator[Body]:
+    """Yield the Job of one run; of one from a cluster none, as its time has not come.
+
+    Raises InvalidField that names the field and the value.
+    """
+    if source.read(_CronJob).spec.job_template is None:
+        raise InvalidField("spec.jobTemplate", None, "is required")
+    if source.from_cluster:
+        return
+    template = source.body["spec"]["jobTemplate"]
+    metadata = controllers.merged(template.get("metadata", {}), {}, {})
+    yield {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {**metadata, **controllers.owned(source.body, f"{source.name}-00000")},
+        "spec": template.get("spec", {}),
+    }
+
+
+def _present(source: Source) -> list[Body]:
+    """Return the pods of a Job: by their controller, else by one of its labels."""
+    found = (source.pods({key: source.name}) for key in JOB_NAMES)
+    return [*{each["metadata"]["name"]: each for pods in found for each in pods}.values()]
+
+
+def _absent(source: Source, present: Iterable[Body]) -> int:
+    """Return how many pods of a Job run, as its status says, and are not in the input."""
+    if source.read(Workload).has_ended:
+        return 0
+    return max(0, source.read(_Workload).status.active - sum(map(is_active, present)))
+
+
+def pods_of(job: Body, present: Collection[Body] = ()) -> Iterator[Body]:
+    """Yield the pods that the controller of a started Job creates beside those that are there.
+
+    Raises InvalidField that names the field and the value.
+    """
+    source = fields.read(job, Job)
+    if "template" not in job.get("spec", {}):
+        raise InvalidField("spec.template", None, "is required")
+    controllers.check_template(source.spec.template, "spec.template")
+    name, workload = job["metadata"]["name"], fields.read(job, _Workload)
+    known = {
+        **dict.fromkeys(JOB_NAMES, name),
+        **dict.fromkeys(JOB_UIDS, controllers.uid_label(job)),
+    }
+    for index in _missing(source, workload, present):
+        indexed = {INDEX: str(index)} if workload.spec.completion_mode == INDEXED else {}
+        labels = {**known, **indexed}
+        yield controllers.pod(job, job["spec"]["template"], f"{name}-{index}", labels, indexed)
+
+
+def _missing(job: Job, workload: _Workload, present: Collection[Body]) -> Iterator[int]:
+    """Return the indexes of the pods that are to be created, the lowest ones first.
+
+    Pods of a Job that is not indexed are numbered, too; their numbers are those of no other pod.
+    """
+    done = _done(workload, present)
+    number = _number_of_pods(job, workload, len(done), present)
+    controllers.check_number(number, "spec.parallelism")
+    if workload.spec.completion_mode == INDEXED:
+        taken = done | {_index(pod) for pod in present if _is_held(pod, workload)}
+    else:
+        own = f"{job.metadata.name}-"
+        taken = {_number(pod["metadata"]["name"].removeprefix(own)) for pod in present}
+    return itertools.islice((i for i in itertools.count() if i not in taken), max(0, number))
+
+
+def _done(workload: _Workload, present: Iterable[Body]) -> set[int]:
+    """Return the indexes of which no pod is wanted any more; empty if pods have none."""
+    if workload.spec.completion_mode != INDEXED:
+        return set()
+    status = workload.status
+    succeeded = {_index(pod) for pod in present if phase(pod) == "Succeeded"}
+    return {*_indexes(status.completed_indexes), *_indexes(status.failed_indexes), *succeeded}
+
+
+def _number_of_pods(job: Job, workload: _Workload, done: int, present: Collection[Body]) -> int:
+    """Return how many more pods a Job runs at once."""
+    parallelism, completions = job.spec.parallelism, job.spec.completions
+    phases = [phase(pod) for pod in present]
+    succeeded = max(job.status.succeeded, phases.count("Succeeded"), done)
+    failed = max(workload.status.failed, phases.count("Failed"))
+    if failed > workload.spec.backoff_limit and workload.spec.backoff_limit_per_index is None:
+        return 0
+    if completions is None and succeeded:
+        return 0
+    held = sum(_is_held(pod, workload) for pod in present)
+    total = parallelism if completions is None else completions
+    return min(parallelism, total - succeeded) - held
+
+
+def _is_held(pod: Body, workload: _Workload) -> bool:
+    """Return whether no other pod is created in place of this one, as long as it is there."""
+    spec = workload.spec
+    by_policy = "Failed" if spec.pod_failure_policy is not None else ""
+    waits_for_end = (spec.pod_replacement_policy or by_policy) == "Failed"
+    ends = waits_for_end and is_deleting(pod) and phase(pod) not in ("Succeeded", "Failed")
+    return ends or is_active(pod)
+
+
+def _index(pod: Body) -> int:
+    """Return the completion index of a pod, -1 without one."""
+    given = (part(pod, "metadata", where) for where in ("labels", "annotations"))
+    found = (each[INDEX] for each in given if INDEX in each)
+    return _number(str(next(found, "")))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < LONGEST_INDEX else -1
+
+
+def _indexes(text: str) -> Iterator[int]:
+    """Yield the indexes of a text such as 1,3-5,7."""
+    for span in filter(None, text.split(",")):
+        first, _, last = span.partition("-")
+        yield from range(_number(first), min(_number(last or first), controllers.MOST_PODS) + 1)

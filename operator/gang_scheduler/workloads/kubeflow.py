@@ -1,0 +1,412 @@
+"""Training jobs of Kubeflow, of its training operator and of its MPI operator.
+
+A job is one gang of several roles. A role of workers may start with fewer workers than it has.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from gang_scheduler.api import kinds
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.pods import membership
+from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
+from gang_scheduler.decode.queues import naming
+from gang_scheduler.model.gangs import Role as GangsRole
+from gang_scheduler.model.refs import GangKey, GangSource, QueueName, QueueNameKind, QueueRequest
+from gang_scheduler.wire.core import Count, Metadata
+from gang_scheduler.wire.pods import Pod
+from gang_scheduler.wire.workloads import (
+    ReplicaSpec,
+    SchedulingPolicy,
+    TrainingJob,
+    TrainingJobSpec,
+)
+from gang_scheduler.workloads import controllers
+from gang_scheduler.workloads import kind as workload_kind
+from gang_scheduler.workloads.controllers import Source, Workload, is_ready, part, required
+from gang_scheduler.workloads.kind import Body as KindBody
+from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+
+JOB_NAME: Final = "training.kubeflow.org/job-name"
+OPERATOR: Final = "training.kubeflow.org/operator-name"
+REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
+REPLICA_INDEX: Final = "training.kubeflow.org/replica-index"
+JOB_ROLE: Final = "training.kubeflow.org/job-role"
+"""The MPI operator writes the role here; the training operator writes another word here."""
+LAUNCHER, WORKER, EVALUATOR = "launcher", "worker", "evaluator"
+ROLES: Final = ("chief", "master", LAUNCHER, "scheduler", "ps", "server", WORKER, EVALUATOR)
+"""Replicas are counted from 0 in each role. Leading roles come first."""
+SUCCEEDED: Final = ("Succeeded", "True")
+LATE: Final = "WaitForWorkersReady"
+
+
+class _Kind(NamedTuple):
+    """A kind with the names of its operators in labels. `least_workers`: if its spec has none."""
+
+    name: str
+    operators: frozenset[str]
+    versions: tuple[GVR, ...]
+    least_workers: int = 1
+
+
+_KINDS: Final = (
+    _Kind("PyTorchJob", frozenset({"pytorchjob-controller"}), (kinds.PYTORCH_JOBS,)),
+    _Kind("TFJob", frozenset({"tfjob-controller"}), (kinds.TF_JOBS,)),
+    _Kind("XGBoostJob", frozenset({"xgboostjob-controller"}), (kinds.XGBOOST_JOBS,)),
+    _Kind("PaddleJob", frozenset({"paddlejob-controller"}), (kinds.PADDLE_JOBS,)),
+    _Kind("JAXJob", frozenset({"jaxjob-controller"}), (kinds.JAX_JOBS,)),
+    _Kind("MPIJob", frozenset({"mpijob-controller", "mpi-operator"}), kinds.MPI_JOBS, 0),
+)
+
+
+def role_of(metadata: Metadata) -> str:
+    """Return the role of a pod: its replica type, which the MPI operator calls otherwise."""
+    return metadata.labels.get(REPLICA_TYPE) or metadata.labels.get(JOB_ROLE, "")
+
+
+def rank_of(metadata: Metadata) -> Rank:
+    """Return the place of a pod's role among the roles, and the index in it.
+
+    Only a launcher may be without an index.
+    """
+    written, role = membership.numbers(metadata, (REPLICA_INDEX,)), role_of(metadata)
+    has_place = role and (written or role == LAUNCHER)
+    return (_place_of(role), *written) if has_place else written
+
+
+def _place_of(role: str) -> int:
+    return ROLES.index(role) if role in ROLES else len(ROLES)
+
+
+def _read(kind: _Kind, body: KindBody) -> GangObject:
+    """Return a training job. Raises InvalidField for what is none."""
+    source = fields.read(body, TrainingJob)
+    return GangObject(source.metadata.uid, (_gang_spec(kind, source),))
+
+
+def _gang_spec(kind: _Kind, source: TrainingJob) -> GangSpec:
+    metadata, spec, policy = source.metadata, source.spec, source.spec.run_policy.scheduling_policy
+    counts = dict(_counts(kind, spec))
+    roles = tuple(_roles(spec, counts))
+    declared = GangSpec(
+        key=GangKey(kind.name, metadata.namespace, metadata.name),
+        uid=metadata.uid,
+        gvr=_gvr(kind, source.api_version),
+        created_at=fields.timestamp(metadata.creation_timestamp),
+        min_member=max(1, sum(each.min_member for each in roles)),
+        roles=roles,
+        elastic_role=WORKER,
+        min_resources=_min_resources(policy),
+        completions=sum(counts.values()),
+        finished=any((each.type, each.status) == SUCCEEDED for each in source.status.conditions),
+        options=GangOptions(timeout_seconds=policy.schedule_timeout_seconds or None),
+        queue_request=_queue_request(source),
+        run_time=fields.run_time(
+            spec.run_policy.active_deadline_seconds,
+            {},
+            {},
+            fields.timestamp(source.status.start_time, "status.startTime"),
+        ),
+    )
+    return workload_kind.with_annotations(declared, metadata, _templates(spec))
+
+
+def _counts(kind: _Kind, spec: TrainingJobSpec) -> Iterator[tuple[str, int]]:
+    """Yield the roles that have pods, with how many, in rank order."""
+    for name, each in sorted(spec.replica_specs.items(), key=lambda role: _place_of(role[0])):
+        least = kind.least_workers if name == WORKER else 1
+        if count := least if each.replicas is None else each.replicas:
+            yield name, count
+
+
+def _roles(spec: TrainingJobSpec, counts: Mapping[str, int]) -> Iterator[GangsRole]:
+    """Yield the roles with the least number of each that must start together."""
+    is_late = spec.launcher_creation_policy == LATE
+    for name, count in counts.items():
+        if name == EVALUATOR or (name == LAUNCHER and is_late):
+            # A late launcher is created when the workers run.
+            yield GangsRole(name, 0, count)
+        else:
+            yield GangsRole(name, _least_workers(spec, counts) if name == WORKER else count, count)
+
+
+def _least_workers(spec: TrainingJobSpec, counts: Mapping[str, int]) -> int:
+    others = sum(number for name, number in counts.items() if name not in (WORKER, EVALUATOR))
+    least = spec.elastic_policy.min_replicas
+    if least is None and (in_all := spec.run_policy.scheduling_policy.min_available) is not None:
+        least = in_all - others
+    return counts[WORKER] if least is None else max(1, min(least, counts[WORKER]))
+
+
+def _min_resources(policy: SchedulingPolicy) -> tuple[tuple[str, int], ...]:
+    where = "spec.runPolicy.schedulingPolicy.minResources"
+    return tuple(sorted(fields.amounts(policy.min_resources, where).items()))
+
+
+def _queue_request(source: TrainingJob) -> QueueRequest | None:
+    """Return what a job says of its queue: the field is a name for Volcano, and counts last."""
+    name = source.spec.run_policy.scheduling_policy.queue
+    own, *templates = (
+        naming.request_of(each.labels, each.annotations)
+        for each in (source.metadata, *_templates(source.spec))
+    )
+    if not name or any(each is not None and each.names for each in (own, *templates)):
+        return own
+    names = (QueueName(QueueNameKind.VOLCANO_QUEUE, name),)
+    return QueueRequest(names, own.priority_class if own is not None else "")
+
+
+def _templates(spec: TrainingJobSpec) -> list[Metadata]:
+    return [each.template.metadata for each in spec.replica_specs.values()]
+
+
+def _gvr(kind: _Kind, api_version: str) -> GVR:
+    """Return the kind in the version that an object came in."""
+    exact = (each for each in kind.versions if each.api_version == api_version)
+    return next(exact, kind.versions[0])
+
+
+def _name_of(kind: _Kind, source: Pod) -> str:
+    labels = source.metadata.labels
+    return labels.get(JOB_NAME, "") if labels.get(OPERATOR) in kind.operators else ""
+
+
+def _row(kind: _Kind) -> WorkloadKind:
+    pods = PodsOfKind(
+        GangSource(kind.name, kind.name),
+        functools.partial(_name_of, kind),
+        keys=frozenset({OPERATOR, REPLICA_TYPE}),
+        role_of=role_of,
+        rank_of=rank_of,
+        rank_keys=frozenset({REPLICA_INDEX, REPLICA_TYPE, JOB_ROLE}),
+        by_default=True,
+    )
+    objects = ObjectsOfKind(kind.versions, functools.partial(_read, kind))
+    return WorkloadKind(pods, objects, has_roles=True)
+
+
+KINDS: Final = tuple(map(_row, _KINDS))
+
+
+# Pods that version 1.9 of the training operator would create.
+
+MASTER, WORKER_REPLICAS, CHIEF = "Master", "Worker", "Chief"
+WAITS_FOR_MASTER: Final = controllers.added("init-pytorch")
+"""What workers of a PyTorchJob with a master run first."""
+
+Body = Mapping[str, Any]
+
+
+class Role(NamedTuple):
+    """A role: its name as the operator writes it, where it stands, and its pods' template."""
+
+    name: str
+    field: str
+    replicas: Count | None
+    template: Body
+
+
+class _ReplicaSpecs(NamedTuple):
+    """`masters` are the roles of the pods that are marked as masters, else the first worker is."""
+
+    field: str
+    roles: tuple[str, ...]
+    masters: tuple[str, ...] = (MASTER,)
+    first_worker_else: bool = False
+
+
+_REPLICA_SPECS: Final = {
+    "PyTorchJob": _ReplicaSpecs(
+        "pytorchReplicaSpecs", (MASTER, WORKER_REPLICAS), first_worker_else=True
+    ),
+    "TFJob": _ReplicaSpecs(
+        "tfReplicaSpecs",
+        (CHIEF, MASTER, "PS", WORKER_REPLICAS, "Evaluator"),
+        masters=(CHIEF, MASTER),
+        first_worker_else=True,
+    ),
+    "XGBoostJob": _ReplicaSpecs("xgbReplicaSpecs", (MASTER, WORKER_REPLICAS)),
+    "PaddleJob": _ReplicaSpecs("paddleReplicaSpecs", (MASTER, WORKER_REPLICAS)),
+    "JAXJob": _ReplicaSpecs(
+        "jaxReplicaSpecs", (WORKER_REPLICAS,), masters=(), first_worker_else=True
+    ),
+}
+
+
+def job(source: Source) -> Iterator[Body]:
+    """Yield the pods of a job of any of these kinds, masters first. Raises InvalidField."""
+    kind = _REPLICA_SPECS[source.body["kind"]]
+    roles = roles_of(source, kind.field, kind.roles)
+    masters = {each.name for each in roles} & set(kind.masters)
+    if kind.first_worker_else and not masters:
+        masters = {WORKER_REPLICAS}
+    for role in roles:
+        _check_master(role, kind.masters)
+        waits = (
+            source.body["kind"] == "PyTorchJob"
+            and role.name == WORKER_REPLICAS
+            and MASTER in masters
+        )
+        number = 1 if role.replicas is None else role.replicas
+        made = (
+            _pod(
+                source,
+                role,
+                i,
+                master=role.name in masters and (role.name != WORKER_REPLICAS or not i),
+            )
+            for i in range(controllers.check_number(number, f"{role.field}.replicas"))
+        )
+        for each in source.absent(made):
+            yield controllers.with_init_container(each, WAITS_FOR_MASTER) if waits else each
+
+
+def roles_of(
+    source: Source, field: str, known: tuple[str, ...], plain: Callable[[str], str] = str.lower
+) -> list[Role]:
+    """Return the roles in the order of `known`. Raises InvalidField for others, and without any.
+
+    Names are alike that are after `plain`; the operator writes them as its own.
+    """
+    spec = source.body.get("spec", {})
+    if not isinstance(spec, Mapping):
+        raise InvalidField("spec", spec, "must be an object")
+    specs = spec.get(field)
+    required(specs, f"spec.{field}")
+    if not isinstance(specs, Mapping):
+        raise InvalidField(f"spec.{field}", specs, "must be an object")
+    names = {plain(each): each for each in known}
+    found = []
+    for name, spec in specs.items():
+        if plain(name) not in names:
+            must = f"must be {' or '.join(known)}"
+            raise InvalidField(f"a key of spec.{field}", name, must)
+        found.append(_role(names[plain(name)], f"spec.{field}.{name}", spec))
+    return sorted(found, key=lambda each: known.index(each.name))
+
+
+def _role(name: str, field: str, spec: object) -> Role:
+    if not isinstance(spec, Mapping):
+        raise InvalidField(field, spec, "must be an object")
+    try:
+        read = fields.read(spec, ReplicaSpec)
+    except InvalidField as error:
+        raise InvalidField(f"{field}.{error.field}", error.value, error.problem) from error
+    controllers.check_template(
+        read.template, f"{field}.template", given=bool(read.template.spec.containers)
+    )
+    return Role(name, field, read.replicas, spec["template"])
+
+
+def _check_master(role: Role, masters: tuple[str, ...]) -> None:
+    if role.name in masters and role.replicas not in (None, 1):
+        raise InvalidField(f"{role.field}.replicas", role.replicas, "must be 1")
+
+
+def _pod(source: Source, role: Role, index: int, *, master: bool) -> Body:
+    role_name = role.name.lower()
+    labels = {
+        OPERATOR: f"{source.body['kind'].lower()}-controller",
+        JOB_NAME: source.name,
+        REPLICA_TYPE: role_name,
+        REPLICA_INDEX: str(index),
+        **({JOB_ROLE: "master"} if master else {}),
+    }
+    return controllers.pod(source.body, role.template, f"{source.name}-{role_name}-{index}", labels)
+
+
+# Pods that the MPI operator (v2beta1) and the training operator (v1) create for an MPIJob.
+
+LAUNCHER_REPLICAS: Final = "Launcher"
+DELIVERS_KUBECTL: Final = controllers.added("kubectl-delivery")
+"""What the launcher of the training operator runs first."""
+WHEN_READY: Final = "WaitForWorkersReady"
+RUN_POLICY: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
+"""What of `runPolicy` goes into the Job of the launcher."""
+
+
+def mpi_job(source: Source) -> Iterator[Body]:
+    """Yield the workers, and the launcher: a Job in v2beta1, a pod in v1. Raises InvalidField."""
+    of_operator = source.body["apiVersion"].endswith("/v2beta1")
+    roles = roles_of(source, "mpiReplicaSpecs", (LAUNCHER_REPLICAS, WORKER_REPLICAS), str)
+    launcher, workers = _checked(roles, workers_from=1 if of_operator else 0)
+    return _v2beta1(source, launcher, workers) if of_operator else _v1(source, launcher, workers)
+
+
+def _v2beta1(source: Source, launcher: Role, workers: Role | None) -> Iterator[Body]:
+    name = f"{source.name}-launcher"
+    job = source.present.find("Job", "batch", source.namespace, name)
+    if job is not None and Source(job).read(Workload).has_ended:
+        return
+    labels = {OPERATOR: "mpi-operator", JOB_NAME: source.name}
+    yield from _workers(source, workers, {**labels, JOB_ROLE: "worker"})
+    if not _waits(source, workers):
+        yield _launcher_job(source, launcher, name, {**labels, JOB_ROLE: "launcher"})
+
+
+def _v1(source: Source, launcher: Role, workers: Role | None) -> Iterator[Body]:
+    labels = {OPERATOR: "mpijob-controller", JOB_NAME: source.name}
+    own = {**labels, REPLICA_TYPE: "launcher", JOB_ROLE: "master"}
+    made = controllers.pod(source.body, launcher.template, f"{source.name}-launcher", own)
+    yield from source.absent([controllers.with_init_container(made, DELIVERS_KUBECTL)])
+    yield from _workers(source, workers, {**labels, REPLICA_TYPE: "worker"})
+
+
+def _workers(source: Source, role: Role | None, labels: Mapping[str, str]) -> Iterator[Body]:
+    number = role.replicas or 0 if role else 0
+    where = role.field if role else ""
+    for i in range(controllers.check_number(number, f"{where}.replicas")):
+        numbered = {**labels, REPLICA_INDEX: str(i)}
+        template = role.template if role else {}
+        made = controllers.pod(source.body, template, f"{source.name}-worker-{i}", numbered)
+        yield from source.absent([made])
+
+
+def _waits(source: Source, workers: Role | None) -> bool:
+    """Return whether the launcher comes later, when all workers are ready."""
+    spec = source.body["spec"]
+    if not source.from_cluster or spec.get("launcherCreationPolicy") != WHEN_READY:
+        return False
+    number = workers.replicas or 0 if workers else 0
+    pods = (source.pod(f"{source.name}-worker-{i}") for i in range(number))
+    return not all(each is not None and is_ready(each) for each in pods)
+
+
+def _launcher_job(source: Source, launcher: Role, name: str, labels: Mapping[str, str]) -> Body:
+    policy = part(source.body, "spec", "runPolicy")
+    template = controllers.from_template(launcher.template, labels, {})
+    role = part(source.body, "spec", "mpiReplicaSpecs", LAUNCHER_REPLICAS)
+    # The operator writes that of the role over that of its template.
+    restart = role.get("restartPolicy") or "OnFailure"
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {**controllers.owned(source.body, name), "labels": {"app": source.name}},
+        "spec": {
+            **{key: policy[key] for key in RUN_POLICY if key in policy},
+            "template": {
+                "metadata": template["metadata"],
+                "spec": {**template["spec"], "restartPolicy": restart},
+            },
+        },
+    }
+
+
+def _checked(roles: list[Role], workers_from: int) -> tuple[Role, Role | None]:
+    """Return the launcher and the workers. Raises InvalidField as the operators refuse them."""
+    by_name = {each.name: each for each in roles}
+    launcher, workers = by_name.get(LAUNCHER_REPLICAS), by_name.get(WORKER_REPLICAS)
+    if launcher is None:
+        raise InvalidField(f"spec.mpiReplicaSpecs.{LAUNCHER_REPLICAS}", None, "is required")
+    if launcher.replicas not in (None, 1):
+        raise InvalidField(f"{launcher.field}.replicas", launcher.replicas, "must be 1")
+    if workers is not None and (workers.replicas or 0) < workers_from:
+        must = f"must be at least {workers_from}"
+        raise InvalidField(f"{workers.field}.replicas", workers.replicas or 0, must)
+    return launcher, workers

@@ -1,0 +1,197 @@
+"""Workloads that ask for a gang in a place that their pods do not get it from."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode import foreign_marks, keys
+from gang_scheduler.decode.fields import field
+from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
+from gang_scheduler.decode.pods.membership import named_gang_of
+from gang_scheduler.decode.queues import naming
+from gang_scheduler.model import refs
+from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import WorkloadRef
+from gang_scheduler.wire import workloads
+from gang_scheduler.wire.core import Condition, Metadata
+from gang_scheduler.wire.pods import Pod, PodTemplate
+from gang_scheduler.wire.workloads import StatefulSet
+from gang_scheduler.workloads.kind import asks
+
+OF_JOB: Final = "spec.template"
+OF_JOB_SET: Final = "spec.replicatedJobs[].template.spec.template"
+"""Where the pod template is."""
+STATEFUL_SET: Final = "StatefulSet"
+JOB_SET: Final = refs.JOB_SET.object_kind
+ENDED: Final = frozenset({"Complete", "Completed", "Failed"})
+"""Conditions of Jobs and JobSets that run no pods any more."""
+
+
+_LABELS: Final = keys.POD_GROUP_NAMES | keys.POD_GROUP_LABELS | {annotations.ROLE}
+_ANNOTATIONS: Final = (
+    keys.OPTIONS
+    | annotations.PODSET_KEYS
+    | {
+        annotations.GANG_NAME,
+        annotations.GANG_MIN_AVAILABLE,
+        annotations.NETWORK_TOPOLOGY_SPEC,
+        annotations.NETWORK_TOPOLOGY_INDEX,
+    }
+)
+"""What is read of pods alone, so that it belongs in their template."""
+_NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *keys.FOREIGN}
+_NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GANG_MIN_AVAILABLE}
+"""What makes a gang of pods; of no use, and no fault, where the template makes one of them."""
+
+
+def of_job(source: workloads.Job) -> MisplacedRequest | None:
+    """Return what a Job asks for in vain; None if nothing is."""
+    metadata, status = source.metadata, source.status
+    workload = WorkloadRef(refs.JOB.object_kind, metadata.namespace, metadata.name)
+    is_part = any(each.kind == JOB_SET for each in metadata.owner_references)
+    templates = [source.spec.template]
+    is_gang = _makes_gangs(source.spec.template)
+    asked = _asked(metadata, templates)
+    faults = _misplaced(asked, OF_JOB, is_gang=is_gang, options=_options_belong(OF_JOB, templates))
+    ended = is_part or _has_ended(status.conditions)
+    return _request(workload, faults, () if ended else templates)
+
+
+def of_job_set(source: workloads.JobSet, counted_in_vain: str = "") -> MisplacedRequest | None:
+    """Return the same of a JobSet; also if only the pods of some replicatedJobs are a gang.
+
+    `counted_in_vain` is the PodGroup of all of its pods, if they can never be there together.
+    """
+    templates = [each.template.spec.template for each in source.spec.replicated_jobs]
+    alone = [each for each in templates if not _makes_gangs(each)]
+    metadata = source.metadata
+    workload = WorkloadRef(JOB_SET, metadata.namespace, metadata.name)
+    asked = _asked(metadata, alone or templates)
+    ended = _has_ended(source.status.conditions)
+    options = _options_belong(OF_JOB_SET, templates)
+    faults = [*_misplaced(asked, OF_JOB_SET, is_gang=not alone, options=options)]
+    if counted_in_vain:
+        where = keys.label_field(annotations.POD_GROUP_LABEL_SCHED_PLUGINS)
+        text = "counts pods that come one after the other: each replicatedJob is a gang of its own"
+        faults.append(f"PodGroup {counted_in_vain} of {where} {text}")
+    return _request(workload, faults, () if ended else (alone or templates))
+
+
+def of_stateful_set(source: StatefulSet) -> MisplacedRequest | None:
+    """Return the same of a StatefulSet."""
+    metadata, template = source.metadata, source.spec.template
+    workload = WorkloadRef(STATEFUL_SET, metadata.namespace, metadata.name)
+    asked = _asked(metadata, [template])
+    return _request(workload, _misplaced(asked, OF_JOB, is_gang=_makes_gangs(template)), [template])
+
+
+def beside_template(metadata: Metadata) -> str:
+    """Return what a workload with one pod template asks for beside it; "" for nothing."""
+    return "; ".join(_misplaced(metadata, OF_JOB, is_gang=False))
+
+
+def _request(
+    workload: WorkloadRef, faults: Iterable[str], templates: Iterable[PodTemplate]
+) -> MisplacedRequest | None:
+    found = "; ".join(faults)
+    if not found:
+        return None
+    kind, namespace, name = workload
+    text = f"{kind} {namespace}/{name}: {found}"
+    return MisplacedRequest(
+        workload,
+        Problem(Reason.INVALID_SPEC, InvalidInput(text)),
+        frozenset(each.spec.scheduler_name for each in templates),
+    )
+
+
+def _has_ended(conditions: Iterable[Condition]) -> bool:
+    return any(each.type in ENDED and each.status == "True" for each in conditions)
+
+
+def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
+    """Return the metadata without what its templates say as well.
+
+    That is not misplaced, whatever is wrong with it: the API server copies the labels of its
+    template to a Job that has none.
+    """
+    said = {pair for each in templates for pair in each.metadata.labels.items()}
+    labels = {key: text for key, text in metadata.labels.items() if (key, text) not in said}
+    return replace(metadata, labels=labels)
+
+
+def _options_belong(template: str, templates: Iterable[PodTemplate]) -> str:
+    """Return where options of gangs belong: in the template, unless an object describes these."""
+    by_members = refs.ANNOTATION.name
+    named = [(named_gang_of(Pod(each.metadata, each.spec)), asks(each)) for each in templates]
+    if any(gang.source != by_members if gang else by_kind for gang, by_kind in named):
+        return keys.ON_A_POD_GROUP
+    return f"belongs in {template}.metadata.annotations"
+
+
+def _misplaced(
+    asked: Metadata, template: str, *, is_gang: bool, options: str = ""
+) -> Iterator[str]:
+    """Yield what is wrong with the metadata of a workload itself.
+
+    Where its template makes a gang of its pods, they need not be called one here. Of `options` of
+    gangs is said where they belong: in the template, if nothing else is given.
+    """
+    labels = {key for key, text in asked.labels.items() if _says_something(key, text)}
+    present = {key for key, text in asked.annotations.items() if _says_something(key, text)}
+    if is_gang:
+        labels, present = labels - _NAMING, present - _NAMING_IN_ANNOTATIONS
+    else:
+        present = present - {annotations.MIN_RUNTIME}
+    yield from _in_labels(labels, template)
+    yield from _in_annotations(present, template, options)
+    if queue := naming.misplaced(asked.labels, asked.annotations):
+        yield str(queue)
+    for where, product in keys.foreign(labels, present):
+        yield f"{where} is for {product}, and makes no gang here"
+    yield from map(str, foreign_marks.refused(asked.labels, asked.annotations))
+
+
+def _says_something(key: str, text: str) -> bool:
+    return (key, text) != (annotations.JOB_GANG_LABEL, "false")
+
+
+def _in_labels(labels: Collection[str], template: str) -> Iterator[str]:
+    for key in sorted(labels):
+        if key == annotations.JOB_GANG_LABEL or key in _LABELS:
+            yield f"{keys.label_field(key)} belongs in {template}.metadata.labels"
+    yield from map(str, keys.unknown_labels(labels))
+    yield from map(str, keys.not_read(_without(labels, _LABELS), ()))
+
+
+def _in_annotations(present: Collection[str], template: str, options: str) -> Iterator[str]:
+    podsets = 0
+    for key in sorted(present):
+        podsets += key.startswith(annotations.KUEUE_PODSET_PREFIX)
+        if key == annotations.JOB_GANG_LABEL or key in _LABELS:
+            yield f"{field(key)} belongs in {template}.metadata.labels"
+        elif options and (key in keys.OPTIONS or key == annotations.MIN_RUNTIME):
+            yield f"{field(key)} {options}"
+        elif key in _ANNOTATIONS:
+            yield f"{field(key)} belongs in {template}.metadata.annotations"
+        elif (
+            podsets <= keys.MOST_HINTED
+            and key.startswith(annotations.KUEUE_PODSET_PREFIX)
+            and (near := keys.near_podset(field(key)))
+        ):
+            yield f"{field(key)} is unknown; did you mean {near}?"
+    rest = _without(present, _LABELS | {annotations.JOB_GANG_LABEL, annotations.QUEUE})
+    yield from map(str, keys.unknown_annotations(rest))
+    yield from map(str, keys.not_read((), rest))
+
+
+def _without(present: Collection[str], known: Collection[str]) -> list[str]:
+    return [key for key in present if key not in known]
+
+
+def _makes_gangs(template: PodTemplate) -> bool:
+    """Return whether the pods of a template are members of a gang, whichever way they say it."""
+    return asks(template) or named_gang_of(Pod(template.metadata, template.spec)) is not None

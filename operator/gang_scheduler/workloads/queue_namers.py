@@ -1,0 +1,61 @@
+"""Workloads that name the queue of pods which do not say themselves that they are theirs.
+
+The webhooks of Kueue copy the name from a Deployment or a StatefulSet to its pods, and charge an
+AppWrapper as a whole. Without them only the object has the name.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gang_scheduler.api import kinds
+from gang_scheduler.api.annotations import APP_WRAPPER_LABEL
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.queues import naming
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.wire.core import Metadata, MetadataOnly
+
+Body = Mapping[str, Any]
+
+STATEFUL_SET, DEPLOYMENT, APP_WRAPPER = "StatefulSet", "Deployment", "AppWrapper"
+TEMPLATE_HASH: Final = "pod-template-hash"
+QUEUE_NAMERS: Final[Mapping[str, tuple[GVR, ...]]] = {
+    DEPLOYMENT: (kinds.DEPLOYMENTS,),
+    APP_WRAPPER: (kinds.APP_WRAPPERS,),
+}
+"""The kinds that are read for this alone, with their versions."""
+
+
+def named_queue(kind: str, metadata: Metadata) -> GangObject:
+    """Return what an object says of the queue of its pods, and nothing else."""
+    request = naming.request_of(metadata.labels, metadata.annotations)
+    if request is None:
+        return GangObject(metadata.uid)
+    return GangObject(
+        metadata.uid,
+        workload=workload_of(kind, metadata.namespace, metadata.name),
+        queue_request=request,
+    )
+
+
+def read_queue_namer(kind: str, body: Body) -> GangObject:
+    """Return the same of an object of a kind. Raises InvalidField for what is none."""
+    return named_queue(kind, fields.read(body, MetadataOnly).metadata)
+
+
+def workload_of(kind: str, namespace: str, name: str) -> str:
+    """Return what an object is called where its pods are looked for."""
+    return f"{kind} {namespace}/{name}"
+
+
+def of_pod(pod: Pod) -> Iterator[str]:
+    """Yield what the objects are called that may name the queue of a pod, the nearest first."""
+    if pod.stateful_set:
+        yield workload_of(STATEFUL_SET, pod.namespace, pod.stateful_set)
+    elif TEMPLATE_HASH in pod.labels:
+        ending = f"-{pod.labels[TEMPLATE_HASH]}"
+        if pod.owner.endswith(ending):
+            yield f"{DEPLOYMENT} {pod.owner.removesuffix(ending)}"
+    if wrapper := pod.labels.get(APP_WRAPPER_LABEL):
+        yield workload_of(APP_WRAPPER, pod.namespace, wrapper)

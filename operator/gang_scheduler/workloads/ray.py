@@ -1,0 +1,320 @@
+"""RayClusters, RayJobs and RayServices: the gang of a head and its groups of workers."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from msgspec import field
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import GVR, RAY_CLUSTERS, RAY_JOBS
+from gang_scheduler.api.parsing import InvalidField, without_nulls
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import LONGEST_LABEL
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
+from gang_scheduler.decode.queues import naming
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.refs import GangKey, GangSource
+from gang_scheduler.wire.core import Metadata, Wire
+from gang_scheduler.wire.pods import Container, Pod, PodTemplate
+from gang_scheduler.wire.workloads import RayCluster, RayClusterSpec
+from gang_scheduler.workloads import controllers, kind
+from gang_scheduler.workloads.controllers import (
+    Source,
+    has_ended,
+    has_labels,
+    label,
+    part,
+    required,
+)
+from gang_scheduler.workloads.kind import Body as KindBody
+from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+
+# RayClusters, also those of RayJobs and RayServices. A cluster that Ray scales, or that is
+# elastic, starts with the minimum of each group.
+
+SOURCE: Final = GangSource("RayCluster", "RayCluster")
+CLUSTER: Final = "ray.io/cluster"
+NODE_TYPE: Final = "ray.io/node-type"
+GROUP: Final = "ray.io/group"
+HEAD, WORKER = "head", "worker"
+NODES: Final = (HEAD, WORKER)
+"""The pods that make a cluster, in rank order. Others with its label clean up after it."""
+
+
+def name_of(source: Pod) -> str:
+    """Return the name of the RayCluster of a pod; "" for a pod that is no node of one."""
+    labels = source.metadata.labels
+    return labels.get(CLUSTER, "") if labels.get(NODE_TYPE) in NODES else ""
+
+
+def role_of(metadata: Metadata) -> str:
+    """Return the role of a pod: the head, or the worker group that it is in."""
+    node_type = metadata.labels.get(NODE_TYPE)
+    if node_type == WORKER:
+        return _role(metadata.labels.get(GROUP, ""))
+    return HEAD if node_type == HEAD else ""
+
+
+def rank_of(metadata: Metadata) -> Rank:
+    """Return the place of the head, or that of all workers."""
+    node_type = metadata.labels.get(NODE_TYPE)
+    return (NODES.index(node_type),) if node_type in NODES else ()
+
+
+def read(body: KindBody) -> GangObject:
+    """Return a RayCluster. Raises InvalidField for what is no RayCluster."""
+    source = fields.read(body, RayCluster)
+    metadata, spec = source.metadata, source.spec
+    roles = tuple(_roles(spec, is_elastic=_is_elastic(source)))
+    declared = GangSpec(
+        key=GangKey(SOURCE.name, metadata.namespace, metadata.name),
+        uid=metadata.uid,
+        gvr=_gvr(source.api_version),
+        created_at=fields.timestamp(metadata.creation_timestamp),
+        min_member=sum(each.min_member for each in roles),
+        roles=roles,
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
+    )
+    templates = [each.template.metadata for each in spec.worker_group_specs]
+    templates.append(spec.head_group_spec.template.metadata)
+    return GangObject(metadata.uid, (kind.with_annotations(declared, metadata, templates),))
+
+
+def _is_elastic(source: RayCluster) -> bool:
+    """Return whether the number of workers is not fixed: Ray scales, or the cluster is to grow."""
+    is_ours = annotations.ELASTIC in source.metadata.annotations
+    return source.spec.enable_in_tree_autoscaling or is_ours
+
+
+def _roles(spec: RayClusterSpec, *, is_elastic: bool) -> Iterator[Role]:
+    yield Role(HEAD, 1, 1)
+    for group in spec.worker_group_specs:
+        yield Role(_role(group.group_name), group.least if is_elastic else group.number)
+
+
+def _role(group: str) -> str:
+    """Return the role of the workers of a group: its name, if that is not the head's."""
+    return f"{group}-{WORKER}" if group == HEAD else group
+
+
+def _gvr(api_version: str) -> GVR:
+    """Return the kind in the version that an object came in."""
+    exact = (each for each in RAY_CLUSTERS if each.api_version == api_version)
+    return next(exact, RAY_CLUSTERS[0])
+
+
+KIND: Final = WorkloadKind(
+    PodsOfKind(
+        SOURCE,
+        name_of,
+        keys=frozenset({CLUSTER}),
+        role_of=role_of,
+        rank_of=rank_of,
+        rank_keys=frozenset({NODE_TYPE}),
+        by_default=True,
+    ),
+    ObjectsOfKind(RAY_CLUSTERS, read),
+    has_roles=True,
+)
+
+
+# Pods that version 1.4 of KubeRay creates.
+
+OWN_LABELS: Final = frozenset({CLUSTER, NODE_TYPE, GROUP})
+"""Labels that a template cannot replace; it can replace the others."""
+ORIGIN_NAME, ORIGIN_KIND = "ray.io/originated-from-cr-name", "ray.io/originated-from-crd"
+FAULT_TOLERANT: Final = "ray.io/ft-enabled"
+HEAD_GROUP: Final = "headgroup"
+LONGEST_PREFIX: Final = 50
+
+WAITS_FOR_HEAD: Final = controllers.added("wait-gcs-ready")
+AUTOSCALER: Final = controllers.added("autoscaler")
+SUBMITTER: Final = controllers.added("ray-job-submitter")
+SIDECAR_MODE: Final = "SidecarMode"
+
+Body = Mapping[str, Any]
+
+
+class _AutoscalerOptions(Wire, frozen=True):
+    resources: dict[str, Any] | None = None
+
+
+class _ClusterSpec(RayClusterSpec, frozen=True):
+    autoscaler_options: _AutoscalerOptions = _AutoscalerOptions()
+    gcs_fault_tolerance_options: dict[str, Any] | None = None
+
+
+class _Cluster(Wire, frozen=True):
+    spec: _ClusterSpec = _ClusterSpec()
+
+
+class _MadeOf(Wire, frozen=True):
+    """The spec of a RayJob or RayService."""
+
+    submission_mode: str = ""
+    cluster_selector: dict[str, str] = field(default_factory=dict)
+    ray_cluster_spec: _ClusterSpec | None = None
+    ray_cluster_config: _ClusterSpec | None = None
+
+
+class _Maker(Wire, frozen=True):
+    # Its labels become those of what is made.
+    metadata: Metadata = Metadata()
+    spec: _MadeOf = _MadeOf()
+
+
+def ray_cluster(source: Source) -> Iterator[Body]:
+    """Yield the head and the workers, group by group. Raises InvalidField."""
+    spec = source.read(_Cluster).spec
+    _check(spec)
+    raw = source.body["spec"]
+    present = [each for each in source.pods({CLUSTER: source.name}) if not has_ended(each)]
+    if not any(label(each, NODE_TYPE) == HEAD for each in present):
+        yield _head(source, spec, raw["headGroupSpec"]["template"])
+    for group, given in zip(spec.worker_group_specs, raw.get("workerGroupSpecs", ()), strict=True):
+        labels = {NODE_TYPE: WORKER, GROUP: group.group_name}
+        number = group.number - sum(has_labels(each, labels) for each in present)
+        prefix = f"{source.name}-{group.group_name}"[:LONGEST_PREFIX].lower()
+        for name in controllers.suffixed(f"{prefix}-worker-", number, source.has_pod):
+            made = _pod(source, given["template"], name, WORKER, group.group_name)
+            yield controllers.with_init_container(made, WAITS_FOR_HEAD)
+
+
+def ray_job(source: Source) -> Iterator[Body]:
+    """Yield the RayCluster of a RayJob; none if it runs on another one. Raises InvalidField."""
+    spec = source.read(_Maker).spec
+    if spec.cluster_selector:
+        return
+    required(spec.ray_cluster_spec, "spec.rayClusterSpec")
+    known = part(source.body, "status").get("rayClusterName")
+    made = _cluster_of(source, str(known or ""), "rayClusterSpec")
+    # A template without containers is refused where the cluster is read.
+    head = spec.ray_cluster_spec.head_group_spec if spec.ray_cluster_spec is not None else None
+    submits = spec.submission_mode == SIDECAR_MODE and head and head.template.spec.containers
+    yield from map(_with_submitter, made) if submits else made
+
+
+def _with_submitter(cluster: Body) -> Body:
+    """Return a RayCluster with the container that submits the job, in the head."""
+    head = cluster["spec"]["headGroupSpec"]
+    template = controllers.with_container(head["template"], SUBMITTER)
+    spec = {**cluster["spec"], "headGroupSpec": {**head, "template": template}}
+    return {**cluster, "spec": spec}
+
+
+def ray_service(source: Source) -> Iterator[Body]:
+    """Yield the RayCluster of a RayService. Raises InvalidField."""
+    spec = source.read(_Maker).spec
+    required(spec.ray_cluster_config, "spec.rayClusterConfig")
+    states = ("activeServiceStatus", "pendingServiceStatus")
+    known = (part(source.body, "status", each).get("rayClusterName") for each in states)
+    name = next((str(each) for each in known if each), "")
+    yield from _cluster_of(source, name, "rayClusterConfig")
+
+
+def _cluster_of(source: Source, name: str, spec: str) -> Iterator[Body]:
+    """Yield the RayCluster of a workload, unless it has one."""
+    if source.owned("RayCluster"):
+        return
+    kind = source.body["kind"]
+    given = source.body["metadata"]
+    labels = {ORIGIN_NAME: source.name, ORIGIN_KIND: kind}
+    yield {
+        "apiVersion": source.body["apiVersion"],
+        "kind": "RayCluster",
+        "metadata": {
+            **controllers.merged(given, labels, {}),
+            **controllers.owned(source.body, name or f"{source.name}-00000"),
+        },
+        "spec": source.body["spec"][spec],
+    }
+
+
+def _head(source: Source, spec: _ClusterSpec, template: Body) -> Body:
+    prefix = f"{source.name[:LONGEST_PREFIX].lower()}-head-"
+    name = next(controllers.suffixed(prefix, 1, source.has_pod))
+    made = _pod(source, template, name, HEAD, HEAD_GROUP)
+    tolerant = spec.gcs_fault_tolerance_options is not None or (
+        part(source.body, "metadata", "annotations").get(FAULT_TOLERANT) == "true"
+    )
+    annotations = {**made["metadata"]["annotations"], FAULT_TOLERANT: str(tolerant).lower()}
+    made = {**made, "metadata": {**made["metadata"], "annotations": annotations}}
+    return _with_autoscaler(made, spec) if spec.enable_in_tree_autoscaling else made
+
+
+def _with_autoscaler(made: Body, spec: _ClusterSpec) -> Body:
+    own = spec.autoscaler_options.resources
+    autoscaler = AUTOSCALER if own is None else {**AUTOSCALER, "resources": own}
+    return controllers.with_container(made, autoscaler)
+
+
+def _pod(source: Source, template: Body, name: str, node_type: str, group: str) -> dict[str, Any]:
+    own = {CLUSTER: source.name, NODE_TYPE: node_type, GROUP: group}
+    default = {
+        "ray.io/is-ray-node": "yes",
+        "ray.io/identifier": f"{source.name}-{node_type}"[-LONGEST_LABEL:].lstrip("-"),
+        "app.kubernetes.io/name": "kuberay",
+        "app.kubernetes.io/created-by": "kuberay-operator",
+    }
+    given = part(template, "metadata", "labels")
+    labels = {**default, **{key: given[key] for key in given if key not in OWN_LABELS}, **own}
+    if label(source.body, ORIGIN_KIND) == "RayService":
+        labels["ray.io/serve"] = str(node_type == WORKER).lower()
+    return controllers.pod(source.body, template, name, labels)
+
+
+def _check(spec: _ClusterSpec) -> None:
+    _check_template(spec.head_group_spec.template, "spec.headGroupSpec")
+    for i, group in enumerate(spec.worker_group_specs):
+        where = f"spec.workerGroupSpecs[{i}]"
+        required(group.group_name, f"{where}.groupName")
+        _check_template(group.template, where)
+        controllers.check_number(group.number, f"{where}.replicas")
+    groups = [each.group_name for each in spec.worker_group_specs]
+    for i, name in enumerate(groups):
+        if name in groups[:i]:
+            must = "must differ from those of the groups before"
+            raise InvalidField(f"spec.workerGroupSpecs[{i}].groupName", name, must)
+
+
+def _check_template(template: PodTemplate, where: str) -> None:
+    containers: list[Container] = template.spec.containers
+    controllers.check_template(template, f"{where}.template", given=bool(containers))
+
+
+# RayJobs that wait suspended. Once a RayJob is started, its RayCluster describes its gang. KubeRay
+# gives the RayCluster another name each time: until it exists, the members are a gang with the
+# name of the RayJob.
+
+RAY_JOB_SOURCE: Final = GangSource("RayJob", "RayJob")
+
+
+def read_ray_job(body: Body) -> GangObject:
+    """Return a RayJob, with its gang as long as it is suspended. Raises InvalidField."""
+    uid = body["metadata"]["uid"]
+    if part(body, "spec").get("suspend") is not True:
+        return GangObject(uid)
+    typed = without_nulls(
+        {"apiVersion": RAY_JOBS[0].api_version, "kind": RAY_JOB_SOURCE.name, **body}
+    )
+    clusters = ray_job(Source(typed))
+    return GangObject(uid, tuple(_gang_of(typed, each) for each in clusters))
+
+
+def _gang_of(body: Body, cluster: Body) -> GangSpec:
+    """Return the gang of the RayCluster that is made once the RayJob is started."""
+    (found,) = read(cluster).gang_specs
+    metadata = body["metadata"]
+    key = GangKey(RAY_JOB_SOURCE.name, metadata["namespace"], metadata["name"])
+    return replace(
+        found, key=key, uid=metadata["uid"], gvr=_ray_job_gvr(str(body.get("apiVersion")))
+    )
+
+
+def _ray_job_gvr(api_version: str) -> GVR:
+    """Return the kind in the version that an object came in."""
+    exact = (each for each in RAY_JOBS if each.api_version == api_version)
+    return next(exact, RAY_JOBS[0])

@@ -1,0 +1,332 @@
+"""SparkApplications: their executors are a gang if they ask for it.
+
+The driver creates the executors when it runs, so it is no member. Their number is in the
+SparkApplication, or in the executors themselves where `spark-submit` made the driver.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from msgspec import field
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import SPARK_APPLICATIONS
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs import specs
+from gang_scheduler.decode.gangs.pod_groups import GangObject
+from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.decode.pods import membership
+from gang_scheduler.decode.pods.membership import PodsOfKind
+from gang_scheduler.decode.queues import naming
+from gang_scheduler.decode.reader import Unreadable
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey, GangSource
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.core import Count, Metadata, Wire
+from gang_scheduler.wire.pods import PodTemplate
+from gang_scheduler.wire.workloads import SparkApplication, SparkApplicationSpec
+from gang_scheduler.workloads import controllers
+from gang_scheduler.workloads.controllers import Source, has_ended, label
+from gang_scheduler.workloads.kind import Body as KindBody
+from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+
+SOURCE: Final = GangSource("SparkApplication")
+APP: Final = "sparkoperator.k8s.io/app-name"
+SELECTOR: Final = "spark-app-selector"
+ROLE: Final = "spark-role"
+EXECUTOR: Final = "executor"
+EXECUTOR_ID: Final = "spark-exec-id"
+INDEXES: Final = (EXECUTOR_ID,)
+INSTANCES: Final = "spark.executor.instances"
+LEAST: Final = "spark.dynamicAllocation.minExecutors"
+DYNAMIC: Final = "spark.dynamicAllocation.enabled"
+DEFAULT_EXECUTORS: Final = 2
+"""As many executors are there that nothing says the number of."""
+
+
+def name_of(source: pod_wire.Pod) -> str:
+    """Return the SparkApplication of an executor, else the id that Spark gave it; "" for others."""
+    labels = source.metadata.labels
+    if labels.get(ROLE) != EXECUTOR:
+        return ""
+    return labels.get(APP) or labels.get(SELECTOR, "")
+
+
+def role_of(metadata: Metadata) -> str:
+    """Return the role of a pod: all members have the same."""
+    return EXECUTOR if metadata.labels.get(ROLE) == EXECUTOR else ""
+
+
+def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None) -> GangSpec | None:
+    """Return the gang of executors: as many as they say, else as their SparkApplication does."""
+
+    def least(pod: Pod, _: tuple[Role, ...]) -> int:
+        said = fields.whole_number(pod.annotations, annotations.GANG_MIN_AVAILABLE, None)
+        if said is not None:
+            return said
+        if described is None:
+            where = fields.field(annotations.GANG_MIN_AVAILABLE)
+            raise InvalidField(where, None, "is required where no SparkApplication says it")
+        return described.min_member
+
+    found = specs.by_the_oldest(key, members, least)
+    if found is None or described is None:
+        return found
+    return replace(found, queue_request=described.queue_request)
+
+
+def read(body: KindBody) -> GangObject:
+    """Return a SparkApplication. Raises InvalidField for what is none."""
+    source = fields.read(body, SparkApplication)
+    metadata, executor = source.metadata, source.spec.executor
+    if not annotations.ask_for_gang(executor.labels, executor.annotations):
+        return GangObject(metadata.uid)
+    spec = GangSpec(
+        key=GangKey(SOURCE.name, metadata.namespace, metadata.name),
+        uid=metadata.uid,
+        min_member=max(1, _least(source.spec)),
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
+    )
+    return GangObject(metadata.uid, (spec,))
+
+
+def _least(spec: SparkApplicationSpec) -> int:
+    """Return how many executors are needed at first."""
+    dynamic, conf = spec.dynamic_allocation, spec.spark_conf
+    if dynamic.enabled or conf.get(DYNAMIC) == "true":
+        least = dynamic.min_executors
+        return _number(conf, LEAST, 0) if least is None else least
+    instances = spec.executor.instances
+    return _number(conf, INSTANCES, DEFAULT_EXECUTORS) if instances is None else instances
+
+
+def _number(conf: dict[str, str], key: str, default: int) -> int:
+    text = conf.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() else default
+
+
+KIND: Final = WorkloadKind(
+    PodsOfKind(
+        SOURCE,
+        name_of,
+        keys=frozenset({ROLE}),
+        role_of=role_of,
+        rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
+        rank_keys=frozenset(INDEXES),
+    ),
+    ObjectsOfKind((SPARK_APPLICATIONS,), read, Unreadable.KEEP),
+    by_members,
+)
+
+
+# The driver as which a SparkApplication is submitted, and the executors that the driver creates.
+# It creates them when it runs; here they are made together with it.
+
+DRIVER: Final = "driver"
+DEFAULT_MEMORY: Final = "1g"
+LEAST_OVERHEAD_MIB: Final = 384
+OVERHEAD: Final = 0.1
+OVERHEAD_OUTSIDE_OF_JAVA: Final = 0.4
+OUTSIDE_OF_JAVA: Final = frozenset({"Python", "R"})
+MEMORY: Final = re.compile(r"([0-9]+)(?:([kmgtp])b?|b)?", re.ASCII | re.IGNORECASE)
+MIB_OF: Final = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
+
+Body = Mapping[str, Any]
+
+
+class _GPU(Wire, frozen=True):
+    name: str = ""
+    quantity: Count = 0
+
+
+class _Pod(Wire, frozen=True):
+    """`spec.driver` and `spec.executor`."""
+
+    pod_name: str = ""
+    cores: Count = 1
+    core_request: str = ""
+    core_limit: str = ""
+    memory: str = ""
+    memory_overhead: str = ""
+    instances: Count | None = None
+    gpu: _GPU = _GPU()
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    node_selector: dict[str, str] = field(default_factory=dict)
+    tolerations: list[dict[str, Any]] = field(default_factory=list)
+    volume_mounts: list[dict[str, Any]] = field(default_factory=list)
+    init_containers: list[dict[str, Any]] = field(default_factory=list)
+    sidecars: list[dict[str, Any]] = field(default_factory=list)
+    template: PodTemplate = PodTemplate()
+
+
+class _Dynamic(Wire, frozen=True):
+    enabled: bool = False
+    initial_executors: Count = 0
+    min_executors: Count = 0
+
+
+class _Spec(Wire, frozen=True):
+    type: str = ""
+    driver: _Pod | None = None
+    executor: _Pod | None = None
+    dynamic_allocation: _Dynamic = _Dynamic()
+    memory_overhead_factor: str = ""
+    node_selector: dict[str, str] = field(default_factory=dict)
+    volumes: list[dict[str, Any]] = field(default_factory=list)
+    spark_conf: dict[str, str] = field(default_factory=dict)
+
+
+class _Application(Wire, frozen=True):
+    spec: _Spec = _Spec()
+
+
+def spark_application(source: Source) -> Iterator[Body]:
+    """Yield the driver, and the executors that it asks for at first. Raises InvalidField."""
+    spec = source.read(_Application).spec
+    if spec.driver is None or spec.executor is None:
+        lacks = DRIVER if spec.driver is None else EXECUTOR
+        raise InvalidField(f"spec.{lacks}", None, "is required")
+    name = spec.driver.pod_name or spec.spark_conf.get("spark.kubernetes.driver.pod.name", "")
+    name = name or f"{source.name}-driver"
+    present = source.pod(name)
+    if present is not None and (has_ended(present) or spec.dynamic_allocation.enabled):
+        return  # The executors that are there are those that it wants.
+    made = _pod(source, spec, spec.driver, DRIVER, name)
+    yield from source.absent([made])
+    owner = source.pod_as_owner(name, made["metadata"]["uid"])
+    yield from _executors(source, spec, spec.executor, owner)
+
+
+def _executors(source: Source, spec: _Spec, executor: _Pod, driver: Body) -> Iterator[Body]:
+    labels = {APP: source.name, ROLE: EXECUTOR}
+    present = source.present.controlled_by(driver)
+    present = present or source.pods(labels)
+    number = _instances(spec, executor) - sum(not has_ended(each) for each in present)
+    last = max((_id(each) for each in present), default=0)
+    prefix = spec.spark_conf.get("spark.kubernetes.executor.podNamePrefix")
+    for i in range(
+        last + 1, last + 1 + controllers.check_number(number, "spec.executor.instances")
+    ):
+        name = f"{prefix or f'{source.name}-00000'}-exec-{i}"
+        made = _pod(source, spec, executor, EXECUTOR, name)
+        own = {EXECUTOR_ID: str(i), "spark-exec-resourceprofile-id": "0"}
+        metadata = {
+            **controllers.merged(made["metadata"], own, {}),
+            **controllers.owned(driver, name),
+        }
+        yield {**made, "metadata": metadata}
+
+
+def _instances(spec: _Spec, executor: _Pod) -> int:
+    """Return how many executors the driver asks for at first."""
+    given = spec.spark_conf.get("spark.executor.instances", "")
+    known = int(given) if given.isascii() and given.isdigit() else None
+    instances = executor.instances if executor.instances is not None else known
+    dynamic = spec.dynamic_allocation
+    if dynamic.enabled:
+        return max(dynamic.min_executors, dynamic.initial_executors, instances or 0)
+    return DEFAULT_EXECUTORS if instances is None else instances
+
+
+def _id(pod: Body) -> int:
+    text = label(pod, EXECUTOR_ID)
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _pod(source: Source, spec: _Spec, pod: _Pod, role: str, name: str) -> dict[str, Any]:
+    controllers.check_template(pod.template, f"spec.{role}.template")
+    labels = {
+        **source.body["metadata"].get("labels", {}),
+        **pod.labels,
+        APP: source.name,
+        "sparkoperator.k8s.io/launched-by-spark-operator": "true",
+        "spark-app-name": source.name,
+        ROLE: role,
+        SELECTOR: "spark-00000",
+    }
+    given = source.body["spec"][role]
+    made = controllers.pod(source.body, given.get("template", {}), name, labels, pod.annotations)
+    return {**made, "spec": _pod_spec(source, spec, pod, role, made["spec"])}
+
+
+def _pod_spec(source: Source, spec: _Spec, pod: _Pod, role: str, template: Body) -> Body:
+    """Return the spec of a pod: that of its template with what the operator and Spark set."""
+    application = source.body["spec"]
+    given = application[role]
+    scheduler = application.get("batchScheduler") or given.get("schedulerName")
+    mounted = {each.get("name") for each in pod.volume_mounts}
+    volumes = (each for each in spec.volumes if each.get("name") in mounted)
+    own = {
+        "schedulerName": scheduler,
+        "priorityClassName": given.get("priorityClassName"),
+        "affinity": given.get("affinity"),
+        "hostNetwork": given.get("hostNetwork"),
+    }
+    first, *others = template.get("containers") or [{"name": f"spark-kubernetes-{role}"}]
+    return {
+        **template,
+        **{key: value for key, value in own.items() if value},
+        "nodeSelector": {
+            **template.get("nodeSelector", {}),
+            **spec.node_selector,
+            **pod.node_selector,
+        },
+        "tolerations": [*template.get("tolerations", ()), *pod.tolerations],
+        "volumes": [*template.get("volumes", ()), *volumes],
+        "initContainers": [*template.get("initContainers", ()), *pod.init_containers],
+        "containers": [
+            {**first, "resources": _resources(spec, pod, role)},
+            *others,
+            *pod.sidecars,
+        ],
+    }
+
+
+def _resources(spec: _Spec, pod: _Pod, role: str) -> Body:
+    cores = pod.core_request or str(pod.cores)
+    memory = f"{_memory_mib(spec, pod, role)}Mi"
+    limits = {"memory": memory}
+    if pod.core_limit:
+        limits["cpu"] = pod.core_limit
+    if pod.gpu.name:
+        limits[pod.gpu.name] = str(pod.gpu.quantity)
+    return {"requests": {"cpu": cores, "memory": memory}, "limits": limits}
+
+
+def _memory_mib(spec: _Spec, pod: _Pod, role: str) -> int:
+    """Return the memory of a pod: that of its process, and the overhead."""
+    where = f"spec.{role}.memory"
+    memory = _mib(pod.memory or spec.spark_conf.get(f"spark.{role}.memory", DEFAULT_MEMORY), where)
+    if pod.memory_overhead:
+        return memory + _mib(pod.memory_overhead, f"{where}Overhead")
+    outside = spec.type in OUTSIDE_OF_JAVA
+    factor = OVERHEAD_OUTSIDE_OF_JAVA if outside else OVERHEAD
+    if spec.memory_overhead_factor:
+        factor = _factor(spec.memory_overhead_factor)
+    return memory + max(int(memory * factor), LEAST_OVERHEAD_MIB)
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0 <= factor < math.inf:
+        raise InvalidField("spec.memoryOverheadFactor", text, "must be a number such as 0.1")
+    return factor
+
+
+def _mib(text: str, where: str) -> int:
+    """Return an amount of memory as Java writes it: 512m, 1g; MiB without a unit."""
+    found = MEMORY.fullmatch(text)
+    if found is None:
+        raise InvalidField(where, text, "must be an amount of memory such as 512m or 4g")
+    if text[-1] in "bB" and not found[2]:
+        return int(found[1]) // 1024**2
+    return int(int(found[1]) * MIB_OF[(found[2] or "m").lower()])

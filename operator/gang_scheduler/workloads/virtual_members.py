@@ -1,0 +1,189 @@
+"""The members that a suspended workload would have: the pods of its controller.
+
+They come of the same code that `simulate` expands workloads with. One pod of each template is read
+in full: of the others only the name and the rank are their own.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs.specs import VirtualGang
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.model import refs
+from gang_scheduler.model.pods import Pod, Slot, VirtualPods
+from gang_scheduler.model.refs import GangKey, natural_key
+from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate, TemplatePath
+from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.workloads import Job, JobSet
+from gang_scheduler.workloads import exclusive_topology, job_sets, kubeflow, ray, table
+from gang_scheduler.workloads.controllers import part
+
+Body = Mapping[str, Any]
+
+MOST_MEMBERS: Final = 10_000
+"""How many pods and Jobs a workload may wait with: one short object can ask for any number."""
+MOST_SLOTS: Final = 1 << 16
+MOST_SIZES: Final = 512
+"""How many different lists of members are shared by the workloads that have them."""
+
+
+def gang_of_others(workload: ManagedWorkload) -> GangKey:
+    """Return the gang of members that are in none once they are there."""
+    return GangKey(workload.kind, workload.namespace, workload.name)
+
+
+def uneditable(gang: VirtualGang) -> VirtualGang:
+    """Return a gang of which the templates are not in the workload that is started."""
+    return gang._replace(templates=tuple(each._replace(path=()) for each in gang.templates))
+
+
+@dataclass(eq=False)
+class _OfTemplate:
+    """The members of one template: the first is read, of the others only what is their own."""
+
+    path: TemplatePath
+    prototype: Pod
+    gang: GangKey
+    is_late: bool
+    is_of_its_job: bool
+    others: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+
+
+def bodies_of(body: Body) -> Iterator[Body]:
+    """Yield the members as objects. Raises InvalidField for a workload that is refused."""
+    _check_number(body)
+    return table.pods_of(_started(body), MOST_MEMBERS)
+
+
+def _check_number(body: Body) -> None:
+    """Raise InvalidField for a Job or a JobSet of too many members, before any of them is made."""
+    number = 0
+    if body["kind"] == refs.JOB.name:
+        number = fields.read(body, Job).spec.at_once
+    elif body["kind"] == refs.JOB_SET.name:
+        jobs = fields.read(body, JobSet).spec.replicated_jobs
+        number = sum(each.replicas * (1 + each.template.spec.at_once) for each in jobs)
+    if number > MOST_MEMBERS:
+        raise table.too_many(MOST_MEMBERS)
+
+
+def gangs_of(
+    workload: ManagedWorkload, body: Body, *, by_default: bool = False
+) -> tuple[VirtualGang, ...]:
+    """Return the members by gang. Raises InvalidField for a workload that is refused.
+
+    `by_default`: pods of JobSets are gangs without asking for it.
+    """
+    is_late = _lateness(body)
+    paths = {id(spec): path for path, spec in templates_in(body)}
+    of_templates: dict[object, _OfTemplate] = {}
+    for pod in bodies_of(body):
+        metadata = pod["metadata"]
+        containers = pod["spec"].get("containers") or [None]
+        late = is_late(metadata)
+        template: object = id(containers[0]), late
+        known = of_templates.get(template)
+        if known is not None and known.is_of_its_job:
+            template = template, metadata["ownerReferences"][0]["name"]
+            known = of_templates.get(template)
+        if known is None:
+            read = pod_decode.pod(pod, table.MEMBERSHIP)
+            gang = _gang_of(workload, read, by_default=by_default)
+            path = paths.get(id(containers[0]), ())
+            prototype = replace(read, gang=gang, virtual=True)
+            known = _OfTemplate(path, prototype, gang, late, _is_of_its_job(prototype))
+            of_templates[template] = known
+        known.others.append((metadata["name"], _rank(metadata)))
+    by_gang: dict[GangKey, list[_OfTemplate]] = {}
+    for each in of_templates.values():
+        by_gang.setdefault(each.gang, []).append(each)
+    return tuple(_gang(workload, key, some) for key, some in by_gang.items())
+
+
+def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKey:
+    """Return the gang that a member waits in."""
+    if workload.kind == ray.RAY_JOB_SOURCE.name:
+        return gang_of_others(workload)
+    if pod.gang.source != refs.SINGLE.name:
+        return pod.gang
+    if by_default and annotations.JOB_GANG_LABEL not in pod.labels:
+        name = job_sets.name_of(Metadata(labels={**pod.labels}))
+        return GangKey(refs.JOB_SET.name, workload.namespace, name)
+    return gang_of_others(workload)
+
+
+def _is_of_its_job(prototype: Pod) -> bool:
+    """Return whether a pod asks for something that each Job has by itself, also of one template."""
+    return prototype.podset is not None or bool(exclusive_topology.layer_of(prototype.annotations))
+
+
+def _lateness(body: Body) -> Callable[[Body], bool]:
+    """Return what says of the metadata of a pod whether it is created only after others."""
+    if body["kind"] == refs.JOB_SET.name:
+        late = job_sets.late_parts(body)
+        return lambda metadata: (
+            metadata["labels"].get(annotations.REPLICATED_JOB_LABEL) in late
+            or exclusive_topology.is_held_back(metadata["annotations"])
+        )
+    if part(body, "spec").get("launcherCreationPolicy") == kubeflow.LATE:
+        return lambda metadata: metadata["labels"].get(kubeflow.JOB_ROLE) == kubeflow.LAUNCHER
+    return lambda _: False
+
+
+def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> VirtualGang:
+    names = [name for each in some for name, _ in each.others]
+    prefix = workload.name if all(each.startswith(workload.name) for each in names) else ""
+    slots = [
+        ((not rank, rank, natural_key(name)), place, name, rank)
+        for place, each in enumerate(some)
+        for name, rank in each.others
+    ]
+    ordered = (_slot(place, name[len(prefix) :], rank) for _, place, name, rank in sorted(slots))
+    return VirtualGang(
+        key,
+        VirtualPods(
+            workload.uid, prefix, tuple(each.prototype for each in some), _shared(tuple(ordered))
+        ),
+        tuple(MemberTemplate(each.path, each.prototype.pod_class, each.is_late) for each in some),
+    )
+
+
+_slot: Final = functools.lru_cache(MOST_SLOTS)(Slot)
+"""The same object for equal ones: most workloads number their members alike."""
+
+
+@functools.lru_cache(MOST_SIZES)
+def _shared(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
+    # The same object for equal ones: most workloads of one size have the same.
+    return slots
+
+
+def _rank(metadata: Body) -> tuple[int, ...]:
+    labels, present = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    return table.MEMBERSHIP.rank_of(Metadata(labels=labels, annotations=present))
+
+
+def _started(body: Body) -> Body:
+    """Return a workload as it is once it is started."""
+    spec = {**part(body, "spec"), "suspend": False}
+    if "runPolicy" in spec:
+        spec["runPolicy"] = {**part(spec, "runPolicy"), "suspend": False}
+    return {**body, "spec": spec}
+
+
+def templates_in(value: object, path: TemplatePath = ()) -> Iterator[tuple[TemplatePath, object]]:
+    """Yield the paths of all pod templates in an object, each with the first of its containers."""
+    if isinstance(value, Mapping):
+        containers = part(value, "spec").get("containers")
+        if path and path[-1] == "template" and containers:
+            yield path, containers[0]
+        else:
+            for key, each in value.items():
+                yield from templates_in(each, (*path, key))
+    elif isinstance(value, list):
+        for place, each in enumerate(value):
+            yield from templates_in(each, (*path, place))

@@ -1,0 +1,168 @@
+"""What annotations say of how a gang is scheduled, a row of the contract's table after another."""
+
+import pytest
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode.gangs import annotations as gang_annotations
+from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.gangs import MatchPolicy
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangName
+
+PREFIX = "gang.scheduling.koordinator.sh/"
+
+
+def read(key: str, text: str) -> GangOptions:
+    return gang_annotations.read({PREFIX + key: text})
+
+
+def test_without_annotations_all_are_the_defaults() -> None:
+    expected = GangOptions((), True, MatchPolicy.ONCE_SATISFIED, None, None)  # noqa: FBT003
+    assert expected == gang_annotations.read({}) == gang_annotations.read({"example.com/mode": "x"})
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("[]", ()),
+        ('["team/a"]', (GangName("team", "a"),)),
+        (' ["a/b", "c/d.e-f"] ', (GangName("a", "b"), GangName("c", "d.e-f"))),
+    ],
+)
+def test_row_groups_names_gangs(text: str, names: tuple[GangName, ...]) -> None:
+    assert names == read("groups", text).groups
+
+
+@pytest.mark.parametrize(("text", "strict"), [("Strict", True), ("NonStrict", False)])
+def test_row_mode(text: str, *, strict: bool) -> None:
+    assert strict is read("mode", text).strict
+
+
+@pytest.mark.parametrize("text", ["only-waiting", "waiting-and-running", "once-satisfied"])
+def test_row_match_policy(text: str) -> None:
+    assert MatchPolicy(text) is read("match-policy", text).match_policy
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("10m", 600),
+        ("1h", 3600),
+        ("1h30m", 5400),
+        ("1.5h", 5400),
+        (".5m", 30),
+        ("1.s", 1),
+        ("1m0.5s", 61),
+        ("1500ms", 2),
+        ("1ms", 1),
+        ("1ns", 1),
+        ("1us", 1),
+        ("3000000000ns", 3),
+        ("2000000us", 2),
+        ("2000000\u00b5s", 2),
+        ("2000000\u03bcs", 2),
+        ("100ms", 1),
+        ("1100ms", 2),
+        ("0.1s0.2s0.7s", 1),
+        ("+90s", 90),
+    ],
+)
+def test_row_waiting_time_is_a_go_duration(text: str, seconds: int) -> None:
+    assert seconds == read("waiting-time", text).timeout_seconds
+
+
+@pytest.mark.parametrize(("text", "total"), [("1", 1), ("8", 8), ("100000", 100000)])
+def test_row_total_number(text: str, total: int) -> None:
+    assert total == read("total-number", text).total
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("groups", ""),
+        ("groups", "team/a"),
+        ("groups", "{}"),
+        ("groups", "[3]"),
+        ("groups", "[null]"),
+        ("groups", '["team/a"'),
+        ("groups", '"team/a"'),
+        ("groups", "\udc80"),
+        ("mode", ""),
+        ("mode", "strict"),
+        ("mode", "Loose"),
+        ("match-policy", ""),
+        ("match-policy", "Only-Waiting"),
+        ("match-policy", "always"),
+        ("waiting-time", ""),
+        ("waiting-time", "0"),
+        ("waiting-time", "0s"),
+        ("waiting-time", "-1s"),
+        ("waiting-time", "90"),
+        ("waiting-time", "ten minutes"),
+        ("waiting-time", "1 m"),
+        ("waiting-time", " 1m"),
+        ("waiting-time", "1m\n"),
+        ("waiting-time", "1d"),
+        ("waiting-time", "1M"),
+        ("waiting-time", "s"),
+        ("waiting-time", ".s"),
+        ("waiting-time", "1e3s"),
+        ("waiting-time", "9" * 400 + "h"),
+        ("waiting-time", "\u0661s"),
+        ("total-number", ""),
+        ("total-number", "0"),
+        ("total-number", "-1"),
+        ("total-number", "2.5"),
+        ("total-number", "many"),
+        ("total-number", "1_0"),
+        ("total-number", "\u0661"),
+        ("total-number", "9" * 5000),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_with_field_and_value(key: str, text: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        read(key, text)
+
+    assert (f"metadata.annotations[{PREFIX}{key}]", text) == (
+        caught.value.field,
+        caught.value.value,
+    )
+
+
+@pytest.mark.parametrize("name", ["a", "/a", "team/", "", "team /a", " team/a"])
+def test_a_name_that_is_none_is_refused_with_field_and_name(name: str) -> None:
+    with pytest.raises(InvalidField) as caught:
+        read("groups", f'["good/one", "{name}"]')
+
+    assert (f"metadata.annotations[{PREFIX}groups]", name) == (
+        caught.value.field,
+        caught.value.value,
+    )
+
+
+def test_a_member_may_say_what_its_gang_has() -> None:
+    gang = GangOptions(strict=False, timeout_seconds=60)
+    same = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}waiting-time": "1m"}
+
+    assert gang_annotations.problem_of("ns/p", {}, gang, "is elsewhere") is None
+    assert gang_annotations.problem_of("ns/p", same, gang, "is elsewhere") is None
+
+
+def test_what_it_says_else_is_named_with_where_it_belongs() -> None:
+    others = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}total-number": "4"}
+    found = gang_annotations.problem_of("ns/p", others, GangOptions(), "is elsewhere")
+
+    each = [f"metadata.annotations[{PREFIX}{key}] is elsewhere" for key in ("mode", "total-number")]
+    said = InvalidInput(f"pod ns/p: {'; '.join(each)}")
+    assert Problem(Reason.INVALID_SPEC, said) == found
+
+
+def test_what_cannot_be_read_of_a_member_is_said() -> None:
+    present = {annotations.MIN_RUNTIME: "soon"}
+    found = gang_annotations.problem_of("ns/p", present, GangOptions(), "is elsewhere")
+
+    assert found is not None
+    assert f"[{annotations.MIN_RUNTIME}] must be a duration" in str(found.cause)

@@ -1,0 +1,64 @@
+"""How names, amounts and times read."""
+
+import pytest
+
+from gang_scheduler.inspection.explaining import sentences
+from gang_scheduler.inspection.explaining.sentences import Names
+from gang_scheduler.model.refs import GangKey
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "0 s"),
+        (119, "119 s"),
+        (120, "2 min"),
+        (7199, "119 min"),
+        (7200, "2 h"),
+        (DAY * 2, "2 days"),
+    ],
+)
+def test_durations_have_one_unit(seconds: int, text: str) -> None:
+    assert text == sentences.duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (21, "21st")],
+)
+def test_places(number: int, text: str) -> None:
+    assert text == sentences.ordinal(number)
+
+
+def test_names_of_other_namespaces_may_be_hidden() -> None:
+    own, other = GangKey("Pod", "a", "x"), GangKey("Pod", "b", "y")
+    names = Names("a", hides=True)
+
+    assert ["a/x", "a gang of another namespace"] == [names.gang(each) for each in (own, other)]
+    assert ["a/x", "2 pods of other namespaces"] == names.pods(["b/y", "a/x", "b/z"])
+    assert "b/y" == Names("a").gang(other)
+
+
+def test_lists_are_cut() -> None:
+    assert "a, b, c and 2 more" == sentences.listed([*"abcde"])
+    assert "a, b and c" == sentences.between([*"abc"])
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("No node is ready", "no node is ready"),
+        ('PodGroup "a" does not exist', 'PodGroup "a" does not exist'),
+        ("GPUs are short", "GPUs are short"),
+        ("", ""),
+    ],
+)
+def test_after_a_colon_only_kinds_have_a_capital(text: str, after: str) -> None:
+    assert after == sentences.uncapital(text)
+
+
+def test_a_question_ends_a_sentence() -> None:
+    assert "did you mean a?" == sentences.with_end("did you mean a?")
+    assert "it waits." == sentences.with_end("it waits") == sentences.with_end("it waits.")

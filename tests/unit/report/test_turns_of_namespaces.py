@@ -1,0 +1,66 @@
+"""Namespaces take turns, and each tells its oldest first."""
+
+import pytest
+
+from gang_scheduler.report.turns_of_namespaces import ByNamespace
+
+
+def queue_of(*keys: str) -> ByNamespace[str, int]:
+    """Return a queue of keys `namespace/name`, with their places as values."""
+    found: ByNamespace[str, int] = ByNamespace()
+    for number, key in enumerate(keys):
+        found.put(key.partition("/")[0], key, number)
+    return found
+
+
+def all_of(queue: ByNamespace[str, int]) -> list[str]:
+    return [queue.take()[0] for _ in range(len(queue))]
+
+
+def test_namespaces_take_turns() -> None:
+    queue = queue_of("a/1", "a/2", "a/3", "b/1", "c/1", "c/2")
+
+    assert ["a/1", "b/1", "c/1", "a/2", "c/2", "a/3"] == all_of(queue)
+
+
+def test_what_comes_behind_a_thousand_of_another_namespace_is_next_but_one() -> None:
+    queue = queue_of(*(f"a/{number}" for number in range(1000)))
+    queue.take()
+
+    queue.put("b", "b/1", 0)
+
+    assert "b/1" in [queue.take()[0] for _ in range(2)]
+
+
+def test_a_key_that_is_put_again_keeps_its_place_and_has_its_last_value() -> None:
+    queue = queue_of("a/1", "a/2")
+
+    queue.put("a", "a/1", 7)
+
+    assert (2, ("a/1", 7)) == (len(queue), queue.take())
+
+
+def test_a_key_that_is_removed_is_not_taken() -> None:
+    queue = queue_of("a/1", "b/1")
+
+    queue.remove("a/1")
+
+    assert queue.get("a/1") is None
+    assert (["b/1"], ["b/1"]) == (list(queue), all_of(queue))
+
+
+def test_the_namespace_that_has_most_loses_its_oldest() -> None:
+    queue = queue_of("a/1", "b/1", "b/2", "b/3", "c/1")
+
+    queue.drop()
+
+    assert ["a/1", "b/2", "c/1", "b/3"] == all_of(queue)
+
+
+def test_nothing_is_taken_of_an_empty_queue() -> None:
+    queue = queue_of("a/1")
+    queue.take()
+
+    assert 0 == len(queue)
+    with pytest.raises(KeyError):
+        queue.take()

@@ -1,0 +1,75 @@
+"""In which trees turns go on, and how often each group is looked at."""
+
+from collections.abc import Collection, Mapping
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.scheduler.turns.lines import Line, OpenTrees
+from support.builders import gang_key, group
+from support.queue_builders import our_queue, queue_ref
+from support.queue_worlds import in_queue
+
+A, B = queue_ref("a"), queue_ref("b")
+ROOTS: Mapping[QueueRef, QueueRef] = {A: queue_ref("x"), B: queue_ref("y")}
+
+
+class World:
+    """A line in each of two trees, and the groups that there is quota for."""
+
+    def __init__(self, waiting: Mapping[QueueRef, str], reserved: Collection[str] = ()) -> None:
+        self.groups = {
+            name: group(in_queue(ref, name)) for ref, names in waiting.items() for name in names
+        }
+        self.fitting: set[str] = set()
+        self.looked_at: list[str] = []
+        keys = frozenset(gang_key(name) for name in reserved)
+        self.trees = OpenTrees(ROOTS.__getitem__, self._may_fit, keys)
+        self.lines = {
+            ref: Line(our_queue(ref.name), [self.groups[name] for name in some])
+            for ref, some in waiting.items()
+        }
+        self.trees.plant(self.lines.values())
+
+    def _may_fit(self, line: Line, waiting: GangGroup) -> bool:
+        name = waiting.gangs[0].key.name
+        assert waiting in line.groups
+        self.looked_at.append(name)
+        return name in self.fitting
+
+
+def test_a_tree_is_open_while_there_is_quota_for_a_group() -> None:
+    world = World({A: "pq", B: "r"})
+    world.fitting = {"p"}
+
+    assert world.trees.is_open(A)
+    assert not world.trees.is_open(B)
+
+    world.fitting = set()
+    assert not world.trees.is_open(A)
+
+
+def test_a_group_without_quota_is_looked_at_once() -> None:
+    world = World({A: "pqr"})
+    world.fitting = {"p"}
+
+    assert all(world.trees.is_open(A) for _ in range(3))
+
+    assert sorted(set(world.looked_at)) == ["p", "q", "r"]
+    assert world.looked_at.count("q") == world.looked_at.count("r") == 1
+
+
+def test_a_tree_is_open_until_what_is_reserved_was_given_up() -> None:
+    world = World({A: "pq"}, reserved=["q"])
+
+    assert world.trees.is_open(A)
+    world.trees.decided(world.groups["p"])
+    assert world.trees.is_open(A)
+    world.trees.decided(world.groups["q"])
+    assert not world.trees.is_open(A)
+
+
+def test_the_lines_of_a_tree() -> None:
+    world = World({A: "p", B: "q"})
+
+    assert list(world.trees.roots) == [ROOTS[A], ROOTS[B]]
+    assert list(world.trees.lines(A)) == [world.lines[A]]
