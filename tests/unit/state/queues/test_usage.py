@@ -10,6 +10,7 @@ from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.queues.shared import LocalQueue
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import FlavorResource, LocalQueueKey, ResourceGroup
+from gang_scheduler.model.refs import GangName
 from gang_scheduler.state.queues import usage
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.usage import ChargeRules
@@ -325,6 +326,25 @@ def test_what_was_charged_in_the_past_counts_where_the_settings_say_so() -> None
     assert {A: {"cpu": ONE // 2}} == state.usage.recent
 
 
+def test_members_that_wait_are_asked_for_by_their_own_requests() -> None:
+    found = cluster()
+    found.put("p", "a", gang="g")
+    found.put("q", "a", gang="g", cpu=2)
+
+    assert {A: {SPOT: 3 * ONE}} == found.usage().asked
+
+
+def test_members_that_wait_are_asked_for_in_the_queue_that_their_gang_names_now() -> None:
+    found, asked = cluster(), []
+    found.put("p", gang="g")
+    for queue in ("a", "b"):
+        spec = replace(gang_spec("g", 1), queue_request=naming.request_of({OURS: queue}, {}))
+        found.gangs.upsert_gang_specs("x", "uid-g", [spec])
+        asked.append(found.usage().asked)
+
+    assert [{A: {SPOT: ONE}}, {B: {CPU: ONE}}] == asked
+
+
 def test_a_difference_is_counted_and_put_right() -> None:
     found = cluster()
     found.put("p", "a", node="n-spot")
@@ -334,6 +354,21 @@ def test_a_difference_is_counted_and_put_right() -> None:
     first, second = found.cache.usage_differences(), found.cache.usage_differences()
 
     assert (2, 0, {SPOT: ONE}) == (first, second, found.charged())
+
+
+def test_a_group_that_forms_between_two_cycles_is_no_difference() -> None:
+    found = cluster()
+    found.gangs.upsert_gang_specs(
+        "x", "uid-h", [gang_spec("h", uid="uid-h", groups=(GangName("default", "g"),))]
+    )
+    for name in "gh":
+        found.put(f"p-{name}", "a", gang=name, node="n-spot")
+    found.cache.snapshot(0)
+    found.usage()
+
+    found.gangs.upsert_gang_specs("x", "uid-g", [gang_spec("g", uid="uid-g")])
+
+    assert 0 == found.cache.usage_differences()
 
 
 def test_an_event_of_a_pod_costs_one_call_until_usage_is_asked_for() -> None:
