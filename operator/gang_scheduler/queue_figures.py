@@ -7,7 +7,7 @@ from typing import Final
 
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.queues import QueueFigures, QueueRef
-from gang_scheduler.model.reasons import NOT_IN_LINE, Reason
+from gang_scheduler.model.reasons import NOT_IN_LINE, Room, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.policies import QueueRules
@@ -16,10 +16,7 @@ from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.phases import in_line, waits
 
-CHARGED: Final = frozenset(
-    {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_CHECKPOINT, Reason.WAITING_FOR_VOLUMES}
-)
-"""Gangs that wait so have quota already."""
+CHARGED: Final = those_with(lambda rule: Room.CHARGED in rule.room)
 WITHOUT_PODS: Final = 2
 """In a line come first the gangs that have turns, then others, and then those without a pod."""
 MOST_LOOKED_AT: Final = 10

@@ -16,6 +16,7 @@ QUOTES = {
     "scheduler/filters": "kube-scheduler's reasons, word by word: each is a constant of its filter",
     "scheduler/placement/tree/gather.py": "a reason in the style of a filter's",
     "state/volumes/snapshot.py": "kube-scheduler's reasons of its volume plugins",
+    "model/reasons.py": "what a reason means to people is in its row, for report and inspection",
     "model/layers.py": "what is wrong with the layers that a user wrote: input's own words",
     "model/resources.py": "what is wrong with a quantity that a user wrote",
 }
@@ -31,7 +32,7 @@ LOOKS = {
     "decode/fields.py": "msgspec says only in the message of its error where a field is",
 }
 SEARCHES = {"startswith", "endswith", "find", "rfind", "index", "count", "partition", "split"}
-TOLD = {"answer", "message", "text"}
+TOLD = {"answer", "lead", "meaning", "message", "text"}
 """Attributes that hold what people read."""
 
 

@@ -20,7 +20,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Cause, Reason
+from gang_scheduler.model.reasons import Cause, Reason, Room, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
@@ -33,7 +33,7 @@ from gang_scheduler.telemetry.logger import Logger
 
 # Room that was made for a gang and was lost later, or that its members did not use in time.
 
-HOLDING = INCOMPLETE | {Reason.WAITING_FOR_VICTIMS}
+HOLDING = INCOMPLETE | those_with(lambda rule: Room.KEPT in rule.room)
 """With these reasons a gang keeps its nominated room: victims leave, or a member is recreated.
 
 While members are missing, for HOLD_SECONDS at most: those that were evicted or deleted may never

@@ -17,7 +17,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.reasons import Cause, Problem, Reason
+from gang_scheduler.model.reasons import RULES, Cause, GangEvent, Problem, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
@@ -37,17 +37,7 @@ from gang_scheduler.state.queues.reservations import News
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.workloads import table
 
-# Reported once, when the preemption begins.
-TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
-UNTOLD = UNTOLD_BY_GANG | TOLD_BEFORE
-INVALID = "InvalidGang"
-NAMED = {
-    Reason.INVALID_SPEC: INVALID,
-    Reason.UNKNOWN_LAYER: INVALID,
-    Reason.UNSUPPORTED_FEATURE: INVALID,
-    Reason.QUOTA_EXCEEDED: "QuotaExceeded",
-}
-"""The Events of gangs that can never start as they are."""
+UNTOLD = UNTOLD_BY_GANG | those_with(lambda rule: rule.event is GangEvent.PREEMPTING)
 WAITING_FOR_ROOM = "WaitingForRoom"
 """The reason of Events about pods that terminate: `Preempting` says that pods are evicted."""
 NAMES_SHOWN = 10
@@ -210,17 +200,16 @@ class GangEvents:
         self._events.record(self._about(gang), reason, text_of(cause))
 
     def _refused(self, refused: Refused) -> None:
-        gang, reason = refused.gang, NAMED.get(refused.reason)
-        if reason is None:
-            reason = "FailedScheduling"
+        gang, event = refused.gang, RULES[refused.reason].event
+        if event is GangEvent.FAILED_SCHEDULING:
             spec = self._described_by(gang.key)
             if spec is None and self._tells_pods(gang):
                 return
             uid = spec.uid if spec else (gang.pending or gang.bound_members)[0].uid
-            if self._events.is_quiet(uid, gang.key, reason, warning=True):
+            if self._events.is_quiet(uid, gang.key, event.value, warning=True):
                 return
         # An invalid gang is not tried again, so its problem is reported now or never.
-        self._events.record(self._about(gang), reason, describe(refused), warning=True)
+        self._events.record(self._about(gang), event.value, describe(refused), warning=True)
 
     def _tells_pods(self, gang: Gang) -> bool:
         """Return whether each pod of a gang is told why it waits: once is enough."""

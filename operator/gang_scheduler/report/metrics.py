@@ -20,7 +20,7 @@ from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import ABSENT, IntArray, NodeTable
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import NOT_IN_LINE, Reason
+from gang_scheduler.model.reasons import NOT_IN_LINE, RULES, Reason, Result
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.model.topology import Topology
@@ -202,26 +202,7 @@ def created_at(info: GangInfo) -> float:
 
 # Decisions on gangs that have all their members, and the outcomes of these decisions.
 
-SCHEDULED, UNSCHEDULABLE, QUOTA, INVALID = "scheduled", "unschedulable", "quota", "invalid"
-RESULTS: Final = {
-    Reason.UNSCHEDULABLE: UNSCHEDULABLE,
-    Reason.WAITING_FOR_VOLUMES: UNSCHEDULABLE,
-    Reason.WAITING_FOR_VICTIMS: "waiting_for_victims",
-    Reason.WAITING_FOR_CHECKPOINT: "waiting_for_victims",
-    Reason.QUEUE_STOPPED: QUOTA,
-    Reason.ADMISSION_DENIED: QUOTA,
-    Reason.QUOTA_EXCEEDED: QUOTA,
-    Reason.JOB_LIMIT_REACHED: QUOTA,
-    Reason.WAITING_FOR_QUOTA: QUOTA,
-    Reason.WAITING_FOR_TURN: QUOTA,
-    Reason.WAITING_FOR_CHECKS: QUOTA,
-    Reason.WAITING_FOR_PROVISIONING: UNSCHEDULABLE,
-    Reason.INVALID_SPEC: INVALID,
-    Reason.UNKNOWN_LAYER: INVALID,
-    Reason.UNSUPPORTED_FEATURE: INVALID,
-    Reason.QUEUE_NOT_FOUND: INVALID,
-}
-"""The decisions that there are. Of a gang that lacks members, or others, there is none."""
+SCHEDULED: Final = "scheduled"
 LATE, ON_TIME = "true", "false"
 """Whether a decision comes after the schedule timeout of the gang."""
 UP, DOWN = "up", "down"
@@ -236,20 +217,20 @@ class Decisions:
         self._cache = cache
         self._clock = clock
         # The last refusal of each gang: what came of it, and whether after the schedule timeout.
-        self._last: dict[GangKey, tuple[str, bool]] = {}
+        self._last: dict[GangKey, tuple[Result, bool]] = {}
         # Since when gangs that need one member were complete whose start is counted.
         self._started: dict[GangKey, int] = {}
 
     def refused(self, refused: Iterable[Refused]) -> None:
         """Count refusals that say another thing than the last one of the gang."""
         for each in refused:
-            result = None if each.left_over else RESULTS.get(each.reason)
+            result = None if each.left_over else RULES[each.reason].result
             info = self._cache.gang_queue.infos.get(each.gang.key)
             if result is not None and info is not None:
                 self._refuse(info, result)
         self._forget_the_gone()
 
-    def _refuse(self, info: GangInfo, result: str) -> None:
+    def _refuse(self, info: GangInfo, result: Result) -> None:
         since, key = info.attempt.quorum_since, info.key
         if since is None:
             return
@@ -258,7 +239,7 @@ class Decisions:
             return
         self._last[key] = decision
         _, late = decision
-        metrics.DECISIONS.labels(result, LATE if late else ON_TIME).inc()
+        metrics.DECISIONS.labels(result.value, LATE if late else ON_TIME).inc()
         if late and (before is None or not before[1]):
             labels = (queue_of(info, self._cache), job_type_of(info), "timeout")
             metrics.SCHEDULING_SECONDS.labels(*labels).observe(max(0, self._clock() - since))
@@ -269,7 +250,7 @@ class Decisions:
         if info is None:
             return
         if binding.failed:
-            self._refuse(info, UNSCHEDULABLE)
+            self._refuse(info, Result.UNSCHEDULABLE)
             return
         if messages.scaled_up(binding.gang, binding.placed.binds):
             metrics.ELASTIC_CHANGES.labels(self._queue_of(info.key), UP, MODE).inc()

@@ -19,7 +19,7 @@ from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import GangEvent, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.events import (
     About,
@@ -50,18 +50,7 @@ PAUSE_SECONDS: Final = 0.1
 """Before each Event while they do."""
 MOST_BOUND: Final = 10_000
 """How many bound pods are kept in mind to be told: of more, the oldest are left out."""
-UNTOLD_BY_GANG: Final = frozenset(
-    {
-        Reason.WAITING_FOR_MEMBERS,
-        Reason.WAITING_FOR_GANGS,
-        Reason.WAITING_FOR_TURN,
-        Reason.ELASTIC_LIMIT,
-    }
-)
-"""Reasons of gangs that are worth no Event on a PodGroup.
-
-Its members or mates do not exist yet, it is in a line, or it waits as it asked for.
-"""
+UNTOLD_BY_GANG: Final = those_with(lambda rule: rule.event is GangEvent.NONE)
 LATER: Final = (Kind.UNKNOWN, Kind.THROTTLED)
 """Answers after which the same request is worth another try."""
 

@@ -15,7 +15,15 @@ from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.failures import Degraded
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.reasons import BY_QUEUES, Cause, Problem, Reason
+from gang_scheduler.model.reasons import (
+    BY_QUEUES,
+    MAKING_ROOM,
+    RULES,
+    Cause,
+    Problem,
+    Reason,
+    Trait,
+)
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.queues import evictions
 from gang_scheduler.report.queues.evictions import EVICTED, Place, Promised
@@ -32,7 +40,6 @@ from gang_scheduler.state.gangs.phases import (
     scheduled,
     scheduled_and_succeeded,
 )
-from gang_scheduler.state.gangs.preemption import MAKING_ROOM
 
 # The part of the status about checkpoints.
 
@@ -80,7 +87,7 @@ INITIALLY = "PodGroupInitiallyScheduled"
 JOB_FAILED = "JobFailed"
 QUOTA_RESERVED = "QuotaReserved"
 NOTHING_PROMISED = Promised()
-WARNINGS = (Reason.UNKNOWN_LAYER, Reason.SCATTERED)
+WARNINGS = tuple(each for each in Reason if Trait.WARNS in RULES[each].traits)
 """Problems that need not keep a gang waiting: each is a condition of that type."""
 
 

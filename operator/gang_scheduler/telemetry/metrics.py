@@ -8,7 +8,7 @@ from gang_scheduler.model.checkpoints import Outcome as CheckpointOutcome
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.failures import Shortage
 from gang_scheduler.model.provisioning import Came
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import Reason, Result
 from gang_scheduler.telemetry.family import (
     FOLDED,
     Bound,
@@ -89,10 +89,7 @@ COMPLETION_SECONDS = Histogram(
 DECISIONS = Counter(
     "training_gang_scheduling_total",
     "Decisions on gangs that have minMember members, by result.",
-    Label(
-        "result",
-        _one_of("scheduled", "unschedulable", "waiting_for_victims", "quota", "invalid"),
-    ),
+    Label("result", _one_of("scheduled", *(each.value for each in Result))),
     Label("timeout", _one_of("true", "false")),
     note=(
         "`timeout`: whether the decision came after the schedule timeout of the gang. "

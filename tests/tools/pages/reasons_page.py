@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from gang_scheduler.model.reasons import RULES, Rule, Turn
 from gang_scheduler.report.words import reasons
-from gang_scheduler.report.words.reasons import Entry, Turn
+from gang_scheduler.report.words.reasons import Entry
 
 HEAD: Final = """# Reasons
 
@@ -75,15 +76,13 @@ TABLES: Final = (
 
 def text() -> str:
     """Return the page as it should be."""
-    waits = "".join(
-        _section(reason.value, each) for reason, each in reasons.WAITING_ENTRIES.items()
-    )
+    waits = "".join(_section(reason.value, each) for reason, each in RULES.items())
     return HEAD + waits + "".join("".join(_table(*each)) for each in TABLES)
 
 
-def _section(name: str, entry: Entry) -> str:
-    do = f"- What to do: {entry.do}\n" if entry.do else ""
-    return f"\n### {name}\n\n{entry.meaning}\n\n- Who can fix it: {_turn(entry)}\n{do}"
+def _section(name: str, rule: Rule) -> str:
+    who = f"- Who can fix it: {_turn(rule.turn)}\n"
+    return f"\n### {name}\n\n{rule.meaning}\n\n{who}- What to do: {rule.do}\n"
 
 
 def _table(title: str, of: str, intro: str, entries: Mapping[str, Entry]) -> Iterator[str]:
@@ -91,11 +90,11 @@ def _table(title: str, of: str, intro: str, entries: Mapping[str, Entry]) -> Ite
     yield f"{intro}\n\n" if intro else ""
     yield f"| {of} | meaning | who can fix it | what to do |\n|---|---|---|---|\n"
     for name, entry in entries.items():
-        yield f"| `{name}` | {entry.meaning} | {_turn(entry)} | {entry.do} |\n"
+        yield f"| `{name}` | {entry.meaning} | {_turn(entry.turn)} | {entry.do} |\n"
 
 
-def _turn(entry: Entry) -> str:
-    fixers = ", ".join(each.value for each in entry.turn if each is not Turn.SCHEDULER)
-    if Turn.SCHEDULER not in entry.turn:
+def _turn(turn: tuple[Turn, ...]) -> str:
+    fixers = ", ".join(each.value for each in turn if each is not Turn.SCHEDULER)
+    if Turn.SCHEDULER not in turn:
         return fixers
     return f"{fixers}; or wait" if fixers else Turn.SCHEDULER.value

@@ -47,10 +47,6 @@ _INSTEAD: Final = (
 )
 
 
-# What is wrong comes before what is only not supported.
-_ORDER: Final = (Reason.INVALID_SPEC, Reason.UNSUPPORTED_FEATURE)
-
-
 class _Fault(NamedTuple):
     text: str
     reason: Reason = Reason.INVALID_SPEC
@@ -115,7 +111,9 @@ def _asks_in_vain(labels: Collection[str], present: Collection[str]) -> bool:
 
 
 def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
-    reason = min((each.reason for each in found), key=_ORDER.index)
+    # What is wrong comes before what is only not supported.
+    is_wrong = any(each.reason is Reason.INVALID_SPEC for each in found)
+    reason = Reason.INVALID_SPEC if is_wrong else Reason.UNSUPPORTED_FEATURE
     text = "; ".join(each.text for each in found)
     return Problem(reason, InvalidInput(f"pod {metadata.namespace}/{metadata.name}: {text}"))
 

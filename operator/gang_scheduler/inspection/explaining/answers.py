@@ -11,10 +11,10 @@ from gang_scheduler.inspection.cluster import Source
 from gang_scheduler.inspection.explaining import document, names, sentences
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.names import Match
-from gang_scheduler.inspection.explaining.sentences import LEADS, Names, uncapital, with_end
+from gang_scheduler.inspection.explaining.sentences import Names, uncapital, with_end
 from gang_scheduler.inspection.listing import gangs
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.words.text import counted, foreign_members, ours
 from gang_scheduler.state.cache import Cache
@@ -124,7 +124,7 @@ def _summary(info: GangInfo, phase: Phase, cache: Cache, why: tuple[str, str]) -
 
 def _sentence(reason: str, message: str) -> str:
     """Return what a reason comes to, and the first sentence of the message."""
-    lead = LEADS[Reason(reason)] if reason in set(Reason) else reason
+    lead = RULES[Reason(reason)].lead if reason in set(Reason) else reason
     said = message.partition(". ")[0].removesuffix(".")
     return with_end(f"{lead}: {uncapital(said)}" if said else lead)
 

@@ -20,7 +20,7 @@ from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.queues import QueueSet
-from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.reasons import Problem, Reason, Trait, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.report.words import messages
@@ -112,8 +112,7 @@ def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Json:
     }
 
 
-UNREAD: Final = frozenset({Reason.POD_GROUP_NOT_FOUND, Reason.INVALID_SPEC})
-"""Of gangs that wait so it is not known how many members they need, and their queue."""
+UNREAD: Final = those_with(lambda rule: Trait.UNREAD in rule.traits)
 OVER: Final = (Phase.FINISHED, Phase.FAILED)
 
 

@@ -19,8 +19,7 @@ from gang_scheduler.model.causes.gangs import (
 )
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.reasons import Cause
-from gang_scheduler.report.words.reasons import Turn
+from gang_scheduler.model.reasons import Cause, Turn
 from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation
 from gang_scheduler.workloads import table
 

@@ -15,7 +15,7 @@ from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Misfit, Obstacle, PreemptionVerdict, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueSet
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import PODS, quantity
 from gang_scheduler.model.topology import Domain
@@ -262,32 +262,6 @@ def _sentence(names: Collection[str]) -> str:
     return f"Missing: {said}."
 
 
-LEADS: Final = {
-    Reason.UNSCHEDULABLE: "It lacks room",
-    Reason.WAITING_FOR_MEMBERS: "It lacks members",
-    Reason.WAITING_FOR_GANGS: "It waits for another gang of its group",
-    Reason.POD_GROUP_NOT_FOUND: "What describes it is missing",
-    Reason.INVALID_SPEC: "What is written is invalid",
-    Reason.UNKNOWN_LAYER: "It asks for a layer that does not exist",
-    Reason.UNSUPPORTED_FEATURE: "It asks for what is not supported",
-    Reason.WAITING_FOR_VICTIMS: "It waits for pods to leave",
-    Reason.WAITING_FOR_VOLUMES: "It waits for volumes",
-    Reason.QUEUE_NOT_FOUND: "Its queue cannot be used",
-    Reason.QUEUE_STOPPED: "Its queue is stopped",
-    Reason.ADMISSION_DENIED: "Its queue does not admit it",
-    Reason.QUOTA_EXCEEDED: "It asks for more than its queue can ever have",
-    Reason.JOB_LIMIT_REACHED: "Its queue has as many gangs as it may have",
-    Reason.WAITING_FOR_QUOTA: "It lacks quota",
-    Reason.WAITING_FOR_TURN: "Other gangs come first",
-    Reason.WAITING_FOR_CHECKS: "It waits for admission checks",
-    Reason.WAITING_FOR_CHECKPOINT: "It waits for others to save their work",
-    Reason.WAITING_FOR_PROVISIONING: "It waits for nodes that are bought",
-    Reason.ELASTIC_LIMIT: "It may not grow now",
-    Reason.SCATTERED: "Its members are scattered",
-    Reason.SET_ASIDE: "It is set aside",
-    Reason.INTERNAL_ERROR: "The scheduler failed on it, which is a bug",
-}
-"""What each reason comes to, in words. The cause follows."""
 NO_NODE_TAKES_IT: Final = "No node takes it"
 FOR_GOOD: Final = "It can never start as it is"
 TOLD_BY_WORDS: Final = frozenset({Obstacle.VOLUMES, Obstacle.FEATURES, Obstacle.ATTACHMENTS})
@@ -308,7 +282,9 @@ def first(found: Explanation, names: Names) -> str:
     if selected:
         return selected
     if found.verdict is Verdict.MAKES_ROOM and found.evictions is not None:
-        return with_end(f"{LEADS[Reason.WAITING_FOR_VICTIMS]}: {_leaving(found.evictions, names)}")
+        return with_end(
+            f"{RULES[Reason.WAITING_FOR_VICTIMS].lead}: {_leaving(found.evictions, names)}"
+        )
     said = of_refusal(refused, found.where)
     in_vain = next((each.oversized for each in found.nodes if each.oversized), ())
     bought = refused.reason is Reason.WAITING_FOR_PROVISIONING
@@ -323,7 +299,7 @@ def _both(quota: str, beside: Beside, where: Where | None) -> str:
     room = of_refusal(beside.refused, where)
     if not beside.first:
         return f"{quota} Quota alone would not start it: {uncapital(room)}"
-    lead = LEADS[Reason.WAITING_FOR_QUOTA]
+    lead = RULES[Reason.WAITING_FOR_QUOTA].lead
     return f"{room} {lead}, too{quota.removeprefix(lead)}"
 
 
@@ -384,8 +360,8 @@ def of_refusal(refused: Refused, where: Where | None = None) -> str:
         not_bought = messages.not_bought(refused)
         return f"{said} {not_bought[:1].upper()}{not_bought[1:]}" if not_bought else said
     if isinstance(refused.cause, MembersMissing):
-        return with_end(f"{LEADS[refused.reason]}: {_members(refused.cause)}")
-    return with_end(f"{LEADS[refused.reason]}: {text_if_any(refused.cause)}")
+        return with_end(f"{RULES[refused.reason].lead}: {_members(refused.cause)}")
+    return with_end(f"{RULES[refused.reason].lead}: {text_if_any(refused.cause)}")
 
 
 def _members(cause: MembersMissing) -> str:
@@ -408,14 +384,14 @@ def _leaving(found: Evictions, names: Names) -> str:
 def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:
     """Return why members find no place."""
     if misfit.nodes == 0:
-        return f"{LEADS[Reason.UNSCHEDULABLE]}: there are no nodes"
+        return f"{RULES[Reason.UNSCHEDULABLE].lead}: there are no nodes"
     if refused.empty_flavors or misfit.unlabelled is not None:
         return f"{FOR_GOOD}: {uncapital(room.shortage(refused, misfit).removesuffix('.'))}"
     short = misfit.shortage
     if short is not None and short.oversized:
         return f"{FOR_GOOD}: {uncapital(room.shortage(refused, misfit).removesuffix('.'))}"
     if short is None or short.obstacle is Obstacle.RESOURCES or _gathers(where):
-        return f"{LEADS[Reason.UNSCHEDULABLE]}: {_of_room(refused, misfit, where)}"
+        return f"{RULES[Reason.UNSCHEDULABLE].lead}: {_of_room(refused, misfit, where)}"
     return _of_obstacle(refused, misfit, short.obstacle)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import IfEmpty, Misfit, Refused
 from gang_scheduler.model.queues import NONE, QueueRef
-from gang_scheduler.model.reasons import NOT_IN_LINE, Problem, Reason
+from gang_scheduler.model.reasons import NOT_IN_LINE, Outlook, Problem, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import diagnosis
@@ -97,8 +97,7 @@ def _unfit(turn: Turn) -> tuple[PlacementUnit, Misfit] | None:
 
 # The gangs that come before one gang, in the order of the cycle.
 
-NEVER = frozenset({Reason.QUOTA_EXCEEDED, Reason.ADMISSION_DENIED})
-"""Gangs that wait so start only once they ask for something else."""
+NEVER: Final = those_with(lambda rule: rule.outlook is Outlook.IF_CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,17 +171,7 @@ def _asked(gangs: Iterable[Gang]) -> Counter[str]:
 
 
 ALONE: Final = Surroundings()
-HELPED: Final = frozenset(
-    {
-        Reason.UNSCHEDULABLE,
-        Reason.WAITING_FOR_QUOTA,
-        Reason.WAITING_FOR_TURN,
-        Reason.JOB_LIMIT_REACHED,
-        Reason.ADMISSION_DENIED,
-        Reason.QUOTA_EXCEEDED,
-    }
-)
-"""Gangs that wait so may start by a change of what they ask for, or of what is there."""
+HELPED: Final = those_with(lambda rule: rule.outlook is not Outlook.NONE)
 
 
 def explain(

@@ -16,7 +16,7 @@ from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Refused, Reservation
 from gang_scheduler.model.queues import NONE, Charge
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import PROMISED
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement.anywhere import Placement
@@ -47,8 +47,6 @@ MOST_LOOKS: Final = 4_000
 """Looks at which no start is looked for any more: about 200 milliseconds."""
 RELEASES_A_LOOK: Final = 20
 """How many gangs that hold room are put in order in the time of a look."""
-WAITING: Final = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_QUOTA})
-"""Why a gang waits that is promised a start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +121,7 @@ class Reservations:
         key = request.group.gangs[0].key
         turn = self._turns.setdefault(key, len(self._turns))
         rules = request.queue.reservations
-        if refused is None or refused.reason not in WAITING or refused.left_over:
+        if refused is None or refused.reason not in PROMISED or refused.left_over:
             return
         if request.holds or not (rules.enabled and self._ledger.enforces(request.ref)):
             return

@@ -24,7 +24,7 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.reasons import Problem, Reason, Strict, those_with
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
@@ -36,15 +36,7 @@ from gang_scheduler.scheduler.turns.requests import Request, Way
 from gang_scheduler.scheduler.turns.within_quota import Try, WithinQuota
 from gang_scheduler.scheduler.units import PlacementUnit
 
-BLOCKING: Final = frozenset(
-    {
-        Reason.UNSCHEDULABLE,
-        Reason.JOB_LIMIT_REACHED,
-        Reason.WAITING_FOR_QUOTA,
-        Reason.WAITING_FOR_CHECKS,
-        Reason.WAITING_FOR_PROVISIONING,
-    }
-)
+BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
 """Reasons that pass with time: only behind these does a queue that keeps its order wait."""
 A_TURN: Final = 20
 A_WAY: Final = 3

@@ -12,11 +12,10 @@ from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Preemption, Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import MAKING_ROOM, Helped, Reason, Room, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import Grouping
-from gang_scheduler.state.gangs.preemption import MAKING_ROOM
 from gang_scheduler.state.gangs.queueing import (
     LAST_RETRY_SECONDS,
     REST_RETRY_SECONDS,
@@ -29,10 +28,8 @@ from gang_scheduler.state.gangs.vain_rounds import VainRounds
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations
 
-WITH_BACKOFF = MAKING_ROOM | {Reason.UNSCHEDULABLE, Reason.INTERNAL_ERROR}
-"""What only time may change, too: then a gang is tried again after a backoff."""
-
-INCOMPLETE = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
+WITH_BACKOFF = those_with(lambda rule: Helped.TIME in rule.helped_by)
+INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
 """Why a gang is not tried that lacks members, or whose group has a gang that cannot be tried."""
 
 

@@ -9,20 +9,13 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model import refs
 from gang_scheduler.model.gangs import Role, RoleCount
 from gang_scheduler.model.pods import PodPhase, one_of_each
-from gang_scheduler.model.reasons import NOT_IN_LINE, Reason
+from gang_scheduler.model.reasons import NOT_IN_LINE, Room, those_with
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.observed import NO_SPEC
 from gang_scheduler.workloads import table
 
-PLACEABLE = frozenset(
-    {
-        Reason.UNSCHEDULABLE,
-        Reason.WAITING_FOR_VICTIMS,
-        Reason.WAITING_FOR_CHECKPOINT,
-        Reason.WAITING_FOR_VOLUMES,
-    }
-)
+PLACEABLE = those_with(lambda rule: Room.SOUGHT in rule.room)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,6 @@ MOST_ROUNDS: Final = 3
 HOLD_SECONDS: Final = 60
 """How long a gang keeps its nominated room while it lacks members: they may be created anew."""
 
-MAKING_ROOM: Final = frozenset({Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_CHECKPOINT})
-"""Why a gang waits while room is made for it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Preempting:

@@ -15,10 +15,9 @@ from gang_scheduler.model.causes.gangs import (
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import BY_QUEUES, Reason
+from gang_scheduler.model.reasons import MAKING_ROOM, Helped, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.preemption import MAKING_ROOM
 from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
 from gang_scheduler.state.queues.reservations import Reservations
 
@@ -164,24 +163,11 @@ class Deadlines:
 
 # Why gangs wait, and which of them a change of the cluster may help.
 
-HELPED_BY_NODES: Final = frozenset(
-    {
-        Reason.UNSCHEDULABLE,
-        Reason.UNKNOWN_LAYER,
-        Reason.WAITING_FOR_VICTIMS,
-        Reason.WAITING_FOR_CHECKPOINT,
-        Reason.WAITING_FOR_PROVISIONING,
-    }
-)
-"""What may be so no more when room is freed or a node changes: labels make layers, too."""
+HELPED_BY_NODES: Final = those_with(lambda rule: Helped.NODES in rule.helped_by)
 TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL
 """For what a gang is tried again whenever the nodes are others."""
-HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
-"""The same for a change of the trees of the network."""
-WAITING_IN_QUEUE: Final = BY_QUEUES | {Reason.WAITING_FOR_PROVISIONING}
-"""Why a gang waits because of its queue."""
-HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE, Reason.INVALID_SPEC}
-"""What may be so no more when queues change: flavors have nodes, and gangs may need one queue."""
+HELPED_BY_TREES: Final = those_with(lambda rule: Helped.TREES in rule.helped_by)
+HELPED_BY_QUEUES: Final = those_with(lambda rule: Helped.QUEUES in rule.helped_by)
 
 
 class QueueingHints:

@@ -11,21 +11,12 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import Reason, Trait, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
 from gang_scheduler.state.gangs.preemption import MOST_ROUNDS
 
-OWN_DOING: Final = frozenset(
-    {
-        Reason.WAITING_FOR_MEMBERS,
-        Reason.WAITING_FOR_GANGS,
-        Reason.INVALID_SPEC,
-        Reason.QUEUE_NOT_FOUND,
-        Reason.ADMISSION_DENIED,
-    }
-)
-"""Why a gang waits that its owner could have kept from waiting."""
+OWN_DOING: Final = those_with(lambda rule: Trait.OWN_DOING in rule.traits)
 BLOCK: Final = PreemptionBlock(BlockCause.IN_VAIN, rounds=MOST_ROUNDS)
 
 

@@ -19,30 +19,13 @@ from gang_scheduler.model.queues import (
     QueueSet,
     Strategy,
 )
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import Helped, Reason, Strict, those_with
 from gang_scheduler.model.refs import GangKey
 
-HELPED_BY_QUOTA: Final = frozenset(
-    {Reason.WAITING_FOR_QUOTA, Reason.WAITING_FOR_TURN, Reason.JOB_LIMIT_REACHED}
-)
-"""What may be so no more when a queue of the tree holds less."""
-HELPED_BY_POOL: Final = HELPED_BY_QUOTA | {Reason.QUOTA_EXCEEDED}
-"""The same when there are other nodes: the pool of a tree may be what no queue was promised."""
+HELPED_BY_QUOTA: Final = those_with(lambda rule: Helped.QUOTA in rule.helped_by)
+HELPED_BY_POOL: Final = those_with(lambda rule: Helped.POOL in rule.helped_by)
 WAITING_FOR_QUOTA: Final = frozenset({Reason.WAITING_FOR_QUOTA})
-BLOCKS_NONE: Final = frozenset(
-    {
-        Reason.INVALID_SPEC,
-        Reason.UNKNOWN_LAYER,
-        Reason.UNSUPPORTED_FEATURE,
-        Reason.POD_GROUP_NOT_FOUND,
-        Reason.QUOTA_EXCEEDED,
-        Reason.ADMISSION_DENIED,
-        Reason.WAITING_FOR_MEMBERS,
-        Reason.WAITING_FOR_GANGS,
-        Reason.QUEUE_NOT_FOUND,
-    }
-)
-"""Why a gang cannot start whatever is free: in a queue in strict order it holds none up."""
+PASSED: Final = those_with(lambda rule: rule.strict is Strict.PASSED)
 
 
 class _Trees:
@@ -196,7 +179,7 @@ class QuotaWaits:
             kept = list(self._of_queues([ref], HELPED_BY_QUOTA)) if trees.keeps(ref) else []
             found.update(kept)
             if trees.is_strict(ref) and (kept or ref in refs):
-                found.update(k for k, reason in of_queue.items() if reason not in BLOCKS_NONE)
+                found.update(k for k, reason in of_queue.items() if reason not in PASSED)
         return found
 
     @property

@@ -13,14 +13,13 @@ from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused, Reservation
 from gang_scheduler.model.queues import QueueRef, QueueSet
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import PROMISED
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 REST_SECONDS: Final = 3600
 MOST_CANDIDATES: Final = 16
 """How many gangs are tried with others since they may get a reservation."""
-PROMISED: Final = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_QUOTA})
 
 
 @dataclass(frozen=True, slots=True)

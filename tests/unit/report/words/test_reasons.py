@@ -14,7 +14,7 @@ from gang_scheduler.apply import disruption_target
 from gang_scheduler.model.causes.queues import Inactivity
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.failures import Shortage
-from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.reasons import RULES, GangEvent, Reason, Rule
 from gang_scheduler.report import checkpoints as report_checkpoints
 from gang_scheduler.report import gang_events, other_events, topology_status
 from gang_scheduler.report.pod_group_status import WARNINGS
@@ -87,10 +87,6 @@ def found(files: set[str] | None = None) -> tuple[set[str], set[str]]:
     return types, reasons
 
 
-def test_every_reason_to_wait_has_an_entry_in_their_order() -> None:
-    assert list(Reason) == list(word_reasons.WAITING_ENTRIES)
-
-
 def test_conditions_of_pod_groups_and_their_reasons_have_entries() -> None:
     types, reasons = found()
 
@@ -117,12 +113,12 @@ def test_conditions_of_topologies_and_their_reasons_have_entries() -> None:
 
 
 def test_reasons_of_events_have_entries() -> None:
-    written = set[str](gang_events.NAMED.values())
+    written = {each.value for each in GangEvent if each.value}
     for _, call, module in calls(OF_EVENTS):
         position = 2 if _name(call.func) == "_scaled" else 1
         if len(call.args) > position:
             written |= words(call.args[position], module)
-    named = {gang_events.WAITING_FOR_ROOM, "Preempting", "FailedScheduling"}
+    named = {gang_events.WAITING_FOR_ROOM}
     of_queues = {"WithoutEffect", "UnknownName", "ReservationMade", "ReservationMoved"}
     warned = {each.value for each in WARNINGS} | {Reason.INVALID_SPEC.value}
     checkpoints = {report_checkpoints.REQUESTED, *report_checkpoints.EVENTS.values()}
@@ -138,21 +134,12 @@ def test_reasons_of_events_have_entries() -> None:
 @pytest.mark.parametrize(
     "entries",
     [
-        *(
-            word_reasons.WAITING_ENTRIES,
-            word_reasons.TYPES,
-            word_reasons.REASONS,
-            word_reasons.QUEUE_TYPES,
-        ),
-        *(
-            word_reasons.QUEUE_REASONS,
-            word_reasons.TOPOLOGY_TYPES,
-            word_reasons.TOPOLOGY_REASONS,
-            word_reasons.ENTRIES,
-        ),
+        *(RULES, word_reasons.TYPES, word_reasons.REASONS, word_reasons.QUEUE_TYPES),
+        *(word_reasons.QUEUE_REASONS, word_reasons.TOPOLOGY_TYPES),
+        *(word_reasons.TOPOLOGY_REASONS, word_reasons.ENTRIES),
     ],
 )
-def test_an_entry_says_whose_turn_it_is(entries: dict[str, Entry]) -> None:
+def test_an_entry_says_whose_turn_it_is(entries: dict[str, Entry | Rule]) -> None:
     for name, entry in entries.items():
         assert entry.meaning.endswith("."), name
         assert not entry.do or entry.do.endswith("."), name
@@ -160,6 +147,4 @@ def test_an_entry_says_whose_turn_it_is(entries: dict[str, Entry]) -> None:
 
 
 def test_a_gang_that_waits_for_action_is_told_which() -> None:
-    silent = [reason for reason, entry in word_reasons.WAITING_ENTRIES.items() if not entry.do]
-
-    assert [] == silent
+    assert [] == [reason for reason, rule in RULES.items() if not rule.do]
