@@ -96,6 +96,17 @@ def test_gangs_whose_order_decides_are_tried_together(
     assert together == names(waits.companions({due}))
 
 
+def test_in_strict_order_all_are_tried_together_but_those_that_nothing_free_helps() -> None:
+    queues = [our_queue("a", 1, strategy=STRICT)]
+    waits = waits_in(*queues, **{each.name: (A, each) for each in Reason})
+
+    assert {
+        *(Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS, Reason.POD_GROUP_NOT_FOUND),
+        *(Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE),
+        *(Reason.QUEUE_NOT_FOUND, Reason.ADMISSION_DENIED, Reason.QUOTA_EXCEEDED),
+    } == {each for each in Reason if gang_key(each.name) not in waits.companions({A})}
+
+
 @pytest.mark.parametrize(
     ("after", "placed", "helped"),
     [(None, False, "y"), (None, True, ""), (ROOM, False, "y"), (QUOTA, False, "")],
