@@ -9,7 +9,6 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.queues import QueueFigures, QueueRef
 from gang_scheduler.model.reasons import NOT_IN_LINE, Room, those_with
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import lines
@@ -93,7 +92,7 @@ def pending_of(
             group = GangGroup(tuple(mates))
             effective = lines.effective_priority(group, forest.queue(ref), rules.aging, now)
             has_turn = all(in_line(cache.gang_queue.infos[gang.key]) for gang in mates)
-            key = (local_usage.share(forest.accounts, group), *lines.key(group, effective))
+            key = lines.key(forest.accounts, group, effective)
             found[ref].append(((not has_turn, *key), group.gangs))
     return {
         ref: tuple(gang.key for _, gangs in sorted(line) for gang in gangs)

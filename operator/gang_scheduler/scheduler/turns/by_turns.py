@@ -26,7 +26,6 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Problem, Reason, Strict, those_with
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import A_GROUP, prospects
@@ -104,7 +103,7 @@ class ByTurns(WithinQuota):
         for group in self.each(groups):
             effective = lines.effective_priority(group, queue, default, now)
             reserved = self._trees.is_reserved(group)
-            key = (local_usage.share(self.forest.accounts, group), *lines.key(group, effective))
+            key = lines.key(self.forest.accounts, group, effective)
             keyed.append(((not reserved, *key), group))
         keyed.sort(key=itemgetter(0), reverse=True)
         return Line(queue, [group for _, group in keyed])

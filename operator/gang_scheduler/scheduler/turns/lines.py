@@ -1,6 +1,7 @@
 """The gangs of each queue in order: effective priority, then gangs that are half done, then age.
 
-Waiting raises the effective priority. It changes the order and gives no other right.
+Waiting raises the effective priority. It changes the order and gives no other right. In a queue
+that shares by past use, gangs of the LocalQueue that used least of late come before all others.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -10,6 +11,7 @@ from typing import Final
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import NONE, Aging, Queue, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Accounts, Share, share_of
 
 _HOUR: Final = 3600
 
@@ -43,10 +45,34 @@ def added_by_waiting(queue: Queue, default: Aging, seconds: float) -> int:
     return added if most is None else min(added, most)
 
 
-def key(group: GangGroup, effective: int) -> tuple[int, bool, float, str, str]:
+def key(
+    accounts: Accounts, group: GangGroup, effective: int
+) -> tuple[Share, int, bool, float, str, str]:
     """Return a sort key inside one queue. Smaller sorts first."""
+    used = _local_share(accounts, group)
     # The last keys are the uid and the name: equal groups must always sort the same way.
-    return (-effective, not group.half_done, group.created_at, group.uid, group.name)
+    return (used, -effective, not group.half_done, group.created_at, group.uid, group.name)
+
+
+def _local_share(accounts: Accounts, group: GangGroup) -> Share:
+    """Return what the LocalQueue of a group used of late, by weight.
+
+    The largest part that it used of what its tree is promised counts. The same for all groups of a
+    queue that does not share so.
+    """
+    local = group.gangs[0].local_queue
+    recent = accounts.usage.local_recent.get(local.key) if local is not None else None
+    row = accounts.promises.trees.rows.get(group.queue) if group.queue is not None else None
+    if local is None or recent is None or row is None:
+        return NO_SHARE
+    root, by_resource = accounts.promises.trees.root(row), accounts.promises.by_resource(row)
+    shares = []
+    for resource, amount in sorted(recent.items()):
+        keys = by_resource.get(resource, ())
+        promised = sum(accounts.promises.terms[fr].promised[root] for fr in keys)
+        if promised:
+            shares.append(share_of(amount, promised, local.weight))
+    return max(shares, default=NO_SHARE)
 
 
 # Trees of queues in which there may still be quota for a waiting group. During a cycle the quota
