@@ -5,7 +5,7 @@ part counts, by weight. All resources are looked at, asked for or not.
 """
 
 from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Share, Standing, share_of
-from gang_scheduler.scheduler.quota.room import lendable
+from gang_scheduler.scheduler.quota.promises import lendable
 
 Key = tuple[bool, Share]
 

@@ -24,8 +24,14 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.quota.accounts import accounts_of
 from gang_scheduler.scheduler.quota.charges import Charges, Exact, entries
 from gang_scheduler.scheduler.quota.figures import figures
-from gang_scheduler.scheduler.quota.promises import UNBOUNDED, Promises, Terms
-from gang_scheduler.scheduler.quota.room import potential, room, short_below
+from gang_scheduler.scheduler.quota.promises import (
+    UNBOUNDED,
+    Promises,
+    Terms,
+    potential,
+    room,
+    short_below,
+)
 from gang_scheduler.scheduler.quota.trees import Trees
 
 MOST_BORROWERS = 3
