@@ -6,15 +6,9 @@ from fractions import Fraction
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.model.failures import FailureRules
-from gang_scheduler.model.queues import Aging, Fairness, Product, Retry
+from gang_scheduler.model.queues import Aging, Product, Retry
 from gang_scheduler.model.resources import RequestRules, Transformation, amount_of, parse_quantity
-from gang_scheduler.scheduler.policies import (
-    FairStrategy,
-    PreemptionRules,
-    Profile,
-    QueueRules,
-    SpareNodes,
-)
+from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules, SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.values import (
@@ -84,7 +78,7 @@ def profile(policy: Policy) -> Profile:
     queues = QueueRules(
         aging=Aging(policy.aging_per_hour, policy.aging_max),
         reservation_after_seconds=policy.reservation_after_seconds,
-        fair_strategies=tuple(FairStrategy(each) for each in policy.fair_strategies),
+        fair_strategies=policy.fair_strategies,
         max_min_runtime_seconds=policy.max_min_runtime_seconds,
         reservations=policy.reservations,
         backfill_window_seconds=policy.backfill_window_seconds,
@@ -111,7 +105,7 @@ def _queue_rules(policy: Policy) -> declared.QueueRules:
     """Return what is not in the objects of queues."""
     others = {Product.KUEUE: policy.kueue, Product.VOLCANO: policy.volcano}
     return declared.QueueRules(
-        kueue_fairness=Fairness(policy.kueue_fairness),
+        kueue_fairness=policy.kueue_fairness,
         open=policy.queue_namespaces is QueueNamespaces.ALL,
         gpu_resources=policy.gpu_resources,
         ignored=frozenset(each for each, quota in others.items() if quota is QuotaOf.IGNORE),

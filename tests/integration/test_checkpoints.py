@@ -9,8 +9,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
-from gang_scheduler.model.checkpoints import Outcome
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.values import CheckpointOutcome
 from integration.support.saving_gangs import (
     STAGES,
     TIMEOUT,
@@ -77,7 +77,7 @@ async def test_no_pod_is_marked_before_its_gang_has_answered(
         await process.until(lambda: is_bound(made), TIMEOUT / 4)
 
         assert list(STAGES) == counts(process)
-        assert Outcome.SAVED is outcome(process)
+        assert CheckpointOutcome.SAVED is outcome(process)
         save = last_save(process)
         assert save is not None
         assert (7, "s3://bucket/7") == (save.step, save.path)
@@ -119,7 +119,7 @@ async def test_a_gang_that_does_not_answer_is_evicted_when_its_time_is_over() ->
 
         assert TIMEOUT - 2 <= asyncio.get_running_loop().time() - begun <= TIMEOUT + 2
         await process.until(lambda: is_bound(made))
-        assert Outcome.TIMED_OUT is outcome(process)
+        assert CheckpointOutcome.TIMED_OUT is outcome(process)
         assert_the_right_ones_went(made)
 
 
@@ -256,7 +256,7 @@ async def test_a_gang_that_was_spared_is_asked_anew_another_time() -> None:
         answer(made)
         await process.until(lambda: is_bound(made))
 
-        assert Outcome.SAVED is outcome(process)
+        assert CheckpointOutcome.SAVED is outcome(process)
 
 
 # Faults.
@@ -281,7 +281,7 @@ async def test_a_gang_that_cannot_be_asked_is_evicted_at_once() -> None:
         process.api.fail("annotate_pod", *[Fault(ApiError(422, "invalid"))] * VICTIMS)
         await process.until(lambda: is_bound(made), TIMEOUT / 2)
 
-        assert Outcome.FAILED is outcome(process)
+        assert CheckpointOutcome.FAILED is outcome(process)
         assert_the_right_ones_went(made)
 
 
@@ -340,7 +340,7 @@ async def test_after_a_kill_between_two_writes_the_next_life_ends_as_the_first_w
         found = outcome(second)
 
     assert_the_right_ones_went(made)
-    assert found is not Outcome.FAILED
+    assert found is not CheckpointOutcome.FAILED
 
 
 async def test_a_next_life_takes_over_what_stands_on_the_pods() -> None:
@@ -392,7 +392,7 @@ async def test_a_next_life_finds_an_answer_that_came_between() -> None:
     async with process_of(made) as second:
         await second.until(lambda: is_bound(made), TIMEOUT / 2)
 
-        assert Outcome.SAVED is outcome(second)
+        assert CheckpointOutcome.SAVED is outcome(second)
         assert "annotate_pod" not in counts(second)
     assert_the_right_ones_went(made)
 

@@ -9,7 +9,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.port import PodAnswer, PodRequest
-from gang_scheduler.model.checkpoints import Outcome
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.report.checkpoints import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from integration.support.saving_gangs import (
@@ -76,7 +76,7 @@ async def test_the_first_member_answers_for_its_gang() -> None:
             await process.until(lambda: bool(made.marked()), TIMEOUT / 2 - 1)
         await process.until(lambda: is_bound(made), TIMEOUT / 4)
 
-        assert Outcome.SAVED is outcome(process)
+        assert CheckpointOutcome.SAVED is outcome(process)
         save = last_save(process)
         assert save is not None
         assert (7, "s3://bucket/7") == (save.step, save.path)
@@ -93,7 +93,7 @@ async def test_a_gang_that_is_not_done_in_time_is_asked_no_longer() -> None:
         asked = len(pods.asked)
         await asyncio.sleep(TIMEOUT)
 
-        assert (Outcome.TIMED_OUT, asked) == (outcome(process), len(pods.asked))
+        assert (CheckpointOutcome.TIMED_OUT, asked) == (outcome(process), len(pods.asked))
     assert TIMEOUT - 3 <= asked <= TIMEOUT + 3
     assert_the_right_ones_went(made)
 
@@ -103,7 +103,7 @@ async def test_a_gang_that_cannot_save_its_work_is_evicted_at_once() -> None:
     async with SchedulerProcess(made, modes=Modes(http=Pods(PodAnswer(404)))) as process:
         await process.until(lambda: is_bound(made), TIMEOUT / 4)
 
-        assert Outcome.FAILED is outcome(process)
+        assert CheckpointOutcome.FAILED is outcome(process)
 
 
 async def test_a_gang_whose_plan_is_void_is_asked_no_longer() -> None:
@@ -134,7 +134,7 @@ async def test_a_next_life_asks_by_the_same_id_in_the_time_that_is_left(*, done:
 
     assert {each.id for each in pods.asked} == {each.id for each in later.asked}
     assert asyncio.get_running_loop().time() - begun <= TIMEOUT / 2 + 3
-    assert (Outcome.SAVED if done else Outcome.TIMED_OUT) is found
+    assert (CheckpointOutcome.SAVED if done else CheckpointOutcome.TIMED_OUT) is found
     assert done == (last is not None)
     assert_the_right_ones_went(made)
 

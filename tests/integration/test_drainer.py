@@ -13,7 +13,8 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Fault
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode.queues.shared import DeclaredQueue
-from gang_scheduler.model.queues import Queue, StopPolicy
+from gang_scheduler.model.queues import Queue
+from gang_scheduler.model.values import StopPolicy
 from integration.support.saving_gangs import ANNOTATES, BY_ANNOTATION, TIMEOUT, requests
 from support.queue_clusters import KIND, OURS, flavored
 from support.scheduler_process import NOTHING, FakeWorkloads, SchedulerProcess

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from unittest.mock import patch
 
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import KueueFairness
 from gang_scheduler.simulation import objects, run
 from gang_scheduler.simulation.documents import Document
 from property.closed_systems import NONE, Gang, System, Tree
@@ -52,7 +52,7 @@ def life_of(
     By default none is promised a start: rights are used then whatever others wait for.
     """
     found = [Document("system", n, body) for n, body in enumerate(documents, start=1)]
-    fairness = KueueFairness(kueue_fairness)
+    fairness = Fairness(kueue_fairness)
     policy = Policy(
         yield_memory_seconds=YEAR_SECONDS, kueue_fairness=fairness, reservations=reservations
     )

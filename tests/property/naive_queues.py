@@ -10,13 +10,13 @@ from typing import Any
 
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
-    Fairness,
     FlavorResource,
     Queue,
     QueueKind,
     QueueRef,
     Quota,
 )
+from gang_scheduler.model.values import Fairness
 
 
 @dataclass

@@ -14,15 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.model.queues import (
-    EvictionPolicy,
-    Fairness,
-    Product,
-    Queue,
-    ResourceGroup,
-    StopPolicy,
-    Strategy,
-)
+from gang_scheduler.model.queues import Product, Queue, ResourceGroup
+from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from property.naive_queues import NaiveTree
 from property.queue_worlds import NOW, Tree, World
 

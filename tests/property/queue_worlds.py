@@ -20,9 +20,7 @@ from gang_scheduler.model.queues import (
     AdmissionLimits,
     Aging,
     Charge,
-    EvictionPolicy,
     EvictionRules,
-    Fairness,
     Flavor,
     FlavorResource,
     Fungibility,
@@ -35,11 +33,10 @@ from gang_scheduler.model.queues import (
     QueueUsage,
     Quota,
     ResourceGroup,
-    StopPolicy,
-    Strategy,
 )
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property.naive_queues import NaiveTree, Node

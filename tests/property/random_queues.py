@@ -8,7 +8,6 @@ from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     Charge,
-    Fairness,
     Flavor,
     FlavorResource,
     Product,
@@ -16,6 +15,7 @@ from gang_scheduler.model.queues import (
     QueueState,
     QueueUsage,
 )
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.ordering.queue_turns import Head
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_queues import NaiveTree, Node, as_queues, ref_of

@@ -26,7 +26,6 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
-    Fairness,
     Flavor,
     FlavorResource,
     Product,
@@ -35,6 +34,7 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.charges import Exact
 from gang_scheduler.scheduler.quota.forest import Forest
 from property.naive_queues import NaiveTree, as_queues, ref_of

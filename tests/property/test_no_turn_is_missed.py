@@ -14,19 +14,16 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import (
     AdmissionLimits,
-    EvictionPolicy,
     EvictionRules,
-    Fairness,
     FlavorResource,
     Product,
     Queue,
     QueueRef,
     QueueState,
     QueueUsage,
-    StopPolicy,
-    Strategy,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.scheduler.turns.by_turns import ByTurns
 from gang_scheduler.scheduler.turns.requests import Request
 from property.random_cases import SEEDS, dice_of

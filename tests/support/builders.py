@@ -24,9 +24,10 @@ from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Tolerat
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import amount_of
-from gang_scheduler.model.selectors import NodeTerm, Operator, Requirement
+from gang_scheduler.model.selectors import NodeTerm, Requirement
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.topology_request import PodSet, TopologyRequest
+from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Metadata, OwnerReference

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 from gang_scheduler.decode.cluster import NAME_LABEL, DeclaredNamespace
 from gang_scheduler.decode.queues.shared import LocalQueue, WorkloadPriorityClass
-from gang_scheduler.model.queues import LocalQueueKey, Product, Queue, QueueSet, StopPolicy
+from gang_scheduler.model.queues import LocalQueueKey, Product, Queue, QueueSet
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.namespaces import Namespaces
 from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
 from support.queue_builders import cq_ref, queue_set

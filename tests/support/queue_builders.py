@@ -9,7 +9,6 @@ from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     NONE,
     Charge,
-    Fairness,
     Flavor,
     FlavorResource,
     Product,
@@ -21,6 +20,7 @@ from gang_scheduler.model.queues import (
     QueueUsage,
     Quota,
 )
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.forest import Forest
 
 CPU: Final = FlavorResource(DEFAULT_FLAVOR, "cpu")

@@ -12,7 +12,6 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     Charge,
-    Fairness,
     Flavor,
     FlavorResource,
     Product,
@@ -22,6 +21,7 @@ from gang_scheduler.model.queues import (
     QueueUsage,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.scheduler.profile import PROFILES

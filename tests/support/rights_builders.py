@@ -6,7 +6,8 @@ from typing import Any
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.evictions import RunningGang
-from gang_scheduler.model.queues import Fairness, Product, Queue, QueueRef
+from gang_scheduler.model.queues import Product, Queue, QueueRef
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.rights.claims import Claim, Held
 from gang_scheduler.scheduler.rights.permits import Limits
 from gang_scheduler.scheduler.rights.rights import Part

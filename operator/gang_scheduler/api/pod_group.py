@@ -12,6 +12,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     PlainSerializer,
     PlainValidator,
@@ -19,7 +20,9 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
+
+from gang_scheduler.model.values import CheckpointOutcome, EvictionReason
 
 # Base models, conditions and field types that all our kinds share. The pydantic types decide two
 # things: which objects `parsing` accepts, and which schema `crds` writes into the CRD.
@@ -39,12 +42,36 @@ class IntegerFormat:
     name: str
 
     def __get_pydantic_json_schema__(
-        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         """Return the schema with `format` in place of `maximum`."""
-        schema = {**handler(core_schema), "format": self.name}
-        schema.pop("maximum", None)
-        return schema
+        made = {**handler(schema), "format": self.name}
+        made.pop("maximum", None)
+        return made
+
+
+class OneOf:
+    """Marks the words that a field takes: another word of the enum is refused as any text is."""
+
+    def __init__(self, *words: enum.StrEnum) -> None:
+        self.words: Final = words
+
+    def __get_pydantic_core_schema__(
+        self,
+        source: Any,  # noqa: ANN401 - the signature is pydantic's
+        _handler: GetCoreSchemaHandler,
+    ) -> CoreSchema:
+        """Return the schema of the enum with these words alone."""
+        # What is none of its members pydantic looks up in the enum itself, where it may be.
+        known = core_schema.enum_schema(source, list(self.words), sub_type="str")
+        return core_schema.no_info_before_validator_function(self._checked, known)
+
+    def _checked(self, value: object) -> object:
+        if value not in self.words:
+            *others, last = (repr(each.value) for each in self.words)
+            expected = f"{', '.join(others)} or {last}"
+            raise PydanticKnownError("enum", {"expected": expected})
+        return value
 
 
 def _quantity(value: object) -> int | str:
@@ -259,16 +286,6 @@ class PodGroupElastic(ApiModel):
     )
 
 
-class EvictionReason(enum.StrEnum):
-    """By what right a gang of a queue was evicted."""
-
-    OVERRUN = "Overrun"
-    RECLAIM = "Reclaim"
-    IN_QUEUE = "InQueue"
-    WHILE_BORROWING = "WhileBorrowing"
-    FAIR_SHARE = "FairShare"
-
-
 class YieldedTo(ApiModel):
     """A gang that this one was evicted for. It is evicted for this one by a stronger right only."""
 
@@ -310,14 +327,6 @@ class PodGroupEvictions(ApiModel):
         ),
         json_schema_extra=ATOMIC_LIST,
     )
-
-
-class CheckpointOutcome(enum.StrEnum):
-    """What came of a request to save work."""
-
-    SAVED = "Saved"
-    TIMED_OUT = "TimedOut"
-    FAILED = "Failed"
 
 
 class PodGroupSave(ApiModel):

@@ -18,9 +18,18 @@ from gang_scheduler.api.pod_group import (
     Condition,
     CustomResource,
     Int32,
+    OneOf,
     Quantity,
     Text,
     Time,
+)
+from gang_scheduler.model.values import (
+    EvictionPolicy,
+    Fairness,
+    FlavorPreference,
+    Operator,
+    StopPolicy,
+    Strategy,
 )
 
 MOST_RESOURCES: Final = 32
@@ -49,52 +58,20 @@ Amount = Annotated[
 Amounts = Annotated[dict[Text, Amount], Field(max_length=MOST_RESOURCES)]
 
 
-class Strategy(enum.StrEnum):
-    """Whether a gang that does not fit blocks those behind it."""
-
-    BEST_EFFORT_FIFO = "BestEffortFIFO"
-    STRICT_FIFO = "StrictFIFO"
-
-
-class StopPolicy(enum.StrEnum):
-    """Whether a queue takes new gangs."""
-
-    NONE = "None"
-    HOLD = "Hold"
-    HOLD_AND_DRAIN = "HoldAndDrain"
-
-
-class Fairness(enum.StrEnum):
-    """In which order queues take turns."""
-
-    PRIORITY = "Priority"
-    DRS = "DRS"
-    DRF = "DRF"
-    FAIR_SHARE = "FairShare"
-
-
-class WithinQueue(enum.StrEnum):
-    """Which gangs of its own queue a gang may evict."""
-
-    NEVER = "Never"
-    LOWER_PRIORITY = "LowerPriority"
-    LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
-
-
-class Reclaim(enum.StrEnum):
-    """Which gangs of queues that borrow a gang may evict."""
-
-    NEVER = "Never"
-    LOWER_PRIORITY = "LowerPriority"
-    LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
-    ANY = "Any"
-
-
-class WhileBorrowing(enum.StrEnum):
-    """Which gangs of queues that borrow a gang may evict that borrows itself."""
-
-    NEVER = "Never"
-    LOWER_PRIORITY = "LowerPriority"
+WhileBorrowing = Annotated[
+    EvictionPolicy, OneOf(EvictionPolicy.NEVER, EvictionPolicy.LOWER_PRIORITY)
+]
+WithinQueue = Annotated[
+    EvictionPolicy,
+    OneOf(
+        EvictionPolicy.NEVER,
+        EvictionPolicy.LOWER_PRIORITY,
+        EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY,
+    ),
+]
+SelectorOperator = Annotated[
+    Operator, OneOf(Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.DOES_NOT_EXIST)
+]
 
 
 class WhenBorrowing(enum.StrEnum):
@@ -102,22 +79,6 @@ class WhenBorrowing(enum.StrEnum):
 
     MAY_STOP_SEARCH = "MayStopSearch"
     TRY_NEXT_FLAVOR = "TryNextFlavor"
-
-
-class Preference(enum.StrEnum):
-    """What is better at the end of the search for a flavor."""
-
-    BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
-    PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
-
-
-class SelectorOperator(enum.StrEnum):
-    """How the values of a label are compared."""
-
-    IN = "In"
-    NOT_IN = "NotIn"
-    EXISTS = "Exists"
-    DOES_NOT_EXIST = "DoesNotExist"
 
 
 def _no_more(least: str, most: str) -> dict[str, str]:
@@ -182,7 +143,7 @@ class FlavorFungibility(ApiModel):
         default=None,
         description="Whether a flavor is taken in which the gang evicts: TryNextFlavor.",
     )
-    preference: Preference | None = Field(
+    preference: FlavorPreference | None = Field(
         default=None,
         description="What is better when all flavors were tried: BorrowingOverPreemption.",
     )
@@ -223,7 +184,7 @@ class QueuePreemption(ApiModel):
         default=None,
         description="Which gangs of its own queue a gang may evict: LowerPriority.",
     )
-    reclaim: Reclaim | None = Field(
+    reclaim: EvictionPolicy | None = Field(
         default=None,
         description=(
             "Which gangs of queues that borrow a gang may evict that stays within soft: Any. With "

@@ -27,16 +27,11 @@ from gang_scheduler.decode import checkpoints
 from gang_scheduler.decode.checkpoints import LEAST_PORT
 from gang_scheduler.model.bound_pods import by_gang
 from gang_scheduler.model.causes.gangs import MemberGone, SavesAwaited
-from gang_scheduler.model.checkpoints import (
-    CheckpointMode,
-    CheckpointPolicy,
-    News,
-    Outcome,
-    Request,
-)
+from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, News, Request
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.checkpoints import CheckpointRecords
 from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends
@@ -83,7 +78,9 @@ class Annotating:
         for gang in gangs:
             answers = [refused.get(pod.uid, "") for pod in gang.pods]
             if answers and all(answers):
-                self._records.gave_up(gang.key, gang.request.id, Outcome.FAILED, answers[0])
+                self._records.gave_up(
+                    gang.key, gang.request.id, CheckpointOutcome.FAILED, answers[0]
+                )
 
     async def note(self, current: PreemptionRun, gangs: Iterable[AskedGang]) -> None:
         """Write on their first members that gangs are asked over HTTP, all at once."""
@@ -256,7 +253,7 @@ class Posting:
             self._cache.checkpoints.answered(gang.key, save, now)
 
     def _failed(self, gang: AskedGang, why: str) -> None:
-        self._cache.checkpoints.gave_up(gang.key, gang.request.id, Outcome.FAILED, why)
+        self._cache.checkpoints.gave_up(gang.key, gang.request.id, CheckpointOutcome.FAILED, why)
 
 
 TIMEOUT_SECONDS: Final = 30
@@ -408,7 +405,7 @@ class Saving:
             return True
         if now < gang.deadline:
             return False
-        records.gave_up(gang.key, gang.request.id, Outcome.TIMED_OUT)
+        records.gave_up(gang.key, gang.request.id, CheckpointOutcome.TIMED_OUT)
         return True
 
     def _is_there(self, pod: Pod) -> bool:

@@ -10,6 +10,7 @@ import click
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from gang_scheduler.api.pod_group import OneOf
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.helping import OfSettings
 from gang_scheduler.model.refs import EVERYWHERE
@@ -110,5 +111,6 @@ def _metavar(field: FieldInfo) -> str | None:
     if field.annotation is bool:
         return None
     if isinstance(field.annotation, type) and issubclass(field.annotation, enum.Enum):
-        return "|".join(field.annotation)
+        some = (each.words for each in field.metadata if isinstance(each, OneOf))
+        return "|".join(next(some, field.annotation))
     return "N" if field.annotation is int else "TEXT"

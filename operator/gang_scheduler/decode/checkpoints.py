@@ -18,12 +18,12 @@ from gang_scheduler.model.checkpoints import (
     CheckpointMode,
     CheckpointPolicy,
     Checkpoints,
-    Outcome,
     PodCheckpoint,
     Request,
     Requested,
     Save,
 )
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.wire.core import Condition
 from gang_scheduler.wire.pods import ContainerStatus
 
@@ -116,7 +116,7 @@ _REPORT_KEYS: Final = frozenset(
     }
 )
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
-_OUTCOMES: Final = {each.value: each for each in Outcome}
+_OUTCOMES: Final = {each.value: each for each in CheckpointOutcome}
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -188,7 +188,7 @@ def of_status(status: Mapping[str, Any]) -> Checkpoints | None:
     found = last if isinstance(last, Mapping) else {}
     requested = _requested(found)
     entries = listed[:MOST_READ] if isinstance(listed, list) else []
-    if found.get("outcome") != Outcome.SAVED:
+    if found.get("outcome") != CheckpointOutcome.SAVED:
         # The request is a later one than the save.
         found = {**found, "requestId": ""}
     saves = [save for each in (found, *entries) if (save := _save(each)) is not None]

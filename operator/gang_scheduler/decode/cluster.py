@@ -12,7 +12,8 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import amounts, read, timestamp
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.selectors import LABEL_OPERATORS, Operator, Requirement, hold
+from gang_scheduler.model.selectors import LABEL_OPERATORS, Requirement, hold
+from gang_scheduler.model.values import Operator
 from gang_scheduler.wire import cluster as node_wire
 from gang_scheduler.wire.cluster import PodDisruptionBudget, PodDisruptionBudgetSpec
 from gang_scheduler.wire.core import (

@@ -8,7 +8,8 @@ from gang_scheduler.api.annotations import SELECTED_NODE
 from gang_scheduler.decode import cluster, events, fields
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
-from gang_scheduler.model.selectors import NodeTerm, Operator, Requirement
+from gang_scheduler.model.selectors import NodeTerm, Requirement
+from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
 from gang_scheduler.wire import volumes as volume_wire
 from gang_scheduler.wire.core import Metadata, NodeSelector, NodeSelectorRequirement, Quantity

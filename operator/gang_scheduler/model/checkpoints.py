@@ -8,6 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from gang_scheduler.model.values import CheckpointOutcome
+
 LONGEST_PATH: Final = 1024
 """How many characters the name of a checkpoint may have."""
 GREATEST_STEP: Final = 2**53 - 1
@@ -79,20 +81,11 @@ class Save(NamedTuple):
         )
 
 
-class Outcome(enum.StrEnum):
-    """What came of a request."""
-
-    SAVED = "Saved"
-    TIMED_OUT = "TimedOut"
-    FAILED = "Failed"
-    """The gang could not be asked, or said that it cannot save its work."""
-
-
 class Requested(NamedTuple):
     """The last request to a gang. `outcome` is None while it is not answered."""
 
     request: Request
-    outcome: Outcome | None = None
+    outcome: CheckpointOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +141,7 @@ class News(NamedTuple):
     evicted.
     """
 
-    outcome: Outcome | None
+    outcome: CheckpointOutcome | None
     save: Save | None = None
     by: str = ""
     seconds: int = 0

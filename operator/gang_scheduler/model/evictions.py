@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionReason
 
 
 class EvictionClass(enum.IntEnum):
@@ -29,7 +30,7 @@ class EvictionClass(enum.IntEnum):
     @property
     def shown(self) -> str:
         """The name as users see it, in events, metrics and conditions."""
-        return _SHOWN[self]
+        return _SHOWN[self].value
 
     @property
     def weight(self) -> int:
@@ -41,12 +42,12 @@ class EvictionClass(enum.IntEnum):
 
 
 _SHOWN: Final = {
-    EvictionClass.OVERRUN: "Overrun",
-    EvictionClass.RECLAIM: "Reclaim",
-    EvictionClass.IN_QUEUE: "InQueue",
-    EvictionClass.WHILE_BORROWING: "WhileBorrowing",
-    EvictionClass.FAIR_SHARE: "FairShare",
-    EvictionClass.FAIR_SHARE_AT_FIRST: "FairShare",
+    EvictionClass.OVERRUN: EvictionReason.OVERRUN,
+    EvictionClass.RECLAIM: EvictionReason.RECLAIM,
+    EvictionClass.IN_QUEUE: EvictionReason.IN_QUEUE,
+    EvictionClass.WHILE_BORROWING: EvictionReason.WHILE_BORROWING,
+    EvictionClass.FAIR_SHARE: EvictionReason.FAIR_SHARE,
+    EvictionClass.FAIR_SHARE_AT_FIRST: EvictionReason.FAIR_SHARE,
 }
 
 

@@ -18,6 +18,13 @@ from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import NO_RULES, RequestRules, Requests
 from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.model.values import (
+    EvictionPolicy,
+    Fairness,
+    FlavorPreference,
+    StopPolicy,
+    Strategy,
+)
 
 # How to ask for nodes, as users and queues declare it.
 
@@ -141,46 +148,6 @@ A sum of requests, or of what nodes have, has it beside the resources that it is
 
 MOST_HALF_LIVES: Final = 4
 """After how many half-lives what a queue used is forgotten."""
-
-
-class Fairness(enum.StrEnum):
-    """In which order the queues of a tree take turns."""
-
-    PRIORITY = "Priority"
-    DRS = "DRS"
-    DRF = "DRF"
-    FAIR_SHARE = "FairShare"
-
-
-class Strategy(enum.StrEnum):
-    """Whether a head that does not fit blocks the gangs behind it."""
-
-    BEST_EFFORT_FIFO = "BestEffortFIFO"
-    STRICT_FIFO = "StrictFIFO"
-
-
-class StopPolicy(enum.StrEnum):
-    """Whether a queue takes new gangs, and whether the running ones must go."""
-
-    NONE = "None"
-    HOLD = "Hold"
-    HOLD_AND_DRAIN = "HoldAndDrain"
-
-
-class EvictionPolicy(enum.StrEnum):
-    """Of which gangs a gang may evict, by their priority and age."""
-
-    NEVER = "Never"
-    LOWER_PRIORITY = "LowerPriority"
-    LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
-    ANY = "Any"
-
-
-class FlavorPreference(enum.StrEnum):
-    """What is better at the end of the search for a flavor: to borrow, or to evict."""
-
-    BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
-    PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Selectors: requirements on labels, node selector terms, and pod affinity and spread."""
 
-import enum
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -9,17 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, LabelColumn, NodeTable
-
-
-class Operator(enum.StrEnum):
-    """Operators of requirements. Gt and Lt are for nodes only."""
-
-    IN = "In"
-    NOT_IN = "NotIn"
-    EXISTS = "Exists"
-    DOES_NOT_EXIST = "DoesNotExist"
-    GT = "Gt"
-    LT = "Lt"
+from gang_scheduler.model.values import Operator
 
 
 @dataclass(frozen=True, slots=True)

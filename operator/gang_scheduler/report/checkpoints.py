@@ -15,8 +15,9 @@ from gang_scheduler.client.errors import ApiError, Denials, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.checkpoints import Checkpoints, News, Outcome, Save
+from gang_scheduler.model.checkpoints import Checkpoints, News, Save
 from gang_scheduler.model.refs import JOB, GangKey
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.report import pod_group_status as checkpoint_status
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts
@@ -31,9 +32,9 @@ LOOK_SECONDS: Final = 0.2
 EVICTION, OWN = "eviction", "own"
 REQUESTED: Final = "CheckpointRequested"
 EVENTS: Final = {
-    Outcome.SAVED: "CheckpointSaved",
-    Outcome.TIMED_OUT: "CheckpointTimedOut",
-    Outcome.FAILED: "CheckpointFailed",
+    CheckpointOutcome.SAVED: "CheckpointSaved",
+    CheckpointOutcome.TIMED_OUT: "CheckpointTimedOut",
+    CheckpointOutcome.FAILED: "CheckpointFailed",
 }
 
 log = Logger()
@@ -76,7 +77,7 @@ class CheckpointAnnouncer:
         if news.outcome is not None:
             why = EVICTION if news.evicted else OWN
             metrics.CHECKPOINT_SAVES.labels(self._queue_of(key), why, news.outcome.value).inc()
-        failed = news.outcome in (Outcome.TIMED_OUT, Outcome.FAILED)
+        failed = news.outcome in (CheckpointOutcome.TIMED_OUT, CheckpointOutcome.FAILED)
         self._gang_events.checkpoint(key, event, note, warning=failed)
 
     def _queue_of(self, key: GangKey) -> str:
@@ -89,11 +90,11 @@ def words_of(news: News) -> str:
     match news.outcome:
         case None:
             return f"Asked to save its work within {news.seconds} s: room is made for {news.by}"
-        case Outcome.SAVED:
+        case CheckpointOutcome.SAVED:
             return f"Work is saved{_of_save(news.save)}"
-        case Outcome.TIMED_OUT:
+        case CheckpointOutcome.TIMED_OUT:
             return "No answer in time: it is evicted without a new checkpoint"
-        case Outcome.FAILED:
+        case CheckpointOutcome.FAILED:
             rest = "; it is evicted without a new checkpoint" if news.evicted else ""
             return f"Not saved: {news.why}{rest}"
 

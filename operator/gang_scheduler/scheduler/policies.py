@@ -1,6 +1,5 @@
 """What a policy can be: the protocols, and the profile that puts policies together."""
 
-import enum
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.queues import Aging
+from gang_scheduler.model.values import FairStrategy
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -137,13 +137,6 @@ class PreemptionRules:
 
 
 NO_AGING: Final = Aging(per_hour=0, most=1000)
-
-
-class FairStrategy(enum.StrEnum):
-    """When a gang of a smaller share may evict one of a larger share, by Kueue's names."""
-
-    FINAL = "LessThanOrEqualToFinalShare"
-    INITIAL = "LessThanInitialShare"
 
 
 ALL_STRATEGIES: Final = (FairStrategy.FINAL, FairStrategy.INITIAL)

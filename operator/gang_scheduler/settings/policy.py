@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from gang_scheduler.model.values import Fairness, FairStrategy
 from gang_scheduler.settings.values import (
     CountOtherSchedulers,
     DegradedGangs,
-    FairStrategy,
     GangKind,
     KueueFairness,
     ManagedKind,
@@ -280,7 +280,7 @@ class QueueSettings(BaseModel):
         ),
     )
     kueue_fairness: KueueFairness = Field(
-        default=KueueFairness.PRIORITY,
+        default=Fairness.PRIORITY,
         description=(
             "The order in which ClusterQueues take turns: Priority, or DRS, which is Kueue's "
             "fair sharing. Kueue keeps this in its own configuration, so it cannot be read "

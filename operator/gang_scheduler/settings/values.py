@@ -6,8 +6,10 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from gang_scheduler.api.pod_group import OneOf
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.resources import parse_quantity
+from gang_scheduler.model.values import Fairness
 
 # Settings that are one of several words, and the meaning of each word.
 
@@ -37,18 +39,8 @@ class QueueNamespaces(enum.StrEnum):
     NONE = "none"
 
 
-class FairStrategy(enum.StrEnum):
-    """When a gang of a queue of a smaller share may evict one of a larger share."""
-
-    FINAL = "LessThanOrEqualToFinalShare"
-    INITIAL = "LessThanInitialShare"
-
-
-class KueueFairness(enum.StrEnum):
-    """In which order Kueue's queues take turns: without and with its fair sharing."""
-
-    PRIORITY = "Priority"
-    DRS = "DRS"
+KueueFairness = Annotated[Fairness, OneOf(Fairness.PRIORITY, Fairness.DRS)]
+"""In which order Kueue's queues take turns: without and with its fair sharing."""
 
 
 class OnPartialGang(enum.StrEnum):

@@ -18,13 +18,13 @@ from gang_scheduler.model.checkpoints import (
     CheckpointPolicy,
     Checkpoints,
     News,
-    Outcome,
     Request,
     Requested,
     Save,
 )
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 # Reports of pods and objects until they are taken in. Of a source that is gone, only the report
@@ -152,7 +152,7 @@ class CheckpointRecords:
                 self._reports.put(pod.uid, Report(key, save, pod.marked))
         if said.unreadable and self._unreadable.get(pod.uid) != said.unreadable:
             self._unreadable[pod.uid] = said.unreadable
-            news = News(Outcome.FAILED, why=said.unreadable, evicted=False)
+            news = News(CheckpointOutcome.FAILED, why=said.unreadable, evicted=False)
             self.news.append((key, news))
         if said.resume_count and pod.node:
             self._resumed[key] = max(said.resume_count, self._resumed.get(key, 0))
@@ -245,7 +245,7 @@ class CheckpointRecords:
         request = pod.checkpoint.request if pod.checkpoint is not None else None
         return None if request is None or request.id in self._withdrawn else request
 
-    def outcome_of(self, key: GangKey, request_id: str) -> Outcome | None:
+    def outcome_of(self, key: GangKey, request_id: str) -> CheckpointOutcome | None:
         """Return what came of a request; None while it stands, and once it is withdrawn."""
         requested = self.of(key).requested
         is_it = requested is not None and requested.request.id == request_id
@@ -264,7 +264,7 @@ class CheckpointRecords:
         self._put(key, replace(found, requested=Requested(request)))
         answer = next((each for each in found.saves if each.request_id == request.id), None)
         if answer is not None:
-            self._end(key, Outcome.SAVED)
+            self._end(key, CheckpointOutcome.SAVED)
         elif not is_taken_over:
             self.news.append((key, news))
 
@@ -279,7 +279,9 @@ class CheckpointRecords:
         """Note what a gang answered to a request otherwise than by an annotation."""
         self._report(Report(key, save), now)
 
-    def gave_up(self, key: GangKey, request_id: str, outcome: Outcome, why: str = "") -> None:
+    def gave_up(
+        self, key: GangKey, request_id: str, outcome: CheckpointOutcome, why: str = ""
+    ) -> None:
         """Note that no answer is waited for any more, if one still was."""
         requested = self.of(key).requested
         stands = requested is not None and requested.outcome is None
@@ -301,12 +303,12 @@ class CheckpointRecords:
         save = save._replace(done_at=min(save.done_at, now))
         is_news = self._add(key, save)
         if is_answer:
-            self._end(key, Outcome.SAVED)
+            self._end(key, CheckpointOutcome.SAVED)
         if is_news or is_answer:
             was_asked = is_answer or report.evicted
             by = requested.request.id if is_answer and requested is not None else ""
             told = save if by else save._replace(request_id="")
-            self.news.append((key, News(Outcome.SAVED, told, evicted=was_asked)))
+            self.news.append((key, News(CheckpointOutcome.SAVED, told, evicted=was_asked)))
 
     def _add(self, key: GangKey, save: Save) -> bool:
         """Add a save to those of a gang; return whether it is another than is known."""
@@ -343,7 +345,7 @@ class CheckpointRecords:
         found = self.workloads_of(key)
         return next(iter(found)) if len(found) == 1 else ""
 
-    def _end(self, key: GangKey, outcome: Outcome) -> None:
+    def _end(self, key: GangKey, outcome: CheckpointOutcome) -> None:
         self._before.pop(key, None)
         found = self.of(key)
         if found.requested is not None:

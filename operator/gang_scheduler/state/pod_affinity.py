@@ -13,13 +13,8 @@ from gang_scheduler.decode.pods import pod_class as pod_pod_class
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.selectors import (
-    AffinityCounts,
-    AffinityTerm,
-    Operator,
-    PodAffinity,
-    PodSelector,
-)
+from gang_scheduler.model.selectors import AffinityCounts, AffinityTerm, PodAffinity, PodSelector
+from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.state.namespaces import Namespaces
 

@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.model.checkpoints import Outcome as CheckpointOutcome
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.failures import Shortage
 from gang_scheduler.model.provisioning import Came
 from gang_scheduler.model.reasons import Reason, Result
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.telemetry.family import (
     FOLDED,
     Bound,

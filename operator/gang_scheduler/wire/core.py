@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct, field, structs
 
 from gang_scheduler.api import annotations
-from gang_scheduler.model.selectors import Operator
+from gang_scheduler.model.values import Operator
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]

@@ -7,7 +7,8 @@ from typing import Any
 from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import GVR, POD_GROUPS, PODS
-from gang_scheduler.model.checkpoints import Outcome, Save
+from gang_scheduler.model.checkpoints import Save
+from gang_scheduler.model.values import CheckpointOutcome
 from integration.support.victims_and_preemptor import MEMBERS, NAMESPACE, VICTIMS
 from support.builders import gang_key
 from support.parts import Modes
@@ -65,7 +66,7 @@ def answer_on_pod_group(made: FakeWorkloads) -> None:
     answer(made, "low", POD_GROUPS)
 
 
-def outcome(process: SchedulerProcess) -> Outcome | None:
+def outcome(process: SchedulerProcess) -> CheckpointOutcome | None:
     """Return what came of the last request to the victims."""
     requested = process.cache.checkpoints.of(LOW).requested
     return requested.outcome if requested is not None else None

@@ -19,8 +19,9 @@ from gang_scheduler.model.causes.gangs import InvalidInput
 from gang_scheduler.model.pods import GRACE_SECONDS, Pod, PodClass, PodPhase
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.selectors import NodeTerm, Operator, Requirement
+from gang_scheduler.model.selectors import NodeTerm, Requirement
 from gang_scheduler.model.topology_request import PodSet
+from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import Disk, PodVolume
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Condition, Metadata

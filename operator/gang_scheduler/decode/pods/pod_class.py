@@ -19,12 +19,12 @@ from gang_scheduler.model.selectors import (
     AffinityTerm,
     Clause,
     NodeTerm,
-    Operator,
     PodAffinity,
     PodSelector,
     Requirement,
     Spread,
 )
+from gang_scheduler.model.values import Operator
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Metadata, NodeSelector, NodeSelectorTerm
 from gang_scheduler.wire.pods import (

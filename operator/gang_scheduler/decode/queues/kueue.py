@@ -18,10 +18,8 @@ from gang_scheduler.decode.queues.shared import (
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.queues import (
-    EvictionPolicy,
     EvictionRules,
     Flavor,
-    FlavorPreference,
     FlavorResource,
     Fungibility,
     Product,
@@ -30,10 +28,9 @@ from gang_scheduler.model.queues import (
     QueueRef,
     Quota,
     ResourceGroup,
-    StopPolicy,
-    Strategy,
 )
 from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.model.values import EvictionPolicy, FlavorPreference, StopPolicy, Strategy
 from gang_scheduler.wire import queues as wire
 from gang_scheduler.wire.core import Quantity
 from gang_scheduler.wire.queues import ResourceFlavor

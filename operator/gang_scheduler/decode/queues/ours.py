@@ -32,10 +32,7 @@ from gang_scheduler.model.queues import (
     ROOT,
     AdmissionLimits,
     Aging,
-    EvictionPolicy,
     EvictionRules,
-    Fairness,
-    FlavorPreference,
     FlavorResource,
     Fungibility,
     ProvisioningRules,
@@ -47,11 +44,10 @@ from gang_scheduler.model.queues import (
     ReservationRules,
     ResourceGroup,
     SavingRules,
-    StopPolicy,
-    Strategy,
 )
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.model.values import EvictionPolicy, FlavorPreference, StopPolicy, Strategy
 from gang_scheduler.wire.core import LabelSelector, Metadata, Quantities, Wire
 
 
@@ -94,10 +90,10 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         quotas=_quotas(spec),
         default_quota=_borrowing(spec.borrowing),
         resource_groups=_resource_groups(spec),
-        strategy=Strategy(spec.strategy or Strategy.BEST_EFFORT_FIFO),
-        stop=StopPolicy(spec.stop_policy or StopPolicy.NONE),
+        strategy=spec.strategy or Strategy.BEST_EFFORT_FIFO,
+        stop=spec.stop_policy or StopPolicy.NONE,
         namespaces=_namespaces(source.spec.namespace_selector),
-        fairness=Fairness(spec.fairness) if spec.fairness else None,
+        fairness=spec.fairness,
         lenders=_lenders(spec.borrowing),
         limits=_limits(spec.admission_control or AdmissionControl()),
         fungibility=_fungibility(spec.flavor_fungibility or FlavorFungibility()),
@@ -211,9 +207,7 @@ def _fungibility(source: FlavorFungibility) -> Fungibility:
     return Fungibility(
         stop_when_borrowing=source.when_can_borrow is not WhenBorrowing.TRY_NEXT_FLAVOR,
         stop_when_evicting=source.when_can_preempt is WhenBorrowing.MAY_STOP_SEARCH,
-        preference=FlavorPreference(
-            source.preference or FlavorPreference.BORROWING_OVER_PREEMPTION
-        ),
+        preference=source.preference or FlavorPreference.BORROWING_OVER_PREEMPTION,
     )
 
 
@@ -228,9 +222,9 @@ def _reservations(source: Backfill) -> ReservationRules:
 def _evictions(source: QueuePreemption) -> EvictionRules:
     borrowing, ours = source.while_borrowing or BorrowingEviction(), source.allow_preempt_from
     return EvictionRules(
-        within_queue=EvictionPolicy(source.within_queue or EvictionPolicy.LOWER_PRIORITY),
-        reclaim=EvictionPolicy(source.reclaim or EvictionPolicy.ANY),
-        while_borrowing=EvictionPolicy(borrowing.policy or EvictionPolicy.NEVER),
+        within_queue=source.within_queue or EvictionPolicy.LOWER_PRIORITY,
+        reclaim=source.reclaim or EvictionPolicy.ANY,
+        while_borrowing=borrowing.policy or EvictionPolicy.NEVER,
         while_borrowing_threshold=borrowing.max_priority_threshold,
         may_lose=source.allow_preemption is not False,
         may_lose_to=None if ours is None else frozenset(ours),

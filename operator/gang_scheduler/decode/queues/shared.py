@@ -20,9 +20,9 @@ from gang_scheduler.model.queues import (
     QueueKind,
     QueueRef,
     RecentUsage,
-    StopPolicy,
 )
 from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.wire.core import Quantity
 
 # Single values of queues. Each function raises InvalidField with the field and the value.

@@ -12,7 +12,6 @@ from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import (
     DEFAULT_FLAVOR,
     VOLCANO_ROOT,
-    EvictionPolicy,
     EvictionRules,
     FlavorResource,
     Queue,
@@ -20,9 +19,8 @@ from gang_scheduler.model.queues import (
     QueueRef,
     Quota,
     ResourceGroup,
-    StopPolicy,
-    Strategy,
 )
+from gang_scheduler.model.values import EvictionPolicy, StopPolicy, Strategy
 from gang_scheduler.wire import queues as wire
 
 STRATEGIES: Final = {

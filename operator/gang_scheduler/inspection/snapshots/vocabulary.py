@@ -6,9 +6,9 @@ from typing import Final
 from gang_scheduler.api import annotations, pod_group
 from gang_scheduler.inspection.snapshots.whitelist import KEYS, SPARK_SETTINGS
 from gang_scheduler.inspection.snapshots.words import WORD
-from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.values import CheckpointOutcome, EvictionReason
 from gang_scheduler.state import kinds
 from gang_scheduler.workloads import kubeflow, ray, spark
 
@@ -16,8 +16,7 @@ from gang_scheduler.workloads import kubeflow, ray, spark
 # client may write another value into such a field: that value is no word of the API.
 
 _ENUMERATED: Final = (
-    *(Reason, pod_group.Phase, pod_group.ScaleReason, pod_group.EvictionReason),
-    pod_group.CheckpointOutcome,
+    *(Reason, pod_group.Phase, pod_group.ScaleReason, EvictionReason, CheckpointOutcome),
 )
 _WORDS: Final = (
     # Conditions, and their reasons.
@@ -78,7 +77,6 @@ API_WORDS: Final = frozenset(
         *_OWNERS,
         *(each.kind for each in _READ),
         *(each.value for kind in _ENUMERATED for each in kind),
-        *(each.shown for each in EvictionClass),
         *("v1", "apps/v1", "batch/v1", *(each.api_version for each in _SERVED)),
     }
 )

@@ -24,9 +24,9 @@ from gang_scheduler.model.queues import (
     QueueKind,
     QueueRef,
     RecentUsage,
-    StopPolicy,
 )
 from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger

@@ -8,8 +8,9 @@ from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods, by_g
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Preemption, Refused
-from gang_scheduler.model.queues import NONE, EvictionPolicy, EvictionRules, Queue
+from gang_scheduler.model.queues import NONE, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.explanation.findings import (
     Evictions,
     Protection,

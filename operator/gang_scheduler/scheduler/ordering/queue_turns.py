@@ -9,7 +9,8 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from gang_scheduler.model.queues import Charge, Fairness, QueueRef
+from gang_scheduler.model.queues import Charge, QueueRef
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.ordering import drf, drs, fair_share, priority
 from gang_scheduler.scheduler.quota.accounts import Accounts, Standing
 from gang_scheduler.scheduler.quota.forest import Forest

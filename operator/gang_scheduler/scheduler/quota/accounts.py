@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
     Charge,
-    Fairness,
     FlavorResource,
     Product,
     Queue,
@@ -17,6 +16,7 @@ from gang_scheduler.model.queues import (
     QueueState,
     QueueUsage,
 )
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.charges import Charges, FairShares, charges_of, fair_shares
 from gang_scheduler.scheduler.quota.promises import Promises, promises_of
 

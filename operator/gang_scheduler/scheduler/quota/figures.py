@@ -3,17 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from gang_scheduler.model.queues import (
-    NONE,
-    ROOT,
-    Amounts,
-    Fairness,
-    FlavorResource,
-    QueueFigures,
-    QueueRef,
-)
+from gang_scheduler.model.queues import NONE, ROOT, Amounts, FlavorResource, QueueFigures, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.ordering import drf, drs, fair_share
 from gang_scheduler.scheduler.quota.accounts import Accounts, Share, Standing
 from gang_scheduler.scheduler.quota.charges import FairShares

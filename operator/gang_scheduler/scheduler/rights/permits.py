@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.queues import (
-    NONE,
-    Charge,
-    EvictionPolicy,
-    EvictionRules,
-    Fairness,
-    FlavorResource,
-    Queue,
-)
-from gang_scheduler.scheduler.policies import FairStrategy, Profile
+from gang_scheduler.model.queues import NONE, Charge, EvictionRules, FlavorResource, Queue
+from gang_scheduler.model.values import EvictionPolicy, Fairness, FairStrategy
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quota.accounts import Accounts
 from gang_scheduler.scheduler.rights.claims import Claim, Held
 

@@ -10,15 +10,9 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple, Protocol
 
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.queues import (
-    NONE,
-    Charge,
-    EvictionPolicy,
-    Fairness,
-    FlavorResource,
-    QueueRef,
-)
+from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy, Fairness
 from gang_scheduler.scheduler.ordering import drf, drs, fair_share
 from gang_scheduler.scheduler.quota.accounts import Accounts, Share
 from gang_scheduler.scheduler.quota.forest import Forest

@@ -15,17 +15,10 @@ from typing import Final
 from gang_scheduler.model.causes.queues import BehindGang, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
-from gang_scheduler.model.queues import (
-    NONE,
-    FlavorResource,
-    Queue,
-    QueueRef,
-    QueueState,
-    StopPolicy,
-    Strategy,
-)
+from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef, QueueState
 from gang_scheduler.model.reasons import Problem, Reason, Strict, those_with
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import StopPolicy, Strategy
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import A_GROUP, prospects

@@ -7,14 +7,8 @@ it: what it keeps counts as used for requests that would borrow, and for no othe
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from gang_scheduler.model.queues import (
-    Charge,
-    EvictionPolicy,
-    FlavorResource,
-    Product,
-    Queue,
-    QueueRef,
-)
+from gang_scheduler.model.queues import Charge, FlavorResource, Product, Queue, QueueRef
+from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.quota.forest import Forest, Shortage
 
 

@@ -15,18 +15,10 @@ from gang_scheduler.model.causes.queues import (
     QuotaShort,
 )
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.queues import (
-    GPU,
-    NONE,
-    Charge,
-    FlavorResource,
-    Queue,
-    QueueRef,
-    QueueSet,
-    StopPolicy,
-)
+from gang_scheduler.model.queues import GPU, NONE, Charge, FlavorResource, Queue, QueueRef, QueueSet
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.resources import Requests
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.scheduler.quota.forest import Forest, Shortage
 from gang_scheduler.scheduler.rights.claims import claim_of
 from gang_scheduler.scheduler.rights.rounds import Rounds

@@ -14,17 +14,11 @@ from typing import Final
 from gang_scheduler.model.causes.queues import ChecksUnanswered, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import IfEmpty, Misfit, PreemptionOutcome, PreemptionVerdict
-from gang_scheduler.model.queues import (
-    Charge,
-    FlavorPreference,
-    Fungibility,
-    ProvisioningRules,
-    Queue,
-    QueueState,
-)
+from gang_scheduler.model.queues import Charge, Fungibility, ProvisioningRules, Queue, QueueState
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.values import FlavorPreference
 from gang_scheduler.scheduler import admission, provisioning
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
 from gang_scheduler.scheduler.policies import Profile

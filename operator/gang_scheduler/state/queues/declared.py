@@ -20,7 +20,6 @@ from gang_scheduler.decode.queues.shared import (
     WorkloadPriorityClass,
 )
 from gang_scheduler.model.queues import (
-    Fairness,
     Flavor,
     LocalQueueKey,
     Product,
@@ -33,6 +32,7 @@ from gang_scheduler.model.queues import (
     SavingRules,
 )
 from gang_scheduler.model.resources import NO_RULES, RequestRules
+from gang_scheduler.model.values import Fairness
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod
-from gang_scheduler.model.queues import QueueRef, QueueSet, StopPolicy
+from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import SYSTEM_PRIORITY
 

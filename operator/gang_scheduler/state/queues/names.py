@@ -24,11 +24,11 @@ from gang_scheduler.model.queues import (
     QueueKind,
     QueueRef,
     QueueSet,
-    StopPolicy,
 )
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import EVERYWHERE, QueueName, QueueNameKind
 from gang_scheduler.model.selectors import hold
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.namespaces import Namespaces
 from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects
 

@@ -10,17 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from gang_scheduler.model.plan import Placed, Refused
-from gang_scheduler.model.queues import (
-    ROOT,
-    EvictionPolicy,
-    Product,
-    Queue,
-    QueueRef,
-    QueueSet,
-    Strategy,
-)
+from gang_scheduler.model.queues import ROOT, Product, Queue, QueueRef, QueueSet
 from gang_scheduler.model.reasons import Helped, Reason, Strict, those_with
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy, Strategy
 
 HELPED_BY_QUOTA: Final = those_with(lambda rule: Helped.QUOTA in rule.helped_by)
 HELPED_BY_POOL: Final = those_with(lambda rule: Helped.POOL in rule.helped_by)

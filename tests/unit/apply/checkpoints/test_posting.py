@@ -12,13 +12,8 @@ import pytest
 from gang_scheduler.apply.checkpoints import AT_ONCE, AskedGang, Posting, is_of_a_pod
 from gang_scheduler.client.http import BrokenError
 from gang_scheduler.client.port import PodAnswer, PodRequest
-from gang_scheduler.model.checkpoints import (
-    CheckpointMode,
-    CheckpointPolicy,
-    News,
-    Outcome,
-    Request,
-)
+from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, News, Request
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support.builders import SCHEDULER, gang_key, pod
@@ -63,7 +58,9 @@ def asked(cache: Cache, policy: CheckpointPolicy = POLICY, **member: Any) -> Ask
     return AskedGang(A, policy, REQUEST, NOW + 30, (first,))
 
 
-async def came_of(pods: Pods, seconds: float = 60, **how: Any) -> tuple[Outcome | None, str]:
+async def came_of(
+    pods: Pods, seconds: float = 60, **how: Any
+) -> tuple[CheckpointOutcome | None, str]:
     """Return what came of asking, and why that failed."""
     cache = Cache([SCHEDULER], Changes())
     with anyio.move_on_after(seconds):
@@ -75,7 +72,7 @@ async def came_of(pods: Pods, seconds: float = 60, **how: Any) -> tuple[Outcome 
 async def test_the_first_member_is_asked_with_the_id_of_the_request() -> None:
     pods = Pods(SAVED)
 
-    assert (Outcome.SAVED, "") == await came_of(pods)
+    assert (CheckpointOutcome.SAVED, "") == await came_of(pods)
 
     (found,) = pods.asked
     assert ("POST", "10.0.0.7", 8080, "/save", "r1") == found[:5]
@@ -86,7 +83,7 @@ async def test_the_first_member_is_asked_with_the_id_of_the_request() -> None:
 async def test_a_gang_that_takes_its_time_is_asked_again() -> None:
     pods = Pods(UNDER_WAY, UNDER_WAY, SAVED)
 
-    assert Outcome.SAVED is (await came_of(pods))[0]
+    assert CheckpointOutcome.SAVED is (await came_of(pods))[0]
     assert ["POST", "GET", "GET"] == [each.method for each in pods.asked]
     assert [None, None] == [each.body for each in pods.asked[1:]]
 
@@ -97,7 +94,7 @@ async def test_a_gang_that_takes_its_time_is_asked_again() -> None:
 async def test_no_answer_is_asked_for_again(first: PodAnswer | OSError) -> None:
     pods = Pods(first, SAVED)
 
-    assert Outcome.SAVED is (await came_of(pods))[0]
+    assert CheckpointOutcome.SAVED is (await came_of(pods))[0]
     assert ["POST", "POST"] == [each.method for each in pods.asked]
 
 
@@ -124,7 +121,7 @@ async def test_any_other_answer_says_that_it_failed(answer: PodAnswer) -> None:
 
     outcome, why = await came_of(pods)
 
-    assert (Outcome.FAILED, 1) == (outcome, len(pods.asked))
+    assert (CheckpointOutcome.FAILED, 1) == (outcome, len(pods.asked))
     assert why
 
 
@@ -151,7 +148,7 @@ async def test_nothing_else_than_a_pod_is_asked(member: dict[str, Any]) -> None:
 
     outcome, _ = await came_of(pods, **member)
 
-    assert (Outcome.FAILED, []) == (outcome, pods.asked)
+    assert (CheckpointOutcome.FAILED, []) == (outcome, pods.asked)
 
 
 @pytest.mark.parametrize("address", ["10.0.0.7", "192.168.3.4", "100.64.0.1", "fd00::7", "8.8.8.8"])

@@ -15,12 +15,12 @@ from gang_scheduler.model.checkpoints import (
     CheckpointMode,
     CheckpointPolicy,
     Checkpoints,
-    Outcome,
     PodCheckpoint,
     Request,
     Requested,
     Save,
 )
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.wire.core import Condition
 from gang_scheduler.wire.pods import ContainerState, ContainerStatus, Terminated
 from support import api_objects
@@ -223,7 +223,7 @@ def test_a_status_is_read_as_it_is_written() -> None:
 
     assert found is not None
     assert [(SECONDS, 5, "c5"), (SECONDS - 3600, 4, "c4")] == [each[:3] for each in found.saves]
-    assert Requested(Request("r2", SECONDS + 60), Outcome.TIMED_OUT) == found.requested
+    assert Requested(Request("r2", SECONDS + 60), CheckpointOutcome.TIMED_OUT) == found.requested
     assert 2 == found.resume_count
 
 

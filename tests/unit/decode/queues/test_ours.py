@@ -13,9 +13,7 @@ from gang_scheduler.model.queues import (
     ROOT,
     AdmissionLimits,
     Aging,
-    EvictionPolicy,
     EvictionRules,
-    Fairness,
     FlavorResource,
     Fungibility,
     QueueKind,
@@ -25,11 +23,10 @@ from gang_scheduler.model.queues import (
     ReservationRules,
     ResourceGroup,
     SavingRules,
-    StopPolicy,
-    Strategy,
 )
 from gang_scheduler.model.reasons import Problem
-from gang_scheduler.model.selectors import Operator, Requirement
+from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.model.values import EvictionPolicy, Fairness, Operator, StopPolicy, Strategy
 
 CPU, GPU = FlavorResource("default", "cpu"), FlavorResource("default", "gpu")
 

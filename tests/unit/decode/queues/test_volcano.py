@@ -9,16 +9,14 @@ from gang_scheduler.decode.queues import volcano
 from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import (
     VOLCANO_ROOT,
-    EvictionPolicy,
     EvictionRules,
     FlavorResource,
     QueueKind,
     QueueRef,
     Quota,
     ResourceGroup,
-    StopPolicy,
-    Strategy,
 )
+from gang_scheduler.model.values import EvictionPolicy, StopPolicy, Strategy
 
 CPU = FlavorResource("default", "cpu")
 

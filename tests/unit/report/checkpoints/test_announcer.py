@@ -6,8 +6,9 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.model.checkpoints import News, Outcome, Request, Save
+from gang_scheduler.model.checkpoints import News, Request, Save
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, words_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -60,9 +61,12 @@ async def test_a_gang_is_told_what_is_asked_of_it_and_what_came_of_that() -> Non
 
 @pytest.mark.parametrize(
     ("outcome", "reason"),
-    [(Outcome.TIMED_OUT, "CheckpointTimedOut"), (Outcome.FAILED, "CheckpointFailed")],
+    [
+        (CheckpointOutcome.TIMED_OUT, "CheckpointTimedOut"),
+        (CheckpointOutcome.FAILED, "CheckpointFailed"),
+    ],
 )
-async def test_what_went_wrong_is_a_warning(outcome: Outcome, reason: str) -> None:
+async def test_what_went_wrong_is_a_warning(outcome: CheckpointOutcome, reason: str) -> None:
     told = Told()
     told.cache.checkpoints.ask(A, REQUEST, News(None))
     told.events()
@@ -72,7 +76,7 @@ async def test_what_went_wrong_is_a_warning(outcome: Outcome, reason: str) -> No
         ((kind, found, _, note),) = told.events()
 
     assert ("Warning", reason) == (kind, found)
-    assert ("404" in note) == (outcome is Outcome.FAILED)
+    assert ("404" in note) == (outcome is CheckpointOutcome.FAILED)
     assert {("", "eviction", outcome.value): 1} == grown
 
 
@@ -97,12 +101,12 @@ async def test_a_gang_whose_pods_are_gone_already_is_told_by_its_object() -> Non
 
 async def test_news_of_a_gang_that_is_gone_have_no_object_to_be_told_of() -> None:
     told = Told()
-    told.cache.checkpoints.news.append((gang_key("gone"), News(Outcome.TIMED_OUT)))
+    told.cache.checkpoints.news.append((gang_key("gone"), News(CheckpointOutcome.TIMED_OUT)))
 
     assert [] == told.events()
 
 
 def test_every_outcome_has_words() -> None:
-    assert all(words_of(News(each, why="x")) for each in (None, *Outcome))
-    assert "Work is saved at step 7" == words_of(News(Outcome.SAVED, Save(NOW, 7)))
-    assert "Work is saved: c" == words_of(News(Outcome.SAVED, Save(NOW, path="c")))
+    assert all(words_of(News(each, why="x")) for each in (None, *CheckpointOutcome))
+    assert "Work is saved at step 7" == words_of(News(CheckpointOutcome.SAVED, Save(NOW, 7)))
+    assert "Work is saved: c" == words_of(News(CheckpointOutcome.SAVED, Save(NOW, path="c")))

@@ -4,14 +4,8 @@ import pytest
 
 from gang_scheduler.api.pod_group import PodGroupStatus
 from gang_scheduler.decode import checkpoints
-from gang_scheduler.model.checkpoints import (
-    NO_CHECKPOINTS,
-    Checkpoints,
-    Outcome,
-    Request,
-    Requested,
-    Save,
-)
+from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints, Request, Requested, Save
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.report.pod_group_status import checkpoint_status
 
 AT = 1_767_268_800
@@ -31,9 +25,9 @@ def test_what_is_known_no_more_is_removed() -> None:
 @pytest.mark.parametrize(
     "found",
     [
-        Checkpoints(SAVES, Requested(Request("r1", AT - 5), Outcome.SAVED), 2),
-        Checkpoints(SAVES[1:], Requested(Request("r2", AT - 5), Outcome.TIMED_OUT)),
-        Checkpoints((), Requested(Request("r2", AT - 5), Outcome.FAILED)),
+        Checkpoints(SAVES, Requested(Request("r1", AT - 5), CheckpointOutcome.SAVED), 2),
+        Checkpoints(SAVES[1:], Requested(Request("r2", AT - 5), CheckpointOutcome.TIMED_OUT)),
+        Checkpoints((), Requested(Request("r2", AT - 5), CheckpointOutcome.FAILED)),
         Checkpoints((), Requested(Request("r2", AT - 5))),
         Checkpoints(SAVES[2:]),
     ],

@@ -5,8 +5,9 @@ from typing import Any
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import EvictionClass, YieldedTo
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Queue
+from gang_scheduler.model.queues import EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.preemption.eviction_units import Cost
 from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims

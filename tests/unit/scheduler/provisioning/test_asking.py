@@ -15,9 +15,9 @@ from gang_scheduler.model.queues import (
     Product,
     ProvisioningRules,
     ResourceGroup,
-    Strategy,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import Strategy
 from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

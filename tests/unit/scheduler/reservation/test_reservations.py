@@ -10,15 +10,9 @@ from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.queues import (
-    EvictionPolicy,
-    EvictionRules,
-    Fairness,
-    Product,
-    Queue,
-    ReservationRules,
-)
+from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import EvictionPolicy, Fairness
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
 from support.queue_builders import our_queue, queue_ref

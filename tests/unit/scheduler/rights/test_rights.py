@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.queues import NONE, EvictionPolicy, EvictionRules, Fairness, Queue
+from gang_scheduler.model.queues import NONE, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy, Fairness
 from gang_scheduler.scheduler.rights.claims import Claim, Held
 from gang_scheduler.scheduler.rights.rights import Rights
 from support.builders import gang_key

@@ -5,8 +5,9 @@ from unittest.mock import patch
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Strategy
+from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import EvictionPolicy, Strategy
 from gang_scheduler.scheduler import effort
 from support.builders import node
 from support.queue_builders import our_queue, queue_ref

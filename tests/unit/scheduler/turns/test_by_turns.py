@@ -13,9 +13,7 @@ from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.plan import EmptyFlavor, IfEmpty
 from gang_scheduler.model.queues import (
     AdmissionLimits,
-    EvictionPolicy,
     EvictionRules,
-    Fairness,
     Flavor,
     FlavorResource,
     Fungibility,
@@ -24,12 +22,11 @@ from gang_scheduler.model.queues import (
     Product,
     Queue,
     ResourceGroup,
-    StopPolicy,
-    Strategy,
 )
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.resources import RequestRules, Transformation
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
 from gang_scheduler.scheduler import effort
 from support.builders import GPU, node, pod, pod_class
 from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of

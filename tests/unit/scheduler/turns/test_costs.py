@@ -5,9 +5,7 @@ from dataclasses import replace
 
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.queues import (
-    EvictionPolicy,
     EvictionRules,
-    Fairness,
     Flavor,
     FlavorResource,
     Fungibility,
@@ -16,6 +14,7 @@ from gang_scheduler.model.queues import (
     ResourceGroup,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.values import EvictionPolicy, Fairness
 from support.builders import node
 from support.call_counts import Calls, calls_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref

@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 
 from gang_scheduler.model.causes.gangs import InvalidInput
-from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, StopPolicy
+from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures
 from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.simulation.output import queues
 from support.queue_figures import IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, UNUSED_ROOT, X, Y, queue, ref
 

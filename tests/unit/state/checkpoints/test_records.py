@@ -15,12 +15,12 @@ from gang_scheduler.model.checkpoints import (
     CheckpointPolicy,
     Checkpoints,
     News,
-    Outcome,
     Request,
     Requested,
     Save,
 )
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.checkpoints import MOST_GONE, SKEW_SECONDS, CheckpointRecords
@@ -79,7 +79,7 @@ def test_a_report_of_a_member_is_that_of_its_gang() -> None:
     save = Save(NOW - 5, 7, "c7")
     assert Checkpoints((save,)) == found.of(A)
     assert {A: NOW - 5} == found.all_saved_at()
-    assert [(A, News(Outcome.SAVED, save, evicted=False))] == list(found.news)
+    assert [(A, News(CheckpointOutcome.SAVED, save, evicted=False))] == list(found.news)
     assert A in cache.gang_queue.changed
 
 
@@ -141,7 +141,7 @@ def test_a_pod_that_is_being_evicted_says_so_of_what_it_leaves_behind() -> None:
 
 WRITTEN = Checkpoints(
     (Save(NOW - 500, 5, "c5"), Save(NOW - 900, 4, "c4")),
-    Requested(Request("r0", NOW - 600), Outcome.TIMED_OUT),
+    Requested(Request("r0", NOW - 600), CheckpointOutcome.TIMED_OUT),
     resume_count=2,
 )
 
@@ -222,9 +222,11 @@ def test_an_answer_is_that_to_the_request_which_stands() -> None:
     assert cache.checkpoints.outcome_of(A, "r1") is None
     see(cache, member(0, NOW - 1, checkpoint_request_id="r1"))
 
-    assert Outcome.SAVED is cache.checkpoints.outcome_of(A, "r1")
+    assert CheckpointOutcome.SAVED is cache.checkpoints.outcome_of(A, "r1")
     assert cache.checkpoints.standing(A) is None
-    assert [None, Outcome.SAVED] == [n.outcome for _, n in cache.checkpoints.news if n.evicted]
+    assert [None, CheckpointOutcome.SAVED] == [
+        n.outcome for _, n in cache.checkpoints.news if n.evicted
+    ]
 
 
 def test_an_answer_counts_whatever_time_it_tells() -> None:
@@ -233,7 +235,7 @@ def test_an_answer_counts_whatever_time_it_tells() -> None:
 
     found = see(cache, member(0, NOW + 10**9, checkpoint_request_id="r1"))
 
-    assert (Outcome.SAVED, NOW) == (found.outcome_of(A, "r1"), found.saved_at(A))
+    assert (CheckpointOutcome.SAVED, NOW) == (found.outcome_of(A, "r1"), found.saved_at(A))
 
 
 def test_an_answer_that_was_reported_before_the_request_was_taken_over() -> None:
@@ -245,7 +247,7 @@ def test_an_answer_that_was_reported_before_the_request_was_taken_over() -> None
 
     found.ask(A, REQUEST, ASKED)
 
-    assert Outcome.SAVED is found.outcome_of(A, "r1")
+    assert CheckpointOutcome.SAVED is found.outcome_of(A, "r1")
     assert [] == list(found.news)
 
 
@@ -265,11 +267,11 @@ def test_a_request_that_is_withdrawn_was_none() -> None:
 def test_a_late_answer_is_a_report() -> None:
     cache = new_cache()
     cache.checkpoints.ask(A, REQUEST, ASKED)
-    cache.checkpoints.gave_up(A, "r1", Outcome.TIMED_OUT)
+    cache.checkpoints.gave_up(A, "r1", CheckpointOutcome.TIMED_OUT)
 
     found = see(cache, member(0, NOW - 1, checkpoint_request_id="r1", checkpoint_step=7))
 
-    assert Outcome.TIMED_OUT is found.outcome_of(A, "r1")
+    assert CheckpointOutcome.TIMED_OUT is found.outcome_of(A, "r1")
     assert NOW - 1 == found.saved_at(A)
 
 
@@ -279,10 +281,10 @@ def test_what_is_over_is_not_given_up() -> None:
     found.ask(A, REQUEST, ASKED)
     found.answered(A, Save(NOW, 7, "", "r1"), NOW)
 
-    found.gave_up(A, "r1", Outcome.TIMED_OUT)
-    found.gave_up(A, "another", Outcome.TIMED_OUT)
+    found.gave_up(A, "r1", CheckpointOutcome.TIMED_OUT)
+    found.gave_up(A, "another", CheckpointOutcome.TIMED_OUT)
 
-    assert Outcome.SAVED is found.outcome_of(A, "r1")
+    assert CheckpointOutcome.SAVED is found.outcome_of(A, "r1")
 
 
 # Bindings.

@@ -12,7 +12,8 @@ from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
-from gang_scheduler.model.selectors import Operator, Requirement
+from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.model.values import Operator
 from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules

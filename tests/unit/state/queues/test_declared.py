@@ -5,8 +5,9 @@ from typing import Any
 
 from gang_scheduler.decode.queues import kueue, ours
 from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
-from gang_scheduler.model.queues import Fairness, Product, Queue, QueueKind, QueueSet
+from gang_scheduler.model.queues import Product, Queue, QueueKind, QueueSet
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.values import Fairness
 from gang_scheduler.state.queues.declared import DeclaredQueues, QueueRules
 
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from gang_scheduler.model.queues import Product, StopPolicy
+from gang_scheduler.model.queues import Product
+from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.evictable_pods import SYSTEM_PRIORITY, Rules
 from gang_scheduler.state.queues import draining
 from support.queue_clusters import QueueCluster, flavored

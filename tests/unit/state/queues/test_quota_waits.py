@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.plan import Placed, Refused
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Queue, QueueRef, Strategy
+from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy, Strategy
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from support.builders import gang, gang_key, gang_spec, node
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, queue_set

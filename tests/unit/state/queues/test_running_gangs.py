@@ -7,8 +7,9 @@ import pytest
 
 from gang_scheduler.model.bound_pods import BoundGang
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules
+from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.state.queues.reservations import ReservationSettings
 from support.builders import NAMESPACE

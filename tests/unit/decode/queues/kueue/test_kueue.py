@@ -9,19 +9,22 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import kueue
 from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import (
-    EvictionPolicy,
     EvictionRules,
-    FlavorPreference,
     FlavorResource,
     Fungibility,
     QueueKind,
     QueueRef,
     Quota,
     ResourceGroup,
+)
+from gang_scheduler.model.selectors import Requirement
+from gang_scheduler.model.values import (
+    EvictionPolicy,
+    FlavorPreference,
+    Operator,
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.model.selectors import Operator, Requirement
 
 NEVER = EvictionPolicy.NEVER
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Fairness, Queue
+from gang_scheduler.model.queues import EvictionRules, Queue
+from gang_scheduler.model.values import EvictionPolicy, Fairness
 from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.search import in_order
 from gang_scheduler.scheduler.preemption.search.in_order import Fits

@@ -6,16 +6,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
-from gang_scheduler.model.queues import (
-    NONE,
-    EvictionPolicy,
-    EvictionRules,
-    Fairness,
-    Product,
-    Queue,
-    QueueRef,
-)
-from gang_scheduler.scheduler.policies import FairStrategy
+from gang_scheduler.model.queues import NONE, EvictionRules, Product, Queue, QueueRef
+from gang_scheduler.model.values import EvictionPolicy, Fairness, FairStrategy
 from gang_scheduler.scheduler.rights.permits import (
     NO_PERMITS,
     Limits,

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from gang_scheduler.model.queues import NONE, EvictionPolicy, EvictionRules, Queue, QueueRef
+from gang_scheduler.model.queues import NONE, EvictionRules, Queue, QueueRef
+from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.rights import Rights
 from gang_scheduler.scheduler.rights.rounds import HeldQueues

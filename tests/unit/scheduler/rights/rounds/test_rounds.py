@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Backfilled, RunningGang
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules
+from gang_scheduler.model.queues import EvictionRules
+from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from support.builders import gang_key

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.model.evictions import EvictionClass
-from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Queue
+from gang_scheduler.model.queues import EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.rights.claims import Claim, Held
 from gang_scheduler.scheduler.rights.rights import Part, Rights
 from gang_scheduler.scheduler.rights.yielded import returning

@@ -1,0 +1,92 @@
+"""Words of the API that decisions depend on, each told once for the API, the settings and the core.
+
+Nothing of the package is imported here, so that what describes the API can name these words and
+knows nothing of decisions.
+"""
+
+import enum
+
+# Of queues.
+
+
+class Fairness(enum.StrEnum):
+    """In which order the queues of a tree take turns."""
+
+    PRIORITY = "Priority"
+    DRS = "DRS"
+    DRF = "DRF"
+    FAIR_SHARE = "FairShare"
+
+
+class FairStrategy(enum.StrEnum):
+    """When a gang of a queue of a smaller share may evict one of a larger share."""
+
+    FINAL = "LessThanOrEqualToFinalShare"
+    INITIAL = "LessThanInitialShare"
+
+
+class Strategy(enum.StrEnum):
+    """Whether a head that does not fit blocks the gangs behind it."""
+
+    BEST_EFFORT_FIFO = "BestEffortFIFO"
+    STRICT_FIFO = "StrictFIFO"
+
+
+class StopPolicy(enum.StrEnum):
+    """Whether a queue takes new gangs, and whether the running ones must go."""
+
+    NONE = "None"
+    HOLD = "Hold"
+    HOLD_AND_DRAIN = "HoldAndDrain"
+
+
+class EvictionPolicy(enum.StrEnum):
+    """Of which gangs a gang may evict, by their priority and age."""
+
+    NEVER = "Never"
+    LOWER_PRIORITY = "LowerPriority"
+    LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
+    ANY = "Any"
+
+
+class FlavorPreference(enum.StrEnum):
+    """What is better at the end of the search for a flavor: to borrow, or to evict."""
+
+    BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
+    PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
+
+
+# Of gangs.
+
+
+class EvictionReason(enum.StrEnum):
+    """By what right a gang of a queue was evicted, as users see it."""
+
+    OVERRUN = "Overrun"
+    RECLAIM = "Reclaim"
+    IN_QUEUE = "InQueue"
+    WHILE_BORROWING = "WhileBorrowing"
+    FAIR_SHARE = "FairShare"
+
+
+class CheckpointOutcome(enum.StrEnum):
+    """What came of a request to save work."""
+
+    SAVED = "Saved"
+    TIMED_OUT = "TimedOut"
+    FAILED = "Failed"
+    """The gang could not be asked, or said that it cannot save its work."""
+
+
+# Of labels.
+
+
+class Operator(enum.StrEnum):
+    """How the value of a label is compared. Gt and Lt are for nodes only."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GT = "Gt"
+    LT = "Lt"
