@@ -89,6 +89,13 @@ PRODUCTS: Final[Mapping[QueueKind, Product]] = {
     QueueKind.VOLCANO_QUEUE: Product.VOLCANO,
 }
 
+DEFAULT_FAIRNESS: Final[Mapping[Product, Fairness]] = {
+    Product.OURS: Fairness.FAIR_SHARE,
+    Product.KUEUE: Fairness.PRIORITY,
+    Product.VOLCANO: Fairness.FAIR_SHARE,
+}
+"""The fairness of a tree for which none is said."""
+
 
 class QueueRef(NamedTuple):
     """A queue by kind and name: a ClusterQueue and a Cohort may share a name."""

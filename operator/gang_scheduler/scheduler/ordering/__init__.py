@@ -1,4 +1,4 @@
 """Which gang comes first, one policy a file: without queues, and between the queues of a tree.
 
-Open `queue_turns` first.
+Open `fairness` first: its table has those of queues, which `queue_turns` puts to use.
 """

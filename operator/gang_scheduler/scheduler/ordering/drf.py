@@ -5,13 +5,15 @@ what is asked for counts, by weight.
 """
 
 from fractions import Fraction
+from typing import Final
 
-from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Share, Standing, share_of
+from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Comparison, Share, Standing, share_of
 
-Key = tuple[bool, Share]
+in_one_line: Final = False
+compares: Final = Comparison.SHARES
 
 
-def key(standing: Standing) -> Key:
+def key(standing: Standing) -> tuple[bool, Share]:
     """Return a sort key among siblings. Smaller has its turn first."""
     return (standing.borrows, share(standing))
 

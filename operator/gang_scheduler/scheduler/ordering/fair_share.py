@@ -4,12 +4,15 @@ What is charged is seen against the fair share of the queue; of what is asked fo
 counts. Volcano's priority of a queue comes before all that.
 """
 
-from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Share, Standing, share_of
+from typing import Final
 
-Key = tuple[int, bool, Share]
+from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Comparison, Share, Standing, share_of
+
+in_one_line: Final = False
+compares: Final = Comparison.DUES
 
 
-def key(standing: Standing) -> Key:
+def key(standing: Standing) -> tuple[int, bool, Share]:
     """Return a sort key among siblings. Smaller has its turn first."""
     order = standing.accounts.queue(standing.row).order
     return (-order, standing.borrows, share(standing))

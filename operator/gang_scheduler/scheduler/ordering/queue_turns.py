@@ -7,20 +7,12 @@ anew: depth operations, each with a heap of siblings.
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from gang_scheduler.model.queues import Charge, QueueRef
-from gang_scheduler.model.values import Fairness
-from gang_scheduler.scheduler.ordering import drf, drs, fair_share, priority
+from gang_scheduler.scheduler.ordering.fairness import Key, policy_of
 from gang_scheduler.scheduler.quota.accounts import Accounts, Standing
 from gang_scheduler.scheduler.quota.forest import Forest
-
-Key = tuple[Any, ...]
-TOURNAMENTS: Final[Mapping[Fairness, Callable[[Standing], Key]]] = {
-    Fairness.DRS: drs.key,
-    Fairness.DRF: drf.key,
-    Fairness.FAIR_SHARE: fair_share.key,
-}
 
 
 class Head(NamedTuple):
@@ -118,14 +110,17 @@ class _Tree:
 class _Line(_Tree):
     """All heads in one line."""
 
-    def __init__(self, accounts: Accounts, heads: Mapping[int, Head]) -> None:
+    def __init__(
+        self, accounts: Accounts, heads: Mapping[int, Head], key: Callable[[Standing], Key]
+    ) -> None:
         super().__init__(accounts, heads)
+        self._standing_key = key
         self._heap = _Heap()
 
     def _key(self, leaf: int) -> Key:
         head = self.heads[leaf]
-        levels = priority.levels(self.accounts, leaf, head.charge)
-        return (not head.first, levels, *self.last_keys(leaf))
+        standing = self._standing_key(self.accounts.after(leaf, leaf, head.charge))
+        return (not head.first, *standing, *self.last_keys(leaf))
 
     def fill(self, leaves: Iterable[int]) -> None:
         for leaf in leaves:
@@ -135,7 +130,7 @@ class _Line(_Tree):
         self._heap.put(leaf, self._key(leaf) if leaf in self.heads else None)
 
     def first(self) -> int | None:
-        # Charges of others may have raised the levels of a head, never lowered them.
+        # Charges of others may have raised the key of a head, never lowered it.
         while (top := self._heap.top()) is not None:
             known, leaf = top
             if (key := self._key(leaf)) == known:
@@ -258,10 +253,10 @@ class Turns:
         return self._orders[root]
 
     def _made(self, root: int) -> _Order:
-        key = TOURNAMENTS.get(self._accounts.fairness(root))
-        if key is None:
-            return _Line(self._accounts, self._heads)
-        return _Tournament(self._accounts, self._heads, root, key)
+        policy = policy_of(self._accounts, root)
+        if policy.in_one_line:
+            return _Line(self._accounts, self._heads, policy.key)
+        return _Tournament(self._accounts, self._heads, root, policy.key)
 
     def _key(self, root: int) -> Key | None:
         """Return how the next head of a tree compares with those of other trees."""

@@ -11,7 +11,6 @@ from gang_scheduler.model.bound_pods import BoundPod, by_gang
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import Charge, FlavorResource
 from gang_scheduler.model.refs import GangKey, natural_key
-from gang_scheduler.scheduler.ordering import drs
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NO_SHARE,
     Cost,
@@ -20,7 +19,7 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
     Standing,
 )
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
-from gang_scheduler.scheduler.quota.accounts import Share
+from gang_scheduler.scheduler.quota.accounts import Share, borrowed_share
 from gang_scheduler.scheduler.rights.claims import Held
 from gang_scheduler.scheduler.rights.rights import Judgement, Part, Quota, Rights
 from gang_scheduler.scheduler.rights.rounds import Rounds
@@ -62,7 +61,7 @@ class Judge:
         if held.ref not in self._shares:
             accounts = self._quota.forest.accounts
             row = accounts.promises.trees.rows[held.ref]
-            self._shares[held.ref] = ranked(drs.share(accounts.now(row)))
+            self._shares[held.ref] = ranked(borrowed_share(accounts.now(row)))
         return self._shares[held.ref]
 
     # Sets of victims.
@@ -253,7 +252,7 @@ class Draining:
         """Return how the queue of a unit compares now: less where it borrows more."""
         accounts = self._quota.forest.accounts
         row = accounts.promises.trees.rows[self._judge.held[unit.gang].ref]
-        return ranked(drs.share(accounts.now(row)))
+        return ranked(borrowed_share(accounts.now(row)))
 
     def restore(self) -> None:
         """Put all units back."""

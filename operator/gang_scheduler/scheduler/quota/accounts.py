@@ -1,5 +1,6 @@
 """A queue's charges beside its promises, as they are or with a request charged on top."""
 
+import enum
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,9 +9,9 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
+    DEFAULT_FAIRNESS,
     Charge,
     FlavorResource,
-    Product,
     Queue,
     QueueSet,
     QueueState,
@@ -18,14 +19,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.quota.charges import Charges, FairShares, charges_of, fair_shares
-from gang_scheduler.scheduler.quota.promises import Promises, promises_of
-
-FAIRNESS: Final = {
-    Product.OURS: Fairness.FAIR_SHARE,
-    Product.KUEUE: Fairness.PRIORITY,
-    Product.VOLCANO: Fairness.FAIR_SHARE,
-}
-"""The fairness of a tree for which none is said."""
+from gang_scheduler.scheduler.quota.promises import Promises, lendable, promises_of
 
 
 class Share(NamedTuple):
@@ -62,6 +56,17 @@ def _share(amount: int, whole: int) -> Share:
     return Share(number=Fraction(amount, whole))
 
 
+class Comparison(enum.Enum):
+    """What is compared where a gang of a queue that borrows may evict one of another such queue."""
+
+    PRIORITIES = enum.auto()
+    """The priorities of both gangs."""
+    SHARES = enum.auto()
+    """The shares of both queues."""
+    DUES = enum.auto()
+    """The share of each queue with 1, which is all that it should have."""
+
+
 @dataclass(frozen=True, eq=False)
 class Accounts:
     """The promises, charges and demand of all queues, by rows."""
@@ -83,7 +88,7 @@ class Accounts:
         """Return in which order the queues of a tree take turns."""
         queue = self.queue(root)
         said = queue.fairness or self.declared.fairness.get(queue.ref.product)
-        return said or FAIRNESS[queue.ref.product]
+        return said or DEFAULT_FAIRNESS[queue.ref.product]
 
     @property
     def fair_shares(self) -> FairShares:
@@ -112,7 +117,11 @@ class Accounts:
         used, total = self.charges.used, self.charges.total
         keys = sorted(self.promises.trees.governed[self.promises.trees.root(row)])
         return Standing(
-            self, row, {key: used[key][row] for key in keys}, {key: total[key][row] for key in keys}
+            self,
+            row,
+            {},
+            {key: used[key][row] for key in keys},
+            {key: total[key][row] for key in keys},
         )
 
     def after(self, leaf: int, row: int, charge: Charge) -> "Standing":
@@ -122,7 +131,7 @@ class Accounts:
         asked = {key: amount for key, amount in charge.items() if amount > 0 and key in keys}
         used = {key: charges.used_after(leaf, row, key, more) for key, more in asked.items()}
         total = {key: charges.total[key][row] + more for key, more in asked.items()}
-        return Standing(self, row, used, total)
+        return Standing(self, row, asked, used, total)
 
 
 class _Lasting(Accounts):
@@ -135,10 +144,14 @@ class _Lasting(Accounts):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Standing:
-    """A queue with what counts against its promise, and all that is charged, of some keys."""
+    """A queue with what counts against its promise, and all that is charged, of some keys.
+
+    What is `asked` for is charged already, though not in the accounts.
+    """
 
     accounts: Accounts
     row: int
+    asked: Charge
     used: Mapping[FlavorResource, int]
     total: Mapping[FlavorResource, int]
 
@@ -162,6 +175,35 @@ class Standing:
             held += accounts.charges.total[key][row] if total is None else total
         recent = accounts.recent
         return held + (0 if recent is None else recent[row].get(resource, 0))
+
+
+def borrowed_share(standing: Standing) -> Share:
+    """Return the largest part that a queue borrows of what can be lent, by its weight.
+
+    All resources are looked at, asked for or not. A root borrows nothing.
+    """
+    promises, row = standing.accounts.promises, standing.row
+    parent = promises.trees.parents[row]
+    if parent < 0:
+        return NO_SHARE
+    weight = standing.accounts.queue(row).weight
+    shares = [NO_SHARE]
+    for resource in promises.by_resource(row):
+        borrowed = _borrowed(standing, resource)
+        if borrowed and (whole := lendable(promises, parent, resource)) > 0:
+            shares.append(share_of(borrowed, whole, weight))
+    return max(shares)
+
+
+def _borrowed(standing: Standing, resource: str) -> int:
+    accounts, row = standing.accounts, standing.row
+    borrowed = 0
+    for fr in accounts.promises.by_resource(row)[resource]:
+        used = standing.used.get(fr)
+        if used is None:
+            used = accounts.charges.used[fr][row]
+        borrowed += max(0, used - accounts.promises.terms[fr].nominal[row])
+    return borrowed
 
 
 def accounts_of(state: QueueState, nodes: NodeTable) -> Accounts:

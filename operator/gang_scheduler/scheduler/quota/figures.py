@@ -1,22 +1,15 @@
 """What is shown of each queue: what it was promised, has, borrows and lends."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from gang_scheduler.model.queues import NONE, ROOT, Amounts, FlavorResource, QueueFigures, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
-from gang_scheduler.model.values import Fairness
-from gang_scheduler.scheduler.ordering import drf, drs, fair_share
-from gang_scheduler.scheduler.quota.accounts import Accounts, Share, Standing
+from gang_scheduler.scheduler.ordering.fairness import policy_of
+from gang_scheduler.scheduler.quota.accounts import Accounts
 from gang_scheduler.scheduler.quota.charges import FairShares
 
-SHARES: Final[Mapping[Fairness, Callable[[Standing], Share]]] = {
-    Fairness.PRIORITY: drs.share,
-    Fairness.DRS: drs.share,
-    Fairness.DRF: drf.share,
-    Fairness.FAIR_SHARE: fair_share.share,
-}
 _NOTHING: Final = Amounts()
 
 
@@ -36,8 +29,7 @@ def figures(
     for row, queue in enumerate(trees.queues):
         if queue.ref in idle:
             continue
-        root = trees.root(row)
-        share = SHARES[accounts.fairness(root)](accounts.now(row))
+        share = policy_of(accounts, row).share(accounts.now(row))
         yield QueueFigures(
             queue,
             _amounts(accounts, row, lent, fair_shares),

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import NONE, Charge, EvictionRules, FlavorResource, Queue
-from gang_scheduler.model.values import EvictionPolicy, Fairness, FairStrategy
+from gang_scheduler.model.values import EvictionPolicy, FairStrategy
+from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.quota.accounts import Accounts
+from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison
 from gang_scheduler.scheduler.rights.claims import Claim, Held
 
 # The queue at which two queues meet in a tree, and queues that use more than they were promised.
@@ -83,9 +84,6 @@ def keys_at(
     return frozenset(own | {key for key in governed if key.resource in resources})
 
 
-_BY_SHARES = frozenset({Fairness.DRS, Fairness.DRF})
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What the settings say. A higher priority is higher by `least`; times are in seconds."""
@@ -152,13 +150,16 @@ def _in_tree(accounts: Accounts, ours: int, limits: Limits) -> Iterator[Eviction
     """Yield the classes between queues of a tree, the lowest first."""
     yield EvictionClass.OVERRUN
     yield EvictionClass.RECLAIM
-    fairness = accounts.fairness(accounts.promises.trees.root(ours))
-    if fairness is Fairness.PRIORITY:
-        yield EvictionClass.WHILE_BORROWING
-    elif fairness is Fairness.FAIR_SHARE or FairStrategy.FINAL in limits.fair_strategies:
-        yield EvictionClass.FAIR_SHARE
-    if fairness in _BY_SHARES and FairStrategy.INITIAL in limits.fair_strategies:
-        yield EvictionClass.FAIR_SHARE_AT_FIRST
+    match policy_of(accounts, ours).compares:
+        case Comparison.PRIORITIES:
+            yield EvictionClass.WHILE_BORROWING
+        case Comparison.DUES:
+            yield EvictionClass.FAIR_SHARE
+        case Comparison.SHARES:
+            if FairStrategy.FINAL in limits.fair_strategies:
+                yield EvictionClass.FAIR_SHARE
+            if FairStrategy.INITIAL in limits.fair_strategies:
+                yield EvictionClass.FAIR_SHARE_AT_FIRST
 
 
 def _is_vetoed(accounts: Accounts, ours: int, theirs: tuple[int, ...]) -> bool:

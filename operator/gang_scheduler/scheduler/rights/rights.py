@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, Protocol
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.values import EvictionPolicy, Fairness
-from gang_scheduler.scheduler.ordering import drf, drs, fair_share
-from gang_scheduler.scheduler.quota.accounts import Accounts, Share
+from gang_scheduler.model.values import EvictionPolicy
+from gang_scheduler.scheduler.ordering.fairness import policy_of
+from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison, Share
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.rights import permits
 from gang_scheduler.scheduler.rights.claims import Claim, Held
@@ -358,33 +358,24 @@ class _Final:
 
     def _judged(self, eviction_class: EvictionClass, met: Meeting) -> bool:
         """Compare the shares of the two children where the ways meet."""
-        fairness = self._accounts.fairness(self._trees.root(met.our_child))
-        ours = self._share(fairness, met.our_child)
-        if fairness is Fairness.FAIR_SHARE:
+        ours = self._share(met.our_child)
+        if policy_of(self._accounts, met.our_child).compares is Comparison.DUES:
             return ours <= _ONE and any(
-                each > _ONE for each in self._with_one_back(fairness, met.their_child)
+                each > _ONE for each in self._with_one_back(met.their_child)
             )
         if eviction_class is EvictionClass.FAIR_SHARE:
-            return ours <= self._share(fairness, met.their_child)
-        return any(ours < each for each in self._with_one_back(fairness, met.their_child))
+            return ours <= self._share(met.their_child)
+        return any(ours < each for each in self._with_one_back(met.their_child))
 
-    def _with_one_back(self, fairness: Fairness, row: int) -> Iterator[Share]:
+    def _with_one_back(self, row: int) -> Iterator[Share]:
         """Yield the share of a queue with one victim of it back, that can be the last to go."""
         for part in self._parts:
             if row in self._trees.ways[self._trees.rows[part.held.ref]]:
                 self._quota.charge(part.held.ref, part.charge)
-                share, last = (
-                    self._share(fairness, row),
-                    self._rights.is_beyond(part.held),
-                )
+                share, last = self._share(row), self._rights.is_beyond(part.held)
                 self._quota.release(part.held.ref, part.charge)
                 if last:
                     yield share
 
-    def _share(self, fairness: Fairness, row: int) -> Share:
-        standing = self._accounts.lasting.now(row)
-        if fairness is Fairness.DRF:
-            return drf.share(standing)
-        if fairness is Fairness.FAIR_SHARE:
-            return fair_share.share(standing)
-        return drs.share(standing)
+    def _share(self, row: int) -> Share:
+        return policy_of(self._accounts, row).share(self._accounts.lasting.now(row))

@@ -20,6 +20,7 @@ from gang_scheduler.decode.queues.shared import (
     WorkloadPriorityClass,
 )
 from gang_scheduler.model.queues import (
+    DEFAULT_FAIRNESS,
     Flavor,
     LocalQueueKey,
     Product,
@@ -45,7 +46,7 @@ class QueueRules:
     unless a controller of theirs runs. By `requests` it is found what quotas are charged.
     """
 
-    kueue_fairness: Fairness = Fairness.PRIORITY
+    kueue_fairness: Fairness = DEFAULT_FAIRNESS[Product.KUEUE]
     open: bool = True
     gpu_resources: tuple[str, ...] = field(default_factory=lambda: QueueSet().gpu_resources)
     ignored: frozenset[Product] = frozenset()
@@ -190,11 +191,7 @@ class DeclaredQueues:
         return QueueSet(
             queues=tuple(self._in_force(each) for each in found),
             flavors=tuple(_shared(each.flavor for each in self._flavors.values())),
-            fairness={
-                Product.OURS: Fairness.FAIR_SHARE,
-                Product.KUEUE: rules.kueue_fairness,
-                Product.VOLCANO: Fairness.FAIR_SHARE,
-            },
+            fairness={**DEFAULT_FAIRNESS, Product.KUEUE: rules.kueue_fairness},
             enforced=self.enforced,
             gpu_resources=rules.gpu_resources,
             request_rules=rules.requests,
