@@ -13,7 +13,7 @@ WORDLESS = ("model", "scheduler", "state")
 DECIDING = (*WORDLESS, "apply", "decode")
 """Folders that must not look into any."""
 QUOTES = {
-    "scheduler/filters": "kube-scheduler's reasons, word by word: each is a constant of its filter",
+    "scheduler/filters": "constants of a filter: kube-scheduler's reasons, word by word, and ours",
     "scheduler/placement/tree/gather.py": "a reason in the style of a filter's",
     "state/volumes/snapshot.py": "kube-scheduler's reasons of its volume plugins",
     "model/reasons.py": "what a reason means to people is in its row, for report and inspection",

@@ -48,22 +48,25 @@ class Placed:
     backfilled: Backfilled | None = None
 
 
-class Obstacle(enum.Enum):
-    """What keeps a pod from a node: the rule of one filter."""
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What keeps a pod from a node: the rule of one filter, and what is said of a node against it.
 
-    UNSCHEDULABLE = enum.auto()
-    NOT_READY = enum.auto()
-    TAINTS = enum.auto()
-    NODE_AFFINITY = enum.auto()
-    VOLUMES = enum.auto()
-    FEATURES = enum.auto()
-    HOST_PORTS = enum.auto()
-    RESOURCES = enum.auto()
-    SPARE = enum.auto()
-    ATTACHMENTS = enum.auto()
-    TOPOLOGY_SPREAD = enum.auto()
-    POD_AFFINITY = enum.auto()
-    REFUSED = enum.auto()
+    The name is shown in the log. A node that `is_out` may come back; where the obstacle `is_room`,
+    less is to be asked for, or more nodes added. Where it `is_quoted`, the filter's reasons in
+    kube-scheduler's words say more than these words.
+    """
+
+    name: str
+    one: str = field(compare=False)
+    several: str = field(compare=False)
+    is_out: bool = field(default=False, compare=False)
+    is_room: bool = field(default=False, compare=False)
+    is_quoted: bool = field(default=False, compare=False)
+
+    def said_of(self, nodes: int) -> str:
+        """Return what is said of so many nodes."""
+        return self.one if nodes == 1 else self.several
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import Obstacle, Oversized, Shortage, Unmatched
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.scheduler.effort import looks
+from gang_scheduler.scheduler.filters import node_affinity, resources, spare_nodes
 from gang_scheduler.scheduler.placement.feasible_slots import allowed
 from gang_scheduler.scheduler.policies import NodeFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
@@ -37,7 +38,7 @@ def told_oversized(
     shortage: Shortage | None, pod_class: PodClass, nodes: NodeTable, profile: Profile
 ) -> Shortage | None:
     """Return the shortage with what no node has. Computed once a node table and class."""
-    if shortage is not None and shortage.obstacle is Obstacle.NODE_AFFINITY:
+    if shortage is not None and shortage.obstacle == node_affinity.obstacle:
         return replace(shortage, unmatched=unmatched(pod_class, nodes))
     if shortage is None or not shortage.lacking:
         return shortage
@@ -115,8 +116,6 @@ def _each(pod_class: PodClass, nodes: NodeTable, usable: BoolArray) -> Iterator[
 
 _Amounts = tuple[tuple[str, int], ...]
 
-OUT: Final = (Obstacle.UNSCHEDULABLE, Obstacle.NOT_READY)
-
 
 class Diagnosis(NamedTuple):
     """What keeps one more pod from the nodes.
@@ -157,13 +156,15 @@ class _Counts:
     """The nodes that no filter has rejected so far, and why the others were rejected.
 
     `lacks_room` are those that the filter of resources rejects, and no other one. `ruled_out` has
-    the number of the obstacle whose filter of nodes was the first to reject a node, else 0.
+    the place in `rules`, from 1 on, of the obstacle whose filter of nodes was the first to reject
+    a node, else 0.
     """
 
     def __init__(self, left: BoolArray) -> None:
         self.reasons: Counter[str] = Counter()
         self.nodes: Counter[Obstacle] = Counter()
         self.left = left
+        self.rules: list[Obstacle] = []
         self.ruled_out: NDArray[np.int8] = np.zeros(len(left), dtype=np.int8)
         self.lacks_room: BoolArray = np.zeros(len(left), dtype=np.bool_)
 
@@ -172,19 +173,26 @@ class _Counts:
         other = _Counts(self.left.copy())
         other.reasons.update(self.reasons)
         other.nodes.update(self.nodes)
+        other.rules = self.rules.copy()
         other.ruled_out = self.ruled_out
         return other
+
+    def rule(self, obstacle: Obstacle) -> np.int8:
+        """Return the place of an obstacle in the rules."""
+        if obstacle not in self.rules:
+            self.rules.append(obstacle)
+        return np.int8(self.rules.index(obstacle) + 1)
 
     def reject(self, policy: NodeFilter | RoomFilter, full: BoolArray) -> BoolArray | None:
         """Note the nodes that a filter is against; return those that none was before, if any."""
         rejected = self.left & full
         self.left &= ~full
         self.lacks_room &= ~full
-        if policy.obstacle is Obstacle.RESOURCES:
+        if policy.obstacle.is_room:
             self.lacks_room = rejected
-        if policy.obstacle is Obstacle.SPARE:
+        if policy.obstacle == spare_nodes.obstacle:
             # As if a filter of nodes ruled them out: they have room, and are not lacked for it.
-            self.ruled_out = np.where(rejected, np.int8(Obstacle.SPARE.value), self.ruled_out)
+            self.ruled_out = np.where(rejected, self.rule(policy.obstacle), self.ruled_out)
         number = int(np.count_nonzero(rejected))
         if not number:
             return None
@@ -204,7 +212,7 @@ def _of_node_filters(pod_class: PodClass, trial: Trial, profile: Profile) -> _Co
             rejected = found.reject(each, ~each.passes(pod_class, trial.nodes))
             if rejected is not None:
                 found.reasons += each.reasons(pod_class, trial.nodes, rejected)
-                found.ruled_out[rejected] = each.obstacle.value
+                found.ruled_out[rejected] = found.rule(each.obstacle)
         return found
 
     return trial.nodes.derive(("rejected", pod_class), compute).copy()
@@ -213,7 +221,7 @@ def _of_node_filters(pod_class: PodClass, trial: Trial, profile: Profile) -> _Co
 def _shortage(
     pod_class: PodClass, trial: Trial, found: _Counts, near: BoolArray
 ) -> Shortage | None:
-    out = sum(found.nodes[each] for each in OUT)
+    out = sum(number for each, number in found.nodes.items() if each.is_out)
     nearest = found.lacks_room & near
     if not nearest.any():
         # Of several obstacles the first filter's comes first: a counter keeps the order.
@@ -221,15 +229,17 @@ def _shortage(
             return Shortage(obstacle, nodes, out=out)
         return None
     lacking, asked = _lacking(pod_class, trial, nearest)
-    by_rules = set(found.nodes) - {Obstacle(each) for each in np.unique(found.ruled_out) if each}
+    by_rules = set(found.nodes) - {
+        found.rules[each - 1] for each in np.unique(found.ruled_out) if each
+    }
     return Shortage(
-        Obstacle.RESOURCES,
-        found.nodes[Obstacle.RESOURCES],
+        resources.obstacle,
+        found.nodes[resources.obstacle],
         lacking,
         out,
-        asked=asked if by_rules == {Obstacle.RESOURCES} else (),
+        asked=asked if by_rules == {resources.obstacle} else (),
         one_a_node=_is_one_a_node(pod_class, trial),
-        ruled_out=_ruled_out(pod_class, trial, found.ruled_out, near),
+        ruled_out=_ruled_out(pod_class, trial, found, near),
     )
 
 
@@ -268,14 +278,14 @@ def _is_one_a_node(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def _ruled_out(
-    pod_class: PodClass, trial: Trial, ruled_out: NDArray[np.int8], near: BoolArray
+    pod_class: PodClass, trial: Trial, found: _Counts, near: BoolArray
 ) -> tuple[tuple[Obstacle, int], ...]:
     """Return how many near nodes have room and are ruled out, by obstacle, most nodes first."""
-    if not ruled_out.any():
+    if not found.ruled_out.any():
         return ()
-    roomy = near & (ruled_out > 0)
+    roomy = near & (found.ruled_out > 0)
     for name, amount in pod_class.requests:
         if amount > 0:
             roomy &= trial.free_of(name) >= amount
-    counted = Counter(ruled_out[roomy].tolist())
-    return tuple((Obstacle(each), number) for each, number in counted.most_common())
+    counted = Counter(found.ruled_out[roomy].tolist())
+    return tuple((found.rules[each - 1], number) for each, number in counted.most_common())

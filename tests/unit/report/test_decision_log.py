@@ -21,7 +21,6 @@ from gang_scheduler.model.plan import (
     Bind,
     GroupRejection,
     Misfit,
-    Obstacle,
     Placed,
     Plan,
     Preemption,
@@ -32,6 +31,7 @@ from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import LINES_A_SECOND, DecisionLog
+from gang_scheduler.scheduler.filters import taints
 from gang_scheduler.state import pruning
 from support.builders import bound_pod, gang, gang_key
 
@@ -133,7 +133,7 @@ def test_a_gang_that_is_let_pass_says_which_one(lines: list[EventDict]) -> None:
 
 def test_the_kind_of_the_cause_is_a_word_of_its_own(lines: list[EventDict]) -> None:
     decisions = DecisionLog({})
-    misfit = Misfit(9, 0, 1, (), shortage=Shortage(Obstacle.TAINTS, 9))
+    misfit = Misfit(9, 0, 1, (), shortage=Shortage(taints.obstacle, 9))
     room = waiting("b", misfit=misfit)
     decisions.waits(waiting("a", Reason.WAITING_FOR_QUOTA, cause=QuotaShort("q", "f", "cpu", 2, 1)))
     decisions.waits(room)

@@ -34,6 +34,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     Verdict,
     Where,
 )
+from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.workloads import table
@@ -264,8 +265,6 @@ def _sentence(names: Collection[str]) -> str:
 
 NO_NODE_TAKES_IT: Final = "No node takes it"
 FOR_GOOD: Final = "It can never start as it is"
-TOLD_BY_WORDS: Final = frozenset({Obstacle.VOLUMES, Obstacle.FEATURES, Obstacle.ATTACHMENTS})
-"""What kube-scheduler's words say more of than ours."""
 TAINT: Final = re.compile(r"untolerated taint (\{.*\})")
 
 
@@ -390,7 +389,7 @@ def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:
     short = misfit.shortage
     if short is not None and short.oversized:
         return f"{FOR_GOOD}: {uncapital(room.shortage(refused, misfit).removesuffix('.'))}"
-    if short is None or short.obstacle is Obstacle.RESOURCES or _gathers(where):
+    if short is None or short.obstacle.is_room or _gathers(where):
         return f"{RULES[Reason.UNSCHEDULABLE].lead}: {_of_room(refused, misfit, where)}"
     return _of_obstacle(refused, misfit, short.obstacle)
 
@@ -413,12 +412,12 @@ def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
 def _more_of(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
     """Return what it is about nodes, or about the pod, that a filter is against."""
     words = [said for said, _ in misfit.rejections]
-    if obstacle is Obstacle.TAINTS:
+    if obstacle == taints.obstacle:
         return ", ".join(each for said in words for each in TAINT.findall(said))
-    if obstacle is Obstacle.NODE_AFFINITY:
+    if obstacle == node_affinity.obstacle:
         selector = refused.gang.pending[0].pod_class.node_selector
         return ", ".join(f"{key}={value}" for key, value in selector)
-    return words[0] if obstacle in TOLD_BY_WORDS and words else ""
+    return words[0] if obstacle.is_quoted and words else ""
 
 
 def _gathers(where: Where | None) -> bool:

@@ -7,7 +7,7 @@ from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing.decisions import Decisions
 from gang_scheduler.model.causes.gangs import ClaimsUnbound, MembersMissing
 from gang_scheduler.model.causes.queues import QuotaShort
-from gang_scheduler.model.plan import Bind, Misfit, Obstacle, Oversized, Refused
+from gang_scheduler.model.plan import Bind, Misfit, Oversized, Refused
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.resources import quantity
 from gang_scheduler.report.words import room as word_room
@@ -59,7 +59,7 @@ def _of_room(misfit: Misfit) -> str:
         domain, room = misfit.offers.best[0]
         if domain.path:
             return f"{domain.path[-1]} has {most}{room} of {misfit.needs}"
-    if short is not None and short.obstacle is not Obstacle.RESOURCES:
+    if short is not None and not short.obstacle.is_room:
         return word_room.lacking(misfit).removeprefix("then ")
     if misfit.needs > 1:
         return f"room for {most}{misfit.fits} of {misfit.needs}"

@@ -8,7 +8,6 @@ from gang_scheduler.model.plan import (
     EmptyFlavor,
     IfEmpty,
     Misfit,
-    Obstacle,
     Offers,
     Oversized,
     PreemptionVerdict,
@@ -25,48 +24,6 @@ from gang_scheduler.model.topology import Domain
 
 DOMAINS_NAMED: Final = 3
 OBSTACLES_NAMED: Final = 2
-
-OBSTACLES: Final = {
-    Obstacle.UNSCHEDULABLE: ("is cordoned", "are cordoned"),
-    Obstacle.NOT_READY: ("is not ready", "are not ready"),
-    Obstacle.TAINTS: (
-        "has a taint that the pod does not tolerate",
-        "have taints that the pod does not tolerate",
-    ),
-    Obstacle.NODE_AFFINITY: (
-        "does not match the pod's node selector or affinity",
-        "do not match the pod's node selector or affinity",
-    ),
-    Obstacle.VOLUMES: (
-        "is ruled out by the pod's volumes",
-        "are ruled out by the pod's volumes",
-    ),
-    Obstacle.FEATURES: (
-        "lacks a feature that the pod needs",
-        "lack a feature that the pod needs",
-    ),
-    Obstacle.HOST_PORTS: (
-        "has the pod's host ports in use",
-        "have the pod's host ports in use",
-    ),
-    Obstacle.RESOURCES: ("is too full for the pod", "are too full for the pod"),
-    Obstacle.SPARE: ("is kept as spare", "are kept as spare"),
-    Obstacle.REFUSED: ("has refused such a pod", "have refused such pods"),
-    Obstacle.ATTACHMENTS: (
-        "cannot attach the pod's volumes",
-        "cannot attach the pod's volumes",
-    ),
-    Obstacle.TOPOLOGY_SPREAD: (
-        "is ruled out by topology spread constraints",
-        "are ruled out by topology spread constraints",
-    ),
-    Obstacle.POD_AFFINITY: (
-        "is ruled out by affinity or anti-affinity between pods",
-        "are ruled out by affinity or anti-affinity between pods",
-    ),
-}
-"""What is said of one node, and of several."""
-OUT: Final = (Obstacle.UNSCHEDULABLE, Obstacle.NOT_READY)
 
 
 def needs(refused: Refused, misfit: Misfit) -> str:
@@ -180,15 +137,14 @@ def _them(short: Shortage) -> str:
 def _ruled_out(misfit: Misfit, short: Shortage) -> Iterator[str]:
     """Yield what is said of nodes that have room and are ruled out."""
     # Nodes that may come back come first.
-    by_hope = sorted(short.ruled_out, key=lambda each: each[0] not in OUT)
+    by_hope = sorted(short.ruled_out, key=lambda each: not each[0].is_out)
     said = []
     for obstacle, number in by_hope[:OBSTACLES_NAMED]:
-        one, several = OBSTACLES[obstacle]
         others = "more" if misfit.fits else "other"
         nodes = " node" if number == 1 else " nodes"
         if short.one_a_node and misfit.fits:
             nodes = ""
-        said.append(f"{number} {others}{nodes} {one if number == 1 else several}")
+        said.append(f"{number} {others}{nodes} {obstacle.said_of(number)}")
     if said:
         yield f"{of_the_best(misfit.offers, 'in')} {', '.join(said)}".strip()
 
@@ -280,9 +236,9 @@ def _way_out(misfit: Misfit) -> str:
             return _LARGER
         missing = [each for each in short.oversized if not each.largest]
         return _DEVICES if all(each.device_class for each in missing) else _ANOTHER
-    if short is not None and short.obstacle in OUT:
+    if short is not None and short.obstacle.is_out:
         return _BACK
-    return _LESS if short is None or short.obstacle is Obstacle.RESOURCES else _OTHERS
+    return _LESS if short is None or short.obstacle.is_room else _OTHERS
 
 
 def _while_out(misfit: Misfit) -> str:
@@ -311,9 +267,8 @@ def _short_of(misfit: Misfit, short: Shortage, member: str) -> str:
         return f"{be} of {amounts(short.lacking)} on one node{best}"
     if short.unmatched:
         return "; ".join(map(_unmatched, short.unmatched))
-    one, several = OBSTACLES[short.obstacle]
     then = "then " if misfit.fits else ""
-    return f"{then}{short.nodes} of {misfit.nodes} nodes {one if short.nodes == 1 else several}"
+    return f"{then}{short.nodes} of {misfit.nodes} nodes {short.obstacle.said_of(short.nodes)}"
 
 
 def asked_in_vain(oversized: Iterable[Oversized], member: str = "a member") -> str:

@@ -322,7 +322,7 @@ def tolerated(turn: Turn) -> Iterator[tuple[Taint, ...]]:
     codes, sets = nodes.taint_sets()
     counts: Counter[tuple[Taint, ...]] = Counter()
     for pod_class in _classes(turn):
-        others = _passing(pod_class, turn, but_for=Obstacle.TAINTS)
+        others = _passing(pod_class, turn, but_for=taints.obstacle)
         others &= ~taints.passes(pod_class, nodes)
         for code, number in zip(*np.unique(codes[others], return_counts=True), strict=True):
             lacks = tuple(taints.untolerated(pod_class, sets[code]))
@@ -360,6 +360,6 @@ def _passing(pod_class: PodClass, turn: Turn, but_for: Obstacle | None = None) -
     nodes = turn.snapshot.nodes
     passing = np.ones(len(nodes), dtype=np.bool_)
     for each in turn.profile.node_filters:
-        if each.obstacle is not but_for:
+        if each.obstacle != but_for:
             passing &= each.passes(pod_class, nodes)
     return passing

@@ -116,7 +116,7 @@ def rejections_of(pod_class: PodClass, trial: Trial, profile: Profile) -> Reject
         rows = left & full
         left &= ~full
         short &= ~full
-        if obstacle is Obstacle.RESOURCES:
+        if obstacle.is_room:
             short = rows
         if rows.any():
             found.append(Rejection(obstacle, rows, words))

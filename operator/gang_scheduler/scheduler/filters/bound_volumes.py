@@ -5,6 +5,7 @@ in-tree kinds that a CSI driver has taken over are read as they are written.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -13,7 +14,12 @@ from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.selectors import terms
 
-obstacle = Obstacle.VOLUMES
+obstacle: Final = Obstacle(
+    "VOLUMES",
+    "is ruled out by the pod's volumes",
+    "are ruled out by the pod's volumes",
+    is_quoted=True,
+)
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

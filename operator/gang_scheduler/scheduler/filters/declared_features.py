@@ -4,6 +4,7 @@ Semantics of kube-scheduler's NodeDeclaredFeatures.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -11,7 +12,12 @@ from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 
-obstacle = Obstacle.FEATURES
+obstacle: Final = Obstacle(
+    "FEATURES",
+    "lacks a feature that the pod needs",
+    "lack a feature that the pod needs",
+    is_quoted=True,
+)
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

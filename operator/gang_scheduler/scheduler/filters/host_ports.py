@@ -5,6 +5,7 @@ Semantics of kube-scheduler's NodePorts; members of one gang see each other's po
 
 from collections import Counter
 from collections.abc import Collection
+from typing import Final
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.HOST_PORTS
+obstacle: Final = Obstacle(
+    "HOST_PORTS", "has the pod's host ports in use", "have the pod's host ports in use"
+)
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:

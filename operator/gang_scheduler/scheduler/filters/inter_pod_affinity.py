@@ -19,7 +19,11 @@ from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.POD_AFFINITY
+obstacle: Final = Obstacle(
+    "POD_AFFINITY",
+    "is ruled out by affinity or anti-affinity between pods",
+    "are ruled out by affinity or anti-affinity between pods",
+)
 
 AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"

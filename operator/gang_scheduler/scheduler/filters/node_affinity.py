@@ -4,6 +4,7 @@ Semantics of kube-scheduler's NodeAffinity.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -12,7 +13,11 @@ from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.selectors import any_term
 
-obstacle = Obstacle.NODE_AFFINITY
+obstacle: Final = Obstacle(
+    "NODE_AFFINITY",
+    "does not match the pod's node selector or affinity",
+    "do not match the pod's node selector or affinity",
+)
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

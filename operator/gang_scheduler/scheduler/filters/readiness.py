@@ -5,6 +5,7 @@ between its failure and the taint.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
 
-obstacle = Obstacle.NOT_READY
+obstacle: Final = Obstacle("NOT_READY", "is not ready", "are not ready", is_out=True)
 
 NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import Requests
 
-obstacle = Obstacle.REFUSED
+obstacle: Final = Obstacle("REFUSED", "has refused such a pod", "have refused such pods")
 
 Reasons = Mapping[int, str]
 """The reasons of kubelets, by the rows of their nodes."""

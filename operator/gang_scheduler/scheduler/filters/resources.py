@@ -5,6 +5,7 @@ that asks for no memory fits on a node whose memory is over-committed.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.RESOURCES
+obstacle: Final = Obstacle(
+    "RESOURCES", "is too full for the pod", "are too full for the pod", is_room=True
+)
 
 
 def concerns(_pod_class: PodClass, _trial: Trial) -> bool:

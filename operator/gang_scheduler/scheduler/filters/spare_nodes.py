@@ -1,6 +1,7 @@
 """Nodes that are kept as spare are refused, unless members replace members that a gang has lost."""
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.SPARE
+obstacle: Final = Obstacle("SPARE", "is kept as spare", "are kept as spare")
 
 
 def concerns(_pod_class: PodClass, trial: Trial) -> bool:

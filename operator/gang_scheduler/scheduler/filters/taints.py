@@ -8,6 +8,7 @@ with anything else is false.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +16,11 @@ from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass, Toleration
 
-obstacle = Obstacle.TAINTS
+obstacle: Final = Obstacle(
+    "TAINTS",
+    "has a taint that the pod does not tolerate",
+    "have taints that the pod does not tolerate",
+)
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
 OF_STATES = "node.kubernetes.io/"

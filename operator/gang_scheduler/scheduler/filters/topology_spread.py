@@ -7,6 +7,7 @@ Members of one gang see each other.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -19,7 +20,11 @@ from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.TOPOLOGY_SPREAD
+obstacle: Final = Obstacle(
+    "TOPOLOGY_SPREAD",
+    "is ruled out by topology spread constraints",
+    "are ruled out by topology spread constraints",
+)
 
 NO_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 SKEWED = "node(s) didn't match pod topology spread constraints"

@@ -4,6 +4,7 @@ Semantics of kube-scheduler's NodeUnschedulable.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
 
-obstacle = Obstacle.UNSCHEDULABLE
+obstacle: Final = Obstacle("UNSCHEDULABLE", "is cordoned", "are cordoned", is_out=True)
 
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 

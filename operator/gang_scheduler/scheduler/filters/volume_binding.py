@@ -6,17 +6,18 @@ where its volume will be.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Need
+from gang_scheduler.scheduler.filters import bound_volumes
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.VOLUMES
+obstacle: Final = bound_volumes.obstacle
 
 NONE_LEFT = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"

@@ -6,6 +6,7 @@ count for the CSI driver that has taken them over.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +16,12 @@ from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import PRIVATE
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.ATTACHMENTS
+obstacle: Final = Obstacle(
+    "ATTACHMENTS",
+    "cannot attach the pod's volumes",
+    "cannot attach the pod's volumes",
+    is_quoted=True,
+)
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:

@@ -5,17 +5,18 @@ EBS, iSCSI, RBD). Members of one gang see each other's claims and disks.
 """
 
 from collections import Counter
+from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
-from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Storage
+from gang_scheduler.scheduler.filters import bound_volumes
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
-obstacle = Obstacle.VOLUMES
+obstacle: Final = bound_volumes.obstacle
 
 DISK = "node(s) had no available disk"
 SOLE = (

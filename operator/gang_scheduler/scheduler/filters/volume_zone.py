@@ -10,11 +10,11 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable
-from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
+from gang_scheduler.scheduler.filters import bound_volumes
 
-obstacle = Obstacle.VOLUMES
+obstacle: Final = bound_volumes.obstacle
 
 SUCCESSORS: Final = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
-from gang_scheduler.model.plan import Misfit, Obstacle, Offers
+from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
+from gang_scheduler.scheduler.filters import spare_nodes
 from gang_scheduler.scheduler.placement import anywhere
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.counting import MOST as COUNTING_MOST
@@ -183,7 +184,7 @@ class Preemptor:
         alone = (*self.profile.room_filters, *self.profile.coupled_filters)
         # Spare nodes are no nodes for counting either: `open_rows` are without them.
         concerned = [each for each in alone if each.concerns(asks[0], self.trial)]
-        return sum(each.obstacle is not Obstacle.SPARE for each in concerned) == 1
+        return sum(each.obstacle != spare_nodes.obstacle for each in concerned) == 1
 
     @functools.cached_property
     def leans_on(self) -> frozenset[PodSelector]:

@@ -3,10 +3,11 @@
 from gang_scheduler.model.causes.gangs import GangMissing, InvalidInput
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Misfit, Obstacle, Plan, Shortage
+from gang_scheduler.model.plan import Misfit, Plan, Shortage
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.report.words import messages
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.filters import resources
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import GPU, gang, gang_key, group, node, pod, snapshot
 from support.plan_reading import gangs_placed, nodes_of, reasons
@@ -23,7 +24,7 @@ def four_gpus(number: int = 1) -> list[Node]:
 def short_of_gpus(fits: int, needs: int, lacking: int = 1) -> Misfit:
     """Return why members that ask for GPUs do not fit on one node."""
     gpus = ((GPU, lacking),)
-    short = Shortage(Obstacle.RESOURCES, 1, gpus, asked=gpus)
+    short = Shortage(resources.obstacle, 1, gpus, asked=gpus)
     return Misfit(1, fits, needs, ((f"Insufficient {GPU}", 1),), shortage=short)
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Obstacle, Shortage
+from gang_scheduler.model.plan import Shortage
 from gang_scheduler.model.pods import HostPort
 from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.filters import readiness, resources, taints, unschedulable
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import GPU, node, pod, snapshot
@@ -57,13 +58,13 @@ def test_what_is_short_is_what_the_nearest_node_lacks() -> None:
     nodes = [node("n1", cpu=1, gpu=1), node("n2", cpu=4, gpu=3), node("n3", cpu=4, gpu=5)]
 
     # The first lacks two resources, and of the others the last lacks less.
-    assert Shortage(Obstacle.RESOURCES, 3, ((GPU, 3),)) == shortage(nodes, cpu=4, gpu=8)
+    assert Shortage(resources.obstacle, 3, ((GPU, 3),)) == shortage(nodes, cpu=4, gpu=8)
 
 
 def test_only_nodes_that_are_asked_about_are_near() -> None:
     nodes = [node("n1", cpu=1), node("n2", cpu=3)]
 
-    expected = Shortage(Obstacle.RESOURCES, 2, (("cpu", 3000),))
+    expected = Shortage(resources.obstacle, 2, (("cpu", 3000),))
     assert expected == shortage(nodes, near=[True, False], cpu=4)
 
 
@@ -71,7 +72,7 @@ def test_room_comes_before_rules_that_more_nodes_break() -> None:
     tainted = [node(f"t{i}", taints=["a=b:NoSchedule"]) for i in range(3)]
     nodes = [*tainted, node("n1", cpu=1)]
 
-    assert Shortage(Obstacle.RESOURCES, 1, (("cpu", 1000),)) == shortage(nodes, cpu=2)
+    assert Shortage(resources.obstacle, 1, (("cpu", 1000),)) == shortage(nodes, cpu=2)
 
 
 def test_nodes_that_are_cordoned_or_not_ready_are_counted() -> None:
@@ -85,7 +86,7 @@ def test_nodes_that_are_cordoned_or_not_ready_are_counted() -> None:
 
 @pytest.mark.parametrize("amount", [1, 8])
 def test_a_resource_that_no_node_offers_is_short_by_all_of_it(amount: int) -> None:
-    assert Shortage(Obstacle.RESOURCES, 1, ((GPU, amount),)) == shortage([node("n1")], gpu=amount)
+    assert Shortage(resources.obstacle, 1, ((GPU, amount),)) == shortage([node("n1")], gpu=amount)
 
 
 def test_of_several_rules_that_break_the_one_of_most_nodes_is_named() -> None:
@@ -95,7 +96,7 @@ def test_of_several_rules_that_break_the_one_of_most_nodes_is_named() -> None:
         node("n3", taints=["c=d:NoSchedule"]),
     ]
 
-    assert Shortage(Obstacle.TAINTS, 2, out=1) == shortage(nodes)
+    assert Shortage(taints.obstacle, 2, out=1) == shortage(nodes)
 
 
 def test_where_there_is_room_nothing_is_short() -> None:
@@ -134,11 +135,11 @@ def test_nodes_with_room_that_are_ruled_out_are_counted_by_the_first_rule() -> N
         node("down", gpu=8, ready=False),
     ]
 
-    expected = {Obstacle.UNSCHEDULABLE: 2, Obstacle.NOT_READY: 1}
+    expected = {unschedulable.obstacle: 2, readiness.obstacle: 1}
     assert expected == dict(counted(nodes, gpu=8).ruled_out)
     # In the order of their names.
     near = [True, False, False, False, True]
-    assert {Obstacle.UNSCHEDULABLE: 1} == dict(counted(nodes, near, gpu=8).ruled_out)
+    assert {unschedulable.obstacle: 1} == dict(counted(nodes, near, gpu=8).ruled_out)
 
 
 def test_where_rules_about_other_pods_keep_it_away_too_the_nodes_are_not_counted() -> None:
@@ -149,4 +150,4 @@ def test_where_rules_about_other_pods_keep_it_away_too_the_nodes_are_not_counted
     found = diagnosis.diagnose(asks, trial, BINPACK).shortage
 
     assert found is not None
-    assert (Obstacle.RESOURCES, ()) == (found.obstacle, found.asked)
+    assert (resources.obstacle, ()) == (found.obstacle, found.asked)

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.model.plan import Obstacle, Oversized, Shortage, Unmatched
+from gang_scheduler.model.plan import Oversized, Shortage, Unmatched
 from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.filters import node_affinity, resources, taints
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import GPU, node, pod
 
 BINPACK = PROFILES["binpack"]
-SHORT = Shortage(Obstacle.RESOURCES, 2, (("cpu", 1000),))
+SHORT = Shortage(resources.obstacle, 2, (("cpu", 1000),))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_a_resource_is_oversized_if_no_node_that_may_be_used_has_it(
 
 
 def test_what_is_short_of_nothing_is_not_looked_at() -> None:
-    tainted = Shortage(Obstacle.TAINTS, 1)
+    tainted = Shortage(taints.obstacle, 1)
 
     assert tainted is diagnosis.told_oversized(
         tainted, pod("a-0").pod_class, NodeTable([]), BINPACK
@@ -75,7 +76,7 @@ def test_a_label_that_no_node_has_is_named(
     asked = pod("a-0", selector=selector).pod_class
     nodes = NodeTable(LABELLED)
 
-    found = diagnosis.told_oversized(Shortage(Obstacle.NODE_AFFINITY, 2), asked, nodes, BINPACK)
+    found = diagnosis.told_oversized(Shortage(node_affinity.obstacle, 2), asked, nodes, BINPACK)
 
     assert found is not None
     assert expected == found.unmatched

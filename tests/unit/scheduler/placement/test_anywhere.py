@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Misfit, Obstacle, Oversized, Shortage
+from gang_scheduler.model.plan import Misfit, Oversized, Shortage
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.scheduler.filters import resources
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, place, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
@@ -61,7 +62,7 @@ def test_what_does_not_wholly_fit_changes_nothing() -> None:
     outcome = place(members(5), 5, trial, BINPACK)
 
     one_cpu = (("cpu", 1000),)
-    short = Shortage(Obstacle.RESOURCES, 1, one_cpu, asked=one_cpu)
+    short = Shortage(resources.obstacle, 1, one_cpu, asked=one_cpu)
     expected = Misfit(1, fits=4, needs=5, rejections=(("Insufficient cpu", 1),), shortage=short)
     assert expected == outcome
     assert before == trial.free.tolist()
@@ -98,7 +99,7 @@ def test_one_class_without_room_fails_all() -> None:
 
     one_gpu = ((GPU, 1),)
     short = Shortage(
-        *(Obstacle.RESOURCES, 1, one_gpu), oversized=(Oversized(GPU, 1),), asked=one_gpu
+        *(resources.obstacle, 1, one_gpu), oversized=(Oversized(GPU, 1),), asked=one_gpu
     )
     expected = Misfit(1, 3, 4, ((f"Insufficient {GPU}", 1),), shortage=short)
     assert expected == misfit(nodes, pods)

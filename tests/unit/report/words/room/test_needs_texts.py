@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.plan import Misfit, Obstacle, Offers, Refused, Shortage
+from gang_scheduler.model.plan import Misfit, Offers, Refused, Shortage
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.words import room
+from gang_scheduler.scheduler.filters import node_affinity, resources, taints, unschedulable
 from support.builders import GPU, gang, pod
 
 EIGHT = ((GPU, 8),)
-WHOLE_NODES = Shortage(Obstacle.RESOURCES, 12, EIGHT, asked=EIGHT, one_a_node=True)
+WHOLE_NODES = Shortage(resources.obstacle, 12, EIGHT, asked=EIGHT, one_a_node=True)
 SHARED = replace(WHOLE_NODES, one_a_node=False)
 BLOCKS = tuple((Domain("Block", ("s1", name)), room) for name, room in (("a", 5), ("b", 3)))
 
@@ -69,9 +70,9 @@ def test_amounts_are_as_in_manifests(asked: tuple[tuple[str, int], ...], words: 
 
 def test_nodes_that_have_it_and_are_ruled_out_are_told_the_ones_that_may_come_back_first() -> None:
     ruled_out = (
-        (Obstacle.TAINTS, 9),
-        (Obstacle.UNSCHEDULABLE, 2),
-        (Obstacle.NODE_AFFINITY, 1),
+        (taints.obstacle, 9),
+        (unschedulable.obstacle, 2),
+        (node_affinity.obstacle, 1),
     )
 
     found = needs(replace(WHOLE_NODES, ruled_out=ruled_out))
@@ -81,7 +82,7 @@ def test_nodes_that_have_it_and_are_ruled_out_are_told_the_ones_that_may_come_ba
 
 
 def test_nodes_are_called_so_where_members_were_counted() -> None:
-    cordoned = ((Obstacle.UNSCHEDULABLE, 1),)
+    cordoned = ((unschedulable.obstacle, 1),)
 
     assert needs(replace(SHARED, ruled_out=cordoned)).endswith("6; 1 more node is cordoned")
     found = needs(replace(WHOLE_NODES, ruled_out=cordoned), fits=0)
@@ -116,7 +117,7 @@ def test_domains_without_any_room_are_not_listed() -> None:
 
 
 def test_the_only_domain_is_named() -> None:
-    cordoned = replace(WHOLE_NODES, ruled_out=((Obstacle.UNSCHEDULABLE, 1),))
+    cordoned = replace(WHOLE_NODES, ruled_out=((unschedulable.obstacle, 1),))
 
     found = needs(cordoned, fits=5, of=8, offers=Offers(BLOCKS[:1]))
 
@@ -163,7 +164,3 @@ def test_members_that_differ_are_not_counted_as_if_they_were_alike() -> None:
     refused = Refused(waits, Reason.UNSCHEDULABLE, waits.pending)
 
     assert "" == room.needs(refused, Misfit(12, 1, 2, (), shortage=WHOLE_NODES))
-
-
-def test_every_obstacle_has_words() -> None:
-    assert set(Obstacle) == room.OBSTACLES.keys()

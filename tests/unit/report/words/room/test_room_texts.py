@@ -20,9 +20,14 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.words import room
+from gang_scheduler.scheduler.filters import node_affinity, resources, taints, unschedulable
+from gang_scheduler.scheduler.policies import NodeFilter, RoomFilter
+from gang_scheduler.scheduler.profile import COUPLED_FILTERS, NODE_FILTERS, ROOM_FILTERS
 from support.builders import GPU, gang
 
-EIGHT_GPUS = Shortage(Obstacle.RESOURCES, 12, ((GPU, 8),))
+FILTERS: tuple[NodeFilter | RoomFilter, ...] = (*NODE_FILTERS, *ROOM_FILTERS, *COUPLED_FILTERS)
+OBSTACLES = [each.obstacle for each in FILTERS]
+EIGHT_GPUS = Shortage(resources.obstacle, 12, ((GPU, 8),))
 BLOCKS = (
     (Domain("BlockLayer", ("s1", "block-a")), 5),
     (Domain("BlockLayer", ("s1", "block-b")), 3),
@@ -54,7 +59,7 @@ def test_of_several_that_do_not_fit_the_next_one_is_told_of() -> None:
 
 def test_labels_that_no_node_has_are_named() -> None:
     unmatched = (Unmatched("gpu", "A100", "gpu=a100"), Unmatched("pool", "x"))
-    misfit = Misfit(8, 0, 1, (), shortage=Shortage(Obstacle.NODE_AFFINITY, 8, unmatched=unmatched))
+    misfit = Misfit(8, 0, 1, (), shortage=Shortage(node_affinity.obstacle, 8, unmatched=unmatched))
 
     expected = (
         "No node has the label gpu=A100 that nodeSelector asks for (did you mean gpu=a100?); "
@@ -64,7 +69,7 @@ def test_labels_that_no_node_has_are_named() -> None:
 
 
 def test_a_flavor_without_nodes_is_told_rather_than_what_pods_select() -> None:
-    misfit = Misfit(8, 0, 1, (), shortage=Shortage(Obstacle.NODE_AFFINITY, 8))
+    misfit = Misfit(8, 0, 1, (), shortage=Shortage(node_affinity.obstacle, 8))
     waits, spot = gang("a"), EmptyFlavor("spot", (("pool", "spot"), ("zone", "z")))
     refused = Refused(
         *(waits, Reason.UNSCHEDULABLE, waits.pending, misfit),
@@ -89,7 +94,7 @@ def test_a_single_pod_is_not_counted() -> None:
 
 def test_amounts_are_written_as_in_manifests() -> None:
     lacking = (("cpu", 1500), ("memory", 3 * 2**29), ("pods", 1))
-    found = short(Misfit(1, 0, 1, (), shortage=Shortage(Obstacle.RESOURCES, 1, lacking)), pods=1)
+    found = short(Misfit(1, 0, 1, (), shortage=Shortage(resources.obstacle, 1, lacking)), pods=1)
 
     assert "Short of 1.5 cpu, 1.5Gi memory and room for 1 more pod on one node." == found
 
@@ -102,16 +107,24 @@ def test_amounts_are_written_as_in_manifests() -> None:
     ],
 )
 def test_a_rule_is_told_with_the_nodes_that_break_it(nodes: int, words: str) -> None:
-    misfit = Misfit(12, 6, 7, (), shortage=Shortage(Obstacle.TAINTS, nodes))
+    misfit = Misfit(12, 6, 7, (), shortage=Shortage(taints.obstacle, nodes))
 
     assert f"6 of 7 members fit now; then {words}." == short(misfit)
 
 
-@pytest.mark.parametrize("obstacle", [*Obstacle])
-def test_every_obstacle_has_words(obstacle: Obstacle) -> None:
-    for nodes in (1, 2):
-        misfit = Misfit(2, 0, 1, (), shortage=Shortage(obstacle, nodes))
-        assert short(misfit, pods=1).startswith(f"{nodes} of 2 nodes ")
+@pytest.mark.parametrize("obstacle", OBSTACLES, ids=lambda each: each.name)
+def test_every_obstacle_is_told_of_one_node_and_of_several(obstacle: Obstacle) -> None:
+    one = short(Misfit(2, 0, 1, (), shortage=Shortage(obstacle, 1)), pods=1)
+    both = short(Misfit(2, 0, 1, (), shortage=Shortage(obstacle, 2)), pods=1)
+
+    assert f"1 of 2 nodes {obstacle.one}." == one
+    assert f"2 of 2 nodes {obstacle.several}." == both
+
+
+def test_filters_of_one_obstacle_say_the_same() -> None:
+    said = {(each.name, each.one, each.several) for each in OBSTACLES}
+
+    assert len({each.name for each in OBSTACLES}) == len(said)
 
 
 def test_what_domains_offer_is_told_in_plain_words() -> None:
@@ -228,7 +241,7 @@ def test_without_nodes_there_is_no_cluster_to_be_empty() -> None:
 
 def test_what_keeps_a_gang_away_for_ever_may_be_no_lack_of_room() -> None:
     expected = "It would not fit even the empty cluster: change what it asks for, or the nodes."
-    assert expected == ever(IfEmpty.TOO_LARGE, Shortage(Obstacle.TAINTS, 12))
+    assert expected == ever(IfEmpty.TOO_LARGE, Shortage(taints.obstacle, 12))
 
 
 def test_nodes_that_are_all_away_must_come_back() -> None:
@@ -236,11 +249,11 @@ def test_nodes_that_are_all_away_must_come_back() -> None:
         "It would not fit even the empty cluster while 12 of 12 nodes are cordoned or not ready: "
         "bring these nodes back, or add others."
     )
-    assert expected == ever(IfEmpty.TOO_LARGE, Shortage(Obstacle.UNSCHEDULABLE, 12, out=12))
+    assert expected == ever(IfEmpty.TOO_LARGE, Shortage(unschedulable.obstacle, 12, out=12))
 
 
 @pytest.mark.parametrize(("out", "words"), [(1, "1 of 12 nodes is"), (2, "2 of 12 nodes are")])
 def test_nodes_that_may_come_back_are_counted(out: int, words: str) -> None:
-    found = ever(IfEmpty.TOO_LARGE, Shortage(Obstacle.RESOURCES, 10, out=out))
+    found = ever(IfEmpty.TOO_LARGE, Shortage(resources.obstacle, 10, out=out))
 
     assert f"empty cluster while {words} cordoned or not ready: ask for less" in found
