@@ -252,8 +252,9 @@ def _admitted_worker(pod: Body, ordinal: int) -> Body:
     size, members = _number(annotations, SUBGROUP_SIZE), _number(annotations, SIZE)
     if not size or LEADER_NAME not in annotations:
         return pod
-    # A leader that is one too many is in the first subgroup.
-    index = (ordinal - 1 if (members - 1) % size == 0 else ordinal) // size
+    # A leader that is one too many is in the first subgroup. None is where subgroups have one pod.
+    extra = members % size != 0 and (members - 1) % size == 0
+    index = (ordinal - extra) // size
     return _in_subgroup(pod, annotations[LEADER_NAME], str(index))
 
 

@@ -109,6 +109,15 @@ def test_subgroups_are_numbered(policy: Body, expected: dict[str, str]) -> None:
     assert sha1("l-0/1") == found["l-0-3"]["subgroup-key"]
 
 
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_each_pod_is_a_subgroup_where_subgroups_have_one_pod(size: int) -> None:
+    template = {"size": size, "subGroupPolicy": {"subGroupSize": 1}}
+    pods = pods_made(leader_worker_set(template=template, replicas=1))
+
+    indexes = [labels_of(pod, PREFIX)["subgroup-index"] for pod in pods.values()]
+    assert [str(i) for i in range(size)] == sorted(indexes)
+
+
 def test_a_group_of_its_own_domain_keeps_others_out() -> None:
     pods = pods_made(leader_worker_set({f"{PREFIX}exclusive-topology": "rack"}))
 
