@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import field
 
@@ -198,7 +198,8 @@ def spark_application(source: Source) -> Iterator[Body]:
     if present is not None and (has_ended(present) or spec.dynamic_allocation.enabled):
         return  # The executors that are there are those that it wants.
     made = _pod(source, spec, spec.driver, DRIVER, name)
-    yield from source.absent([made])
+    if present is None:
+        yield from _with_volumes(spec, DRIVER, made)
     owner = source.pod_as_owner(name, made["metadata"]["uid"])
     yield from _executors(source, spec, spec.executor, owner)
 
@@ -220,7 +221,7 @@ def _executors(source: Source, spec: _Spec, executor: _Pod, driver: Body) -> Ite
             **controllers.merged(made["metadata"], own, {}),
             **controllers.owned(driver, name),
         }
-        yield {**made, "metadata": metadata}
+        yield from _with_volumes(spec, EXECUTOR, {**made, "metadata": metadata}, str(i))
 
 
 def _instances(spec: _Spec, executor: _Pod) -> int:
@@ -237,6 +238,17 @@ def _instances(spec: _Spec, executor: _Pod) -> int:
 def _id(pod: Body) -> int:
     text = label(pod, EXECUTOR_ID)
     return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _with_volumes(spec: _Spec, role: str, pod: Body, id_: str = "") -> Iterator[Body]:
+    """Yield the claims that Spark makes for a pod, and the pod with its volumes."""
+    name, own = pod["metadata"]["name"], pod["spec"]
+    for each in _claims(spec.spark_conf, role, name, id_):
+        metadata = controllers.owned(pod, each["metadata"]["name"])
+        yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **each, "metadata": metadata}
+    volumes = _volumes(spec.spark_conf, role, name, id_)
+    volumes += _local_directories(spec.spark_conf, [*own["volumes"], *volumes])
+    yield {**pod, "spec": {**own, "volumes": [*own["volumes"], *volumes]}}
 
 
 def _pod(source: Source, spec: _Spec, pod: _Pod, role: str, name: str) -> dict[str, Any]:
@@ -330,3 +342,97 @@ def _mib(text: str, where: str) -> int:
     if text[-1] in "bB" and not found[2]:
         return int(found[1]) // 1024**2
     return int(int(found[1]) * MIB_OF[(found[2] or "m").lower()])
+
+
+# Volumes that Spark adds to its pods, from its own configuration or as local directories.
+# spark.kubernetes.ROLE.volumes.TYPE.NAME.options.OPTION is an option of the volume NAME.
+
+LOCAL: Final = "spark-local-dir-"
+LOCAL_DIRS: Final = "spark.local.dir"
+ON_DEMAND: Final = "OnDemand"
+ID_OF_EXECUTOR: Final = "SPARK_EXECUTOR_ID"
+CLAIM: Final = "persistentVolumeClaim"
+REQUIRED_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "hostPath": ("path",),
+    "emptyDir": (),
+    "nfs": ("server", "path"),
+    CLAIM: ("claimName",),
+}
+"""The types of volumes that Spark knows, and which options each must have."""
+OTHER_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "hostPath": ("type",),
+    "emptyDir": ("medium", "sizeLimit"),
+}
+"""Which other options are fields of a volume; a claim that Spark makes has others."""
+VOLUME_OPTION: Final = re.compile(
+    r"spark\.kubernetes\.(?P<role>\w+)\.volumes\."
+    r"(?P<type>[^.]+)\.(?P<name>[^.]+)\.(?P<part>[^.]+)\.(?P<option>.+)"
+)
+
+
+class _Volume(NamedTuple):
+    name: str
+    type: str
+    options: dict[str, str]
+
+
+def _volumes(conf: Mapping[str, str], role: str, pod: str, id_: str) -> list[Body]:
+    """Return the volumes that properties name. Raises InvalidField that names the property."""
+    return [
+        {"name": each.name, each.type: _source(each, f"{pod}-pvc-{i}", id_)}
+        for i, each in enumerate(_volumes_said(conf, role))
+    ]
+
+
+def _local_directories(conf: Mapping[str, str], present: Iterable[Body]) -> list[Body]:
+    """Return the local directories of a pod; none if a volume that is present is one."""
+    if any(str(each.get("name")).startswith(LOCAL) for each in present):
+        return []
+    number = len(conf.get(LOCAL_DIRS, "").split(","))
+    return [{"name": f"{LOCAL}{i + 1}", "emptyDir": {}} for i in range(number)]
+
+
+def _claims(conf: Mapping[str, str], role: str, pod: str, id_: str) -> Iterator[Body]:
+    """Yield the name and the spec of each claim that Spark makes for a pod."""
+    for i, each in enumerate(_volumes_said(conf, role)):
+        size = each.options.get("sizeLimit")
+        if each.type != CLAIM or size is None:
+            continue
+        resources = {"requests": {"storage": size}}
+        spec: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": resources}
+        if each.options.get("storageClass"):
+            spec["storageClassName"] = each.options["storageClass"]
+        name = _source(each, f"{pod}-pvc-{i}", id_)["claimName"]
+        yield {"metadata": {"name": name}, "spec": spec}
+
+
+def _source(volume: _Volume, claim: str, id_: str) -> dict[str, str]:
+    known = (*REQUIRED_OPTIONS[volume.type], *OTHER_OPTIONS.get(volume.type, ()))
+    given = {key: volume.options.get(key) for key in known}
+    source = {key: value for key, value in given.items() if value}
+    if volume.type == CLAIM:
+        name = source["claimName"].replace(ON_DEMAND, claim)
+        source["claimName"] = name.replace(ID_OF_EXECUTOR, id_) if id_ else name
+    return source
+
+
+def _volumes_said(conf: Mapping[str, str], role: str) -> list[_Volume]:
+    """Return the volumes of a role in the order of their types and names."""
+    found: dict[tuple[str, str], _Volume] = {}
+    for key, value in sorted(conf.items()):
+        match = VOLUME_OPTION.fullmatch(key)
+        if match is None or match["role"] != role:
+            continue
+        kind, name = match["type"], match["name"]
+        if kind not in REQUIRED_OPTIONS:
+            known = ", ".join(REQUIRED_OPTIONS)
+            raise InvalidField(f"spec.sparkConf[{key}]", kind, f"must name one of {known}")
+        volume = found.setdefault((kind, name), _Volume(name, kind, {}))
+        if match["part"] == "options":
+            volume.options[match["option"]] = value
+    for (kind, name), volume in found.items():
+        for option in REQUIRED_OPTIONS[kind]:
+            if not volume.options.get(option):
+                lacks = f"spark.kubernetes.{role}.volumes.{kind}.{name}.options.{option}"
+                raise InvalidField(f"spec.sparkConf[{lacks}]", None, "is required")
+    return [*found.values()]

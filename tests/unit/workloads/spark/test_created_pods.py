@@ -7,6 +7,7 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from support.expansion import (
     Body,
+    expanded,
     labels_of,
     owned_by,
     owners_of,
@@ -137,3 +138,123 @@ def test_what_cannot_be_submitted_is_refused_by_field(body: Body, problem: str) 
         pods_made(body)
 
     assert problem == str(caught.value)
+
+
+VOLUMES = "spark.kubernetes.{}.volumes"
+
+
+def conf(role: str = "driver", **options: str) -> dict[str, str]:
+    """Return properties of Spark: hostPath.data.options.path is written hostPath_data_path."""
+    keys = {key: key.split("_") for key in options}
+    return {
+        f"{VOLUMES.format(role)}.{kind}.{name}.options.{option}": options[key]
+        for key, (kind, name, option) in keys.items()
+    }
+
+
+LOCAL = {"name": "spark-local-dir-1", "emptyDir": {}}
+
+
+@pytest.mark.parametrize(
+    ("properties", "volumes"),
+    [
+        ({}, [LOCAL]),
+        ({"spark.local.dir": "/a,/b"}, [LOCAL, {"name": "spark-local-dir-2", "emptyDir": {}}]),
+        (
+            conf(hostPath_x_path="/disks", hostPath_x_type="Directory"),
+            [{"name": "x", "hostPath": {"path": "/disks", "type": "Directory"}}, LOCAL],
+        ),
+        (
+            {f"{VOLUMES.format('driver')}.emptyDir.spark-local-dir-7.mount.path": "/data"},
+            [{"name": "spark-local-dir-7", "emptyDir": {}}],
+        ),
+        (
+            conf(emptyDir_x_medium="Memory", emptyDir_x_sizeLimit="1Gi"),
+            [{"name": "x", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}}, LOCAL],
+        ),
+        (
+            conf(nfs_x_server="s", nfs_x_path="/p"),
+            [{"name": "x", "nfs": {"server": "s", "path": "/p"}}, LOCAL],
+        ),
+        (
+            conf(persistentVolumeClaim_x_claimName="mine"),
+            [{"name": "x", "persistentVolumeClaim": {"claimName": "mine"}}, LOCAL],
+        ),
+        (conf("executor", hostPath_x_path="/disks"), [LOCAL]),
+    ],
+)
+def test_a_pod_has_the_volumes_that_spark_adds(
+    properties: dict[str, str], volumes: list[Body]
+) -> None:
+    driver = pods_made(application(sparkConf=properties))["s-driver"]
+
+    assert volumes == driver["spec"]["volumes"]
+
+
+def test_a_local_directory_of_the_application_is_the_only_one() -> None:
+    local = {"name": "spark-local-dir-1", "hostPath": {"path": "/disk"}}
+    mounted = {"volumeMounts": [{"name": "spark-local-dir-1", "mountPath": "/data"}]}
+    driver = pods_made(application(mounted, volumes=[local]))["s-driver"]
+
+    assert [local] == driver["spec"]["volumes"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "storage_class", "names"),
+    [
+        ("OnDemand", "fast", ["s-00000-exec-1-pvc-0", "s-00000-exec-2-pvc-0"]),
+        ("d-SPARK_EXECUTOR_ID", "", ["d-1", "d-2"]),
+    ],
+)
+def test_executors_have_claims_that_are_made_with_them(
+    claim: str, storage_class: str, names: list[str]
+) -> None:
+    properties = conf(
+        "executor",
+        persistentVolumeClaim_x_claimName=claim,
+        persistentVolumeClaim_x_storageClass=storage_class,
+        persistentVolumeClaim_x_sizeLimit="9Gi",
+    )
+    body = application(sparkConf=properties)
+    claims = [each for each in expanded(body) if each["kind"] == "PersistentVolumeClaim"]
+
+    assert names == [each["metadata"]["name"] for each in claims]
+    assert {"9Gi"} == {each["spec"]["resources"]["requests"]["storage"] for each in claims}
+    assert {storage_class} == {each["spec"].get("storageClassName", "") for each in claims}
+    assert [["Pod s-00000-exec-1"], ["Pod s-00000-exec-2"]] == [*map(owners_of, claims)]
+    assert names == [
+        each["spec"]["volumes"][0]["persistentVolumeClaim"]["claimName"]
+        for name, each in pods_made(body).items()
+        if name != "s-driver"
+    ]
+
+
+def test_a_claim_of_which_no_size_is_said_is_made_by_nobody() -> None:
+    properties = conf("executor", persistentVolumeClaim_x_claimName="OnDemand")
+
+    assert {"Pod"} == {each["kind"] for each in expanded(application(sparkConf=properties))}
+
+
+@pytest.mark.parametrize(
+    ("properties", "error"),
+    [
+        (
+            conf(hostPath_x_type="Directory"),
+            "spec.sparkConf[spark.kubernetes.driver.volumes.hostPath.x.options.path] is required",
+        ),
+        (
+            conf(disk_x_path="/d"),
+            (
+                "spec.sparkConf[spark.kubernetes.driver.volumes.disk.x.options.path] must name "
+                'one of hostPath, emptyDir, nfs, persistentVolumeClaim, not "disk"'
+            ),
+        ),
+    ],
+)
+def test_a_volume_that_spark_does_not_know_is_refused(
+    properties: dict[str, str], error: str
+) -> None:
+    with pytest.raises(InvalidField) as raised:
+        pods_made(application(sparkConf=properties))
+
+    assert error == str(raised.value)
