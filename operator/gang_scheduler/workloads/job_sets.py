@@ -248,6 +248,7 @@ KIND: Final = WorkloadKind(
 
 PREFIX: Final = "jobset.sigs.k8s.io/"
 DEFAULT_GROUP: Final = "default"
+INDEXED: Final = "Indexed"
 JOB_KEY: Final = f"{PREFIX}job-key"
 NAMESPACED_JOB: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 NO_SCHEDULE: Final = "alpha.jobset.sigs.k8s.io/no-schedule"
@@ -258,7 +259,20 @@ IN_ANY_NAMESPACE: Final[Body] = {"namespaceSelector": {}}
 
 def job_set(source: Source) -> Iterator[Body]:
     """Yield the Jobs of a JobSet. Raises InvalidField that names the field and the value."""
+    if not source.from_cluster:
+        _check_first_pods(source.read(JobSet))
     return jobs_of(source.body)
+
+
+def _check_first_pods(job_set: JobSet) -> None:
+    """Raise InvalidField where the pods of a Job would follow its first one, and none is first."""
+    for i, each in enumerate(job_set.spec.replicated_jobs):
+        said = exclusive_topology.said_by(job_set.metadata, each.template.metadata)
+        mode = each.template.spec.completion_mode
+        if exclusive_topology.layer_of(said) and mode not in ("", INDEXED):
+            field = f"spec.replicatedJobs[{i}].template.spec.completionMode"
+            need = f"must be {INDEXED} with {annotations.EXCLUSIVE_TOPOLOGY}"
+            raise InvalidField(field, mode, f"{need}, as JobSet refuses pods without an index")
 
 
 def train_job(source: Source) -> Iterator[Body]:
@@ -366,7 +380,7 @@ def _job(
         "metadata": {**metadata, **controllers.owned(job_set, name)},
         # A JobSet that is started starts its Jobs, whatever the template says.
         "spec": {
-            "completionMode": "Indexed",
+            "completionMode": INDEXED,
             **spec,
             "suspend": False,
             "template": {

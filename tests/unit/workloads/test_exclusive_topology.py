@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.wire.core import Metadata
 from gang_scheduler.workloads import exclusive_topology, job_sets
@@ -72,6 +73,28 @@ def test_pods_of_a_manifest_are_those_that_the_webhook_makes() -> None:
     assert all(terms(each, "podAffinity") for each in pods.values())
     (apart,) = terms(pods["s-w-1-0"], "podAntiAffinity")
     assert ("rack", {}) == (apart["topologyKey"], apart["namespaceSelector"])
+
+
+def without_indexes(of_set: Body) -> Body:
+    body = job_set(of_set, {})
+    body["spec"]["replicatedJobs"][0]["template"]["spec"]["completionMode"] = "NonIndexed"
+    return {**body, "metadata": {"name": "s", "annotations": of_set}}
+
+
+def test_pods_without_an_index_would_follow_none() -> None:
+    with pytest.raises(InvalidField) as caught:
+        pods_made(without_indexes({LAYER: "rack"}))
+
+    assert str(caught.value) == (
+        "spec.replicatedJobs[0].template.spec.completionMode must be Indexed with "
+        f'{LAYER}, as JobSet refuses pods without an index, not "NonIndexed"'
+    )
+    assert {} == pods_made(stored(without_indexes({LAYER: "rack"})))
+
+
+@pytest.mark.parametrize("of_set", [{}, {LAYER: "rack", BY_HAND: "true"}])
+def test_pods_without_an_index_that_follow_none_are_made(of_set: Body) -> None:
+    assert 8 == len(pods_made(without_indexes(of_set)))
 
 
 def test_on_a_cluster_only_the_first_pods_are_made() -> None:
