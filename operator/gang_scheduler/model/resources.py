@@ -91,10 +91,14 @@ def quantity_of(resource: str, amount: int | Fraction) -> str:
 
     A part of a byte, or of a thousandth of another unit, is left out.
     """
-    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES):
+    if _is_in_bytes(resource):
         return _suffixed(math.floor(amount), 1024, ("", *_BINARY))
     milli = math.floor(amount if resource == CPU else amount * 1000)
     return _suffixed(milli, 1000, _MILLI_SUFFIXES)
+
+
+def _is_in_bytes(resource: str) -> bool:
+    return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES)
 
 
 def _suffixed(amount: int, base: int, suffixes: Sequence[str]) -> str:
@@ -112,7 +116,7 @@ def quantity(resource: str, amount: int | Fraction) -> str:
     """
     if resource == CPU:
         return f"{math.floor(amount) / 1000:.12g}"
-    if resource != MEMORY:
+    if not _is_in_bytes(resource):
         whole = amount.denominator == 1
         return str(amount) if whole else f"{math.floor(amount * 1000) / 1000:.12g}"
     amount = math.floor(amount)

@@ -180,6 +180,8 @@ def test_a_part_of_a_unit_is_written_in_thousandths(
         ("memory", 3 * 2**29, "1.5Gi"),
         ("memory", 1023, "1023"),
         ("memory", 0, "0"),
+        ("ephemeral-storage", 32 * 2**30, "32Gi"),
+        ("hugepages-2Mi", 5 * 2**30, "5Gi"),
         ("nvidia.com/gpu", 8, "8"),
         ("nvidia.com/gpu", Fraction(3, 2), "1.5"),
         ("nvidia.com/gpu", Fraction(8, 7), "1.142"),
