@@ -229,6 +229,7 @@ def job(source: Source) -> Iterator[Body]:
     if group is None:
         group = f"{source.name}-{source.body['metadata']['uid']}".replace("/", "-")
         yield _pod_group(source, spec, tasks, group)
+        source.notes.extend(_ignored(source, spec, tasks))
     templates = (each.get("template", {}) for each in source.body["spec"]["tasks"])
     for (name, task), template in zip(tasks.items(), templates, strict=True):
         made = (
@@ -236,6 +237,17 @@ def job(source: Source) -> Iterator[Body]:
             for i in range(task.replicas)
         )
         yield from source.absent(made)
+
+
+def _ignored(source: Source, spec: _Spec, tasks: Mapping[str, _Task]) -> Iterator[str]:
+    """Yield that what tasks say counts for nothing, if one says it and the Job needs less."""
+    least = sum(each.least for each in tasks.values())
+    if 0 < spec.min_available < least and any(each.min_available for each in tasks.values()):
+        yield (
+            f"Job {source.name}: minAvailable {spec.min_available} is below that of its tasks, "
+            f"{least}: as with Volcano, that of the tasks is ignored, and the Job starts with "
+            f"{spec.min_available} of its pods, of whatever task"
+        )
 
 
 def _group_name(source: Source) -> str | None:

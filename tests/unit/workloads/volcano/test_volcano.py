@@ -11,6 +11,7 @@ from support.expansion import (
     annotations_of,
     expanded,
     labels_of,
+    notes_on,
     owned_by,
     owners_of,
     pod_named,
@@ -66,6 +67,28 @@ def test_its_pod_group_has_a_minimum_a_task(body: Body, least: int, tasks: dict[
         group["spec"]["minTaskMember"],
         group["spec"]["queue"],
     )
+
+
+def test_what_tasks_say_in_vain_is_noted() -> None:
+    (note,) = notes_on(job(task("a", 1), task("b", 4, minAvailable=4), minAvailable=1))
+
+    assert note == (
+        "Job v: minAvailable 1 is below that of its tasks, 5: as with Volcano, that of the tasks "
+        "is ignored, and the Job starts with 1 of its pods, of whatever task"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        job(task("a", 1), task("b", 4), minAvailable=1),
+        job(task("a", 1), task("b", 4, minAvailable=4), minAvailable=5),
+        job(task("a", 1), task("b", 4, minAvailable=4)),
+        job(task("a", 1), task("b", 4, minAvailable=0), minAvailable=0),
+    ],
+)
+def test_what_tasks_say_with_effect_is_not_noted(body: Body) -> None:
+    assert [] == notes_on(body)
 
 
 def test_its_pods_name_its_pod_group() -> None:
