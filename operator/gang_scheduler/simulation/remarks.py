@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 
+from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
@@ -26,13 +27,18 @@ def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
     if not any(isinstance(each, Node) for each in nouns):
         yield "the input has no nodes"
     pods = [each for each in nouns if isinstance(each, Pod)]
-    if not pods:
+    waits = any(map(_waits_suspended, nouns))
+    if not (pods or waits):
         yield "the input has no pods"
-    elif not any(each.scheduler in schedulers for each in pods):
+    elif not (waits or any(each.scheduler in schedulers for each in pods)):
         number = counted(len(pods), "pod")
         yield f"none of the {number} in the input has schedulerName {_names(schedulers)}"
     else:
         yield from _of_others(pods, schedulers)
+
+
+def _waits_suspended(noun: object) -> bool:
+    return isinstance(noun, GangObject) and noun.suspended is not None
 
 
 def of_topologies(found: Objects, cache: Cache) -> Iterator[str]:

@@ -19,6 +19,12 @@ TREE = """
   {topologyLayer: Spine, labelKey: [spine]},
   {topologyLayer: NodeTopologyLayer, parentTopologyLayer: Spine}]}}
 """
+SUSPENDED = """
+{kind: LocalQueue, apiVersion: kueue.x-k8s.io/v1beta2, metadata: {name: q}, spec: {clusterQueue: c}}
+---
+{kind: Job, apiVersion: batch/v1, metadata: {name: j, labels: {kueue.x-k8s.io/queue-name: q}},
+ spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c}]}}}}
+"""
 MEMBER = """
 {kind: Pod, apiVersion: v1, metadata: {name: a, labels: {pod-group.scheduling.sigs.k8s.io: g}}}
 """
@@ -34,6 +40,11 @@ ASSUMED = (
         ([NODE, POD], []),
         ([], ["the input has no nodes", "the input has no pods"]),
         ([NODE], ["the input has no pods"]),
+        ([NODE, SUSPENDED], []),
+        (
+            [NODE, SUSPENDED, POD.replace("ours", "other")],
+            ["1 pod without a node has schedulerName other: not scheduled here"],
+        ),
         ([POD], ["the input has no nodes"]),
         (
             [NODE, POD.replace("ours", "other")],
