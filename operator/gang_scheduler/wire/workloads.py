@@ -435,6 +435,7 @@ class NativePodGroupSpec(Wire, frozen=True):
     parent_composite_pod_group_name: str = ""
     priority: Int32 | None = None
     priority_class_name: str = ""
+    preemption_policy: str = ""
     # A word in v1alpha2, a union of objects since.
     disruption_mode: DisruptionMode | str = ""
 

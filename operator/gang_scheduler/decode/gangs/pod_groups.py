@@ -86,6 +86,7 @@ def _others(present: Mapping[str, Any], known: str) -> Iterator[str]:
 # Gang specs of PodGroups of scheduling.k8s.io.
 
 MIN_COUNT = "spec.schedulingPolicy.gang.minCount"
+PREEMPTS = {"": None, "PreemptLowerPriority": True, "Never": False}
 NATIVE_UNREAD = NativePodGroup(metadata=Metadata())
 
 
@@ -110,6 +111,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         )
         elastic = faults.read(lambda: elastic_annotation.elastic_of(metadata.annotations), None)
         checkpoint = faults.read(lambda: checkpoints.policy_of(metadata.annotations), None)
+        preempts = faults.read(lambda: _preempts(spec), None)
         constraints = spec.scheduling_constraints
         topology_request = faults.read(lambda: native_constraint(constraints), None)
         unsupported = tuple(_not_yet(body, spec))
@@ -125,6 +127,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         apart=spec.scheduling_policy.gang is None,
         elastic=elastic,
         priority=spec.priority,
+        preempts=preempts,
         options=replace(DEFAULTS, min_runtime_seconds=min_runtime, force_delete_seconds=force),
         topology_request=topology_request,
         disrupted_whole=_disrupts_all(spec.disruption_mode),
@@ -145,6 +148,15 @@ def _min_count(spec: NativePodGroupSpec) -> int:
     if gang is not None and gang.min_count < 1:
         raise InvalidField(MIN_COUNT, gang.min_count, "must be at least 1")
     return 1 if gang is None else gang.min_count
+
+
+def _preempts(spec: NativePodGroupSpec) -> bool | None:
+    """Return whether the members may evict others, None if the PodGroup does not say it."""
+    policy = spec.preemption_policy
+    if policy not in PREEMPTS:
+        known = " or ".join(filter(None, PREEMPTS))
+        raise InvalidField("spec.preemptionPolicy", policy, f"must be {known}")
+    return PREEMPTS[policy]
 
 
 def _disrupts_all(mode: DisruptionMode | str) -> bool:

@@ -40,8 +40,9 @@ class GangSpec:
     `elastic` is how it grows and shrinks, if the object says so. `held_back` is how many pods of
     each of its Jobs are created only once the first one has a node, in one of its `own_domains`.
     `priority` is None if the members' priorities decide; `priority_class` is what a member must be
-    of, "" if the object names none. Not `preemptable`: none of its pods makes room for others. Of
-    all `completions`, the succeeded ones are not needed any more; `finished`: none is.
+    of, "" if the object names none; `preempts`, whether members may evict others, is None if it
+    does not say. Not `preemptable`: none of its pods makes room for others. Of all `completions`,
+    the succeeded ones are not needed any more; `finished`: none is.
     `topology_request` is the request of the whole gang. `disrupted_whole`: if one member is
     evicted, all are. `suspended`: no pods are to be created. `queue_request` is what the object
     says of the gang's queue, `run_time` how long its members run, and `checkpoint` how the gang
@@ -69,6 +70,7 @@ class GangSpec:
     elastic: Elastic | None = None
     priority: int | None = None
     priority_class: str = ""
+    preempts: bool | None = None
     preemptable: bool = True
     min_resources: tuple[tuple[str, int], ...] = ()
     held_back: int = 0

@@ -385,6 +385,14 @@ class PriorityDiffers(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class PreemptionPolicyDiffers(Cause):
+    """A member may evict others where its PodGroup says that it may not, or the other way round."""
+
+    pod: str
+    preempts: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ClassDiffers(Cause):
     """No member is of the PriorityClass that its PodGroup names; the pod is the first one."""
 

@@ -54,6 +54,7 @@ from gang_scheduler.model.causes.gangs import (
     OthersAwaitVolumes,
     PodRequestBesideGang,
     PodsetsDiffer,
+    PreemptionPolicyDiffers,
     PriorityClassMissing,
     PriorityDiffers,
     ResourcesMissing,
@@ -266,6 +267,15 @@ def _fields_unsupported(cause: FieldsUnsupported) -> str:
     return f"{of}{'; '.join(said)}"
 
 
+def _policy_differs(cause: PreemptionPolicyDiffers) -> str:
+    names = "Never", "PreemptLowerPriority"
+    of_pod, of_gang = names[cause.preempts], names[not cause.preempts]
+    return (
+        f"pod {cause.pod} has preemptionPolicy {of_pod}, and spec.preemptionPolicy of its PodGroup "
+        f"is {of_gang}: both must have one PriorityClass"
+    )
+
+
 def _role_unknown(cause: RoleUnknown) -> str:
     if not cause.known:
         return (
@@ -318,6 +328,7 @@ SPEC_TEXTS: Final[Mapping[type[Cause], Text]] = dict(
                 f"{it.of_gang}: both must have one PriorityClass"
             ),
         ),
+        entry(PreemptionPolicyDiffers, _policy_differs),
         entry(
             ClassDiffers,
             lambda it: (

@@ -16,6 +16,7 @@ from gang_scheduler.model.causes.gangs import (
     InvalidInput,
     ObjectMissing,
     ObjectTwice,
+    PreemptionPolicyDiffers,
     PriorityDiffers,
     RoleUnknown,
 )
@@ -403,7 +404,7 @@ class GangInfo:
             if summary.with_gang_request:
                 problem = _misplaced(pending, self.observed.topology_request)
             problem = problem or self._contradicted() or self._other_priority()
-            problem = problem or self._other_class()
+            problem = problem or self._other_policy() or self._other_class()
         roles = (self.observed.spec or NO_SPEC).roles
         return problem or (_strange_role(pending, roles) if roles or summary.with_role else None)
 
@@ -437,6 +438,19 @@ class GangInfo:
         if spec is None or spec.priority is None or pod is None:
             return None
         cause = PriorityDiffers(pod.key, pod.priority, spec.priority)
+        return Problem(Reason.INVALID_SPEC, cause)
+
+    def _other_policy(self) -> Problem | None:
+        """Return that a member has another preemptionPolicy than the PodGroup, if so.
+
+        Kubernetes refuses both together, too.
+        """
+        said = (self.observed.spec or NO_SPEC).preempts
+        pods = () if said is None else one_of_each(self.observed.living)
+        first = min((each for each in pods if each.preempts != said), key=rank_key, default=None)
+        if first is None:
+            return None
+        cause = PreemptionPolicyDiffers(first.key, first.preempts)
         return Problem(Reason.INVALID_SPEC, cause)
 
     def _other_class(self) -> Problem | None:

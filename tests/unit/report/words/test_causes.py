@@ -52,6 +52,7 @@ from gang_scheduler.model.causes.gangs import (
     PodsClaimFailed,
     PodsetsDiffer,
     PreemptionGivenUp,
+    PreemptionPolicyDiffers,
     PriorityClassMissing,
     PriorityDiffers,
     Requested,
@@ -449,6 +450,13 @@ SAMPLES: list[tuple[Cause, str]] = [
         (
             "pod ns/a-0 has priority 0, and spec.priority of its PodGroup is 1000: both must have "
             "one PriorityClass"
+        ),
+    ),
+    (
+        PreemptionPolicyDiffers("ns/a-0", preempts=True),
+        (
+            "pod ns/a-0 has preemptionPolicy PreemptLowerPriority, and spec.preemptionPolicy of "
+            "its PodGroup is Never: both must have one PriorityClass"
         ),
     ),
     (

@@ -8,11 +8,11 @@ from support.in_memory_cluster import InMemoryCluster, native_body
 
 
 def native_pods(
-    cluster: InMemoryCluster, names: list[str], group: str = "g", priority: int = 0
+    cluster: InMemoryCluster, names: list[str], group: str = "g", priority: int = 0, **spec: Any
 ) -> None:
     named = {"schedulingGroup": {"podGroupName": group}}
     for name in names:
-        cluster.pod(name, spec={**named, "priority": priority})
+        cluster.pod(name, spec={**named, "priority": priority, **spec})
 
 
 def test_row_native_min_count_is_the_quorum() -> None:
@@ -53,6 +53,42 @@ def test_row_native_members_of_another_priority_than_the_pod_groups_wait(of_pod:
         f"pod default/p-0 has priority {of_pod}, and spec.priority of its PodGroup is 10: both "
         "must have one PriorityClass"
     )
+    assert ("InvalidSpec", message) == cluster.waits("g")
+
+
+@pytest.mark.parametrize(
+    ("of_group", "of_pod"),
+    [("Never", "PreemptLowerPriority"), ("PreemptLowerPriority", "Never")],
+)
+def test_row_native_members_of_another_preemption_policy_than_the_pod_groups_wait(
+    of_group: str, of_pod: str
+) -> None:
+    cluster = InMemoryCluster()
+    cluster.put(native_body("g", 1, preemptionPolicy=of_group))
+    native_pods(cluster, ["p-0"], preemptionPolicy=of_pod)
+
+    message = (
+        f"pod default/p-0 has preemptionPolicy {of_pod}, and spec.preemptionPolicy of its PodGroup "
+        f"is {of_group}: both must have one PriorityClass"
+    )
+    assert ("InvalidSpec", message) == cluster.waits("g")
+
+
+@pytest.mark.parametrize("policy", ["Never", "PreemptLowerPriority"])
+def test_row_native_members_of_the_preemption_policy_of_their_pod_group_start(policy: str) -> None:
+    cluster = InMemoryCluster()
+    cluster.put(native_body("g", 1, preemptionPolicy=policy))
+    native_pods(cluster, ["p-0"], preemptionPolicy=policy)
+
+    assert {"p-0"} == cluster.bound()
+
+
+def test_row_native_a_preemption_policy_that_is_none_is_said() -> None:
+    cluster = InMemoryCluster()
+    cluster.put(native_body("g", 1, preemptionPolicy="Sometimes"))
+    native_pods(cluster, ["p-0"])
+
+    message = 'spec.preemptionPolicy must be PreemptLowerPriority or Never, not "Sometimes"'
     assert ("InvalidSpec", message) == cluster.waits("g")
 
 
