@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields
+from gang_scheduler.decode import cluster, fields
 from gang_scheduler.decode.fields import LONGEST_LABEL, group_of
 from gang_scheduler.decode.pods.pod_class import ADDED
 from gang_scheduler.wire.core import Condition, Metadata, Wire
@@ -54,6 +54,12 @@ def merged(metadata: Body, labels: Labels, annotations: Labels) -> dict[str, Any
         "labels": {**metadata.get("labels", {}), **labels},
         "annotations": {**metadata.get("annotations", {}), **annotations},
     }
+
+
+def labelled(pod: Body, labels: Labels) -> Body:
+    """Return a pod with these labels added."""
+    metadata = pod["metadata"]
+    return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], **labels}}}
 
 
 def owned(owner: Body, name: str) -> dict[str, Any]:
@@ -144,6 +150,7 @@ class Present:
         self._objects: dict[Named, Body] = {}
         self._controlled: defaultdict[Named, dict[Named, Body]] = defaultdict(dict)
         self._loose_pods: defaultdict[tuple[str, str, str], dict[str, Body]] = defaultdict(dict)
+        self._priority_classes: dict[Named, Body] = {}
         for each in bodies:
             self._note(each)
 
@@ -173,11 +180,22 @@ class Present:
         """Return the pods with this label that have no controller, as in manifests."""
         return self._loose_pods.get((namespace, key, value), {}).values()
 
+    def priority_of(self, spec: Body) -> int:
+        """Return the priority of a pod with this spec, as an API server sets it."""
+        try:
+            found = map(cluster.read_priority_class, self._priority_classes.values())
+            filled = cluster.priorities_of([*found]).with_priority(spec)
+        except InvalidField:
+            return 0  # It is said where the class, or the pod, is read.
+        return int(filled.get("priority", 0))
+
     def _note(self, body: Body) -> None:
         named = _named(body)
         if named is None:
             return
         self._objects[named] = body
+        if named.kind == "PriorityClass":
+            self._priority_classes[named] = body
         owner = controller(body)
         if owner:
             self._controlled[_owner(owner, named.namespace)][named] = body

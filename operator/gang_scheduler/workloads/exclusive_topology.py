@@ -117,16 +117,24 @@ Body = Mapping[str, Any]
 NONE: Final[Body] = {}
 
 
-def exclusive(pod: Body, layer: str, label: str, key: str, among: Body = NONE) -> Body:
+def exclusive(
+    pod: Body,
+    layer: str,
+    label: str,
+    key: str,
+    *,
+    among: Body = NONE,
+    others: Iterable[Body] = (),
+) -> Body:
     """Return a pod that shares its domain of a layer with its group, and with no other one.
 
     A group is the pods with one value, `key`, of a label; `among` says in which namespaces others
-    count. Without a layer the pod stays as it is.
+    count, and `others` which of them. Without a layer the pod stays as it is.
     """
     if not layer:
         return pod
     mine = {"key": label, "operator": "In", "values": [key]}
-    others = [{"key": label, "operator": "Exists"}, {**mine, "operator": "NotIn"}]
+    apart = [{"key": label, "operator": "Exists"}, {**mine, "operator": "NotIn"}, *others]
     affinity = pod["spec"].get("affinity") or {}
     terms = {
         kind: {
@@ -136,7 +144,7 @@ def exclusive(pod: Body, layer: str, label: str, key: str, among: Body = NONE) -
                 {"labelSelector": {"matchExpressions": selector}, "topologyKey": layer, **among},
             ],
         }
-        for kind, selector in (("podAffinity", [mine]), ("podAntiAffinity", others))
+        for kind, selector in (("podAffinity", [mine]), ("podAntiAffinity", apart))
     }
     return {**pod, "spec": {**pod["spec"], "affinity": {**affinity, **terms}}}
 

@@ -250,6 +250,7 @@ PREFIX: Final = "jobset.sigs.k8s.io/"
 DEFAULT_GROUP: Final = "default"
 INDEXED: Final = "Indexed"
 JOB_KEY: Final = f"{PREFIX}job-key"
+PRIORITY: Final = f"{PREFIX}priority"
 NAMESPACED_JOB: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 NO_SCHEDULE: Final = "alpha.jobset.sigs.k8s.io/no-schedule"
 
@@ -331,17 +332,27 @@ def admitted(source: Source, pod: Body, present: Collection[Body]) -> Body | Non
     with it, and its own affinity holds them to its domain.
     """
     own, key = pod["metadata"]["annotations"], pod["metadata"]["labels"].get(JOB_KEY)
+    if not key or JOB_SET_LABEL not in own or annotations.NODE_SELECTOR_STRATEGY in own:
+        return pod
+    priority = str(source.present.priority_of(pod["spec"]))
+    pod = controllers.labelled(pod, {PRIORITY: priority})
     layer = exclusive_topology.layer_of(own)
-    if not layer or not key or JOB_SET_LABEL not in own:
+    if not layer:
         return pod
     if exclusive_topology.is_first(own.get(exclusive_topology.INDEX, "")):
-        return exclusive(pod, layer, JOB_KEY, key, IN_ANY_NAMESPACE)
+        return _alone(pod, layer, key, priority)
     domain = _domain_of_first(source, present, layer)
     if domain:
         return in_domain(pod, layer, domain)
     if source.from_cluster:
         return None
-    return exclusive(pod, layer, JOB_KEY, key, IN_ANY_NAMESPACE)
+    return _alone(pod, layer, key, priority)
+
+
+def _alone(pod: Body, layer: str, key: str, priority: str) -> Body:
+    """Return a pod that shares its domain with pods of its Job, and of other priorities, alone."""
+    alike = {"key": PRIORITY, "operator": "In", "values": [priority]}
+    return exclusive(pod, layer, JOB_KEY, key, among=IN_ANY_NAMESPACE, others=(alike,))
 
 
 def _domain_of_first(source: Source, present: Iterable[Body], layer: str) -> str:

@@ -36,7 +36,7 @@ from gang_scheduler.wire.workloads import (
     PodFailurePolicy,
     PodFailureRule,
 )
-from gang_scheduler.workloads import controllers, exclusive_topology, job_sets, misplaced_requests
+from gang_scheduler.workloads import controllers, job_sets, misplaced_requests
 from gang_scheduler.workloads.controllers import (
     Source,
     Workload,
@@ -279,9 +279,6 @@ def job(source: Source) -> Iterator[Body]:
             "they are made anew"
         )
     pods = pods_of(source.body, present)
-    own = part(source.body, "spec", "template", "metadata", "annotations")
-    if not exclusive_topology.layer_of(own):
-        return pods
     admitted = (job_sets.admitted(source, each, present) for each in pods)
     return (each for each in admitted if each is not None)
 

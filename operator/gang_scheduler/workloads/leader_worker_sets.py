@@ -239,7 +239,7 @@ def admitted(pod: Body) -> Body:
 def _admitted_leader(pod: Body, group: int) -> Body:
     name, annotations = pod["metadata"]["name"], pod["metadata"]["annotations"]
     key = _sha1(f"{pod['metadata']['namespace']}/{name}")
-    pod = _labelled(pod, {GROUP_INDEX: str(group), GROUP_KEY: key})
+    pod = controllers.labelled(pod, {GROUP_INDEX: str(group), GROUP_KEY: key})
     pod = exclusive(pod, annotations.get(EXCLUSIVE, ""), GROUP_KEY, key)
     if SUBGROUP_SIZE not in annotations or annotations.get(SUBGROUP_POLICY) == WITHOUT_LEADER:
         return pod
@@ -248,7 +248,7 @@ def _admitted_leader(pod: Body, group: int) -> Body:
 
 def _admitted_worker(pod: Body, ordinal: int) -> Body:
     annotations = pod["metadata"]["annotations"]
-    pod = _labelled(pod, {WORKER_INDEX: str(ordinal)})
+    pod = controllers.labelled(pod, {WORKER_INDEX: str(ordinal)})
     size, members = _number(annotations, SUBGROUP_SIZE), _number(annotations, SIZE)
     if not size or LEADER_NAME not in annotations:
         return pod
@@ -260,7 +260,7 @@ def _admitted_worker(pod: Body, ordinal: int) -> Body:
 
 def _in_subgroup(pod: Body, leader: str, index: str) -> Body:
     key = _sha1(f"{leader}/{index}")
-    pod = _labelled(pod, {SUBGROUP_INDEX: index, SUBGROUP_KEY: key})
+    pod = controllers.labelled(pod, {SUBGROUP_INDEX: index, SUBGROUP_KEY: key})
     layer = pod["metadata"]["annotations"].get(SUBGROUP_EXCLUSIVE, "")
     return exclusive(pod, layer, SUBGROUP_KEY, key)
 
@@ -358,11 +358,6 @@ def _parallel(made: Body, replicas: int, selector: Mapping[str, str]) -> dict[st
         "selector": {"matchLabels": selector},
         "template": {"metadata": made["metadata"], "spec": made["spec"]},
     }
-
-
-def _labelled(pod: Body, labels: Mapping[str, str]) -> Body:
-    metadata = pod["metadata"]
-    return {**pod, "metadata": {**metadata, "labels": {**metadata["labels"], **labels}}}
 
 
 def _check(spec: _Spec) -> None:

@@ -13,7 +13,7 @@ from support.expansion import TEMPLATE, Body, annotations_of, pods_made, stored
 
 LAYER = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 BY_HAND = "alpha.jobset.sigs.k8s.io/node-selector"
-GANG = {**TEMPLATE, "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}}}
+GANG: Body = {**TEMPLATE, "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}}}
 
 
 def job_set(of_set: Body, of_template: Body, *, pods: int = 4, replicas: int = 2) -> Body:
@@ -73,6 +73,52 @@ def test_pods_of_a_manifest_are_those_that_the_webhook_makes() -> None:
     assert all(terms(each, "podAffinity") for each in pods.values())
     (apart,) = terms(pods["s-w-1-0"], "podAntiAffinity")
     assert ("rack", {}) == (apart["topologyKey"], apart["namespaceSelector"])
+
+
+def priority_class(name: str, value: int, **more: bool) -> Body:
+    return {
+        "kind": "PriorityClass",
+        "apiVersion": "scheduling.k8s.io/v1",
+        "metadata": {"name": name},
+        "value": value,
+        **more,
+    }
+
+
+HIGH, USUAL = priority_class("high", 100), priority_class("usual", 5, globalDefault=True)
+
+
+@pytest.mark.parametrize(
+    ("of_pods", "classes", "priority"),
+    [
+        ({}, [], "0"),
+        ({"priority": 7}, [], "7"),
+        ({"priorityClassName": "high"}, [HIGH, USUAL], "100"),
+        ({}, [HIGH, USUAL], "5"),
+        ({"priorityClassName": "unknown"}, [HIGH], "0"),
+    ],
+)
+def test_jobs_of_another_priority_are_not_kept_out(
+    of_pods: Body, classes: list[Body], priority: str
+) -> None:
+    body = job_set({LAYER: "rack"}, {})
+    template = body["spec"]["replicatedJobs"][0]["template"]["spec"]
+    template["template"] = {**GANG, "spec": {**GANG["spec"], **of_pods}}
+    first = pods_made(body, *classes)["s-w-0-0"]
+    (apart,) = terms(first, "podAntiAffinity")
+
+    assert priority == first["metadata"]["labels"]["jobset.sigs.k8s.io/priority"]
+    alike = {"key": "jobset.sigs.k8s.io/priority", "operator": "In", "values": [priority]}
+    assert alike in apart["labelSelector"]["matchExpressions"]
+
+
+@pytest.mark.parametrize(("of_set", "labelled"), [({}, True), ({LAYER: "r", BY_HAND: ""}, False)])
+def test_which_pods_are_labelled_by_their_priority(of_set: Body, *, labelled: bool) -> None:
+    pods = pods_made(job_set(of_set, {}))
+
+    assert {labelled} == {
+        "jobset.sigs.k8s.io/priority" in each["metadata"]["labels"] for each in pods.values()
+    }
 
 
 def without_indexes(of_set: Body) -> Body:
