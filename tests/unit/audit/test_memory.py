@@ -3,12 +3,14 @@
 import gc
 import json
 import tracemalloc
+from itertools import pairwise
 
 from gang_scheduler.api import annotations as keys
 from gang_scheduler.audit.rules import table
 from support.audit_streams import Stream, bound, changed, deleted, node, pod, pod_group
 
-ROUNDS = 300
+ROUNDS = 200
+WINDOWS = 4
 LEAST_BYTES = 40
 """Less than any object that is kept for a round takes, by its key alone."""
 
@@ -17,17 +19,17 @@ def test_what_is_gone_takes_no_memory() -> None:
     stream = Stream(*table.RULES)
     tracemalloc.start()
     try:
-        for number in range(ROUNDS):
-            come_and_go(stream, number)
-        before = held()
-        for number in range(ROUNDS, 2 * ROUNDS):
-            come_and_go(stream, number)
-        after = held()
+        sizes = []
+        for window in range(WINDOWS):
+            for number in range(window * ROUNDS, (window + 1) * ROUNDS):
+                come_and_go(stream, number)
+            sizes.append(held())
     finally:
         tracemalloc.stop()
 
     assert [] == stream.end()
-    assert after - before < ROUNDS * LEAST_BYTES
+    # A cache that is bounded may grow in one of them; what is kept for each round grows in all.
+    assert min(after - before for before, after in pairwise(sizes)) < ROUNDS * LEAST_BYTES
 
 
 def come_and_go(stream: Stream, number: int) -> None:
