@@ -6,6 +6,7 @@ A difference that is not listed fails, and so does a listed one that is none any
 import http.client
 import json
 import ssl
+import time
 import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,8 +27,10 @@ POD_GROUPS: Final = (
 ).read_text()
 NAMESPACE: Final = "differential"
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+FORBIDDEN: Final = 403
 FAILED: Final = 400
 FAULT: Final = 500
+TRIES: Final = 20
 
 
 class Answer(NamedTuple):
@@ -82,6 +85,12 @@ def answers(send: Send) -> dict[str, Answer]:
 def answer(send: Send, request: Request) -> Answer:
     """Return what is compared of an answer."""
     status, body = send(request)
+    for _ in range(TRIES):
+        # The API server reads classes by a watch of its own, which may be behind the last request.
+        if not (status == FORBIDDEN and "no PriorityClass" in body.get("message", "")):
+            break
+        time.sleep(0.1)
+        status, body = send(request)
     if status >= FAILED:
         return Answer(status, body.get("reason", ""), {})
     return Answer(status, "", {path: at(body, path) for path in request.show})
