@@ -85,6 +85,9 @@ def namespace(plane: controlplane.ControlPlane, directory: Path) -> Iterator[str
     yield name
     # By manifest, for the sake of what has no namespace. The next example needs all nodes empty.
     plane.kubectl("delete", *_where(example, name), "--ignore-not-found", "-f", str(directory))
+    # A namespace that goes ends its pods first. A Job with backoffLimitPerIndex keeps a failed pod
+    # until there is another one in its place, and no pod can be created there any more.
+    plane.kubectl("delete", "jobs", "--all", f"--namespace={name}")
     plane.kubectl("delete", "namespace", name, "--wait=false")
     deadline = time.monotonic() + DELETE_SECONDS
     while any(placements.pods(plane, each) for each in example.prefixes(name)):
