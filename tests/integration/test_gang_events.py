@@ -16,7 +16,8 @@ from gang_scheduler.decode.events import EventHandlers, LeftOut, LeftOutObjects
 from gang_scheduler.decode.queues import shared
 from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.causes.gangs import ApiAnswer, InvalidInput
+from gang_scheduler.model.causes.gangs import ApiAnswer
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Preemption, Refused, Warned
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason

@@ -1,4 +1,4 @@
-"""Decisions are data to the end: sentences are made in report/, and nothing decides on one."""
+"""Decisions are data to the end: report asks for their words, and nothing decides on a sentence."""
 
 import ast
 from collections.abc import Iterator
@@ -12,11 +12,14 @@ WORDLESS = ("model", "scheduler", "state")
 """Folders that make no sentences."""
 DECIDING = (*WORDLESS, "apply", "decode")
 """Folders that must not look into any."""
+TELLING = ("report", "inspection", "simulation")
+"""Folders that tell people."""
 QUOTES = {
     "scheduler/filters": "constants of a filter: kube-scheduler's reasons, word by word, and ours",
     "scheduler/placement/tree/gather.py": "a reason in the style of a filter's",
     "state/volumes/snapshot.py": "kube-scheduler's reasons of its volume plugins",
     "model/reasons.py": "what a reason means to people is in its row, for report and inspection",
+    "model/causes": "what a cause says to people is in its class, for report and inspection",
     "model/layers.py": "what is wrong with the layers that a user wrote: input's own words",
     "model/resources.py": "what is wrong with a quantity that a user wrote",
 }
@@ -31,6 +34,14 @@ LOOKS = {
     "decode/pods/pod.py": "kube-scheduler's marks differ from ours in their message alone",
     "decode/fields.py": "msgspec says only in the message of its error where a field is",
 }
+TELLERS = {
+    "model/causes": "a cause that is made of another one says what that one says",
+    "decode/gangs/elastic.py": "of a JsonField: the string that it holds",
+    "decode/pods/membership.py": "of a JsonField",
+    "decode/topology.py": "of a JsonField",
+    "report/words/causes.py": "of a cause: what users wrote of it is cleaned there",
+}
+"""Where `text()` is called, and of what."""
 SEARCHES = {"startswith", "endswith", "find", "rfind", "index", "count", "partition", "split"}
 TOLD = {"answer", "lead", "meaning", "message", "text"}
 """Attributes that hold what people read."""
@@ -117,6 +128,14 @@ def looks_into(tree: ast.AST, constants: set[str]) -> Iterator[str]:
             yield ast.unparse(node)
 
 
+def asks_for_words(tree: ast.AST) -> Iterator[str]:
+    """Yield the calls for what people read of a cause."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="text")):
+                yield ast.unparse(node)
+
+
 def test_no_sentence_is_made_below_report() -> None:
     found = [
         (path, text)
@@ -140,7 +159,16 @@ def test_no_decision_looks_into_a_sentence() -> None:
     assert [] == found
 
 
-@pytest.mark.parametrize("exceptions", [QUOTES, KEYS, LOOKS])
+def test_causes_are_asked_for_their_words_in_one_place_of_report() -> None:
+    asking = {path for path, tree in sources(*DECIDING, *TELLING) if any(asks_for_words(tree))}
+
+    assert [] == [path for path in asking if not is_listed(path, TELLERS)]
+    assert [] == [
+        each for each in TELLERS if not any(is_listed(path, {each: ""}) for path in asking)
+    ]
+
+
+@pytest.mark.parametrize("exceptions", [QUOTES, KEYS, LOOKS, TELLERS])
 def test_every_exception_is_there(exceptions: dict[str, object]) -> None:
     assert [] == [each for each in exceptions if not (PACKAGE / each).exists()]
 
@@ -157,6 +185,12 @@ def test_every_exception_is_there(exceptions: dict[str, object]) -> None:
 )
 def test_a_look_into_a_sentence_is_found(code: str) -> None:
     assert [] != list(looks_into(ast.parse(code), {"UNDER_WAY"}))
+
+
+def test_a_call_for_words_is_found() -> None:
+    code = "if text(cause) or cause.text: log(why.cause.text())"
+
+    assert ["why.cause.text()"] == list(asks_for_words(ast.parse(code)))
 
 
 def test_a_sentence_is_found_in_literals_and_f_strings_alone() -> None:

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
+from gang_scheduler.model import values
 
 # Labels on a pod that name its PodGroup. The first one found wins, in this order.
 POD_GROUP_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
@@ -25,7 +26,7 @@ GANG_MIN_AVAILABLE_LABEL: Final = "pod-group.scheduling.sigs.k8s.io/min-availabl
 JOB_GANG_LABEL: Final = "py-gang-scheduler.io/gang"
 
 # How a gang is scheduled. On the PodGroup, or on the pods of a gang without one.
-GANG_GROUPS: Final = "gang.scheduling.koordinator.sh/groups"
+GANG_GROUPS: Final = values.GANG_GROUPS
 GANG_MODE: Final = "gang.scheduling.koordinator.sh/mode"
 GANG_MATCH_POLICY: Final = "gang.scheduling.koordinator.sh/match-policy"
 GANG_WAITING_TIME: Final = "gang.scheduling.koordinator.sh/waiting-time"
@@ -35,12 +36,12 @@ GANG_TOTAL_NUMBER: Final = "gang.scheduling.koordinator.sh/total-number"
 GANG_TIMEOUT: Final = "gang.scheduling.koordinator.sh/timeout"
 
 # Where a gang is placed, and which rank a pod has in it.
-NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
+NETWORK_TOPOLOGY_SPEC: Final = values.NETWORK_TOPOLOGY_SPEC
 NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology-index"
 
 # The roles of a gang with the minimum of each, as JSON, and on a pod which of these it has.
-ROLES: Final = "py-gang-scheduler.io/roles"
-ROLE: Final = "py-gang-scheduler.io/role"
+ROLES: Final = values.ROLES
+ROLE: Final = values.ROLE
 
 # How a gang grows and shrinks, as JSON. On the PodGroup, the workload or its pod template.
 ELASTIC: Final = "py-gang-scheduler.io/elastic"
@@ -79,7 +80,7 @@ CHECKPOINT_LATEST: Final = "py-gang-scheduler.io/checkpoint-latest"
 
 # Which queue a gang is charged to: labels of its PodGroup, its Job or its pods. Of Kueue's and
 # Volcano's keys the annotation is read, too.
-QUEUE: Final = "py-gang-scheduler.io/queue"
+QUEUE: Final = values.QUEUE
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
 # On a Workload of Kueue: the uid of what it manages.
@@ -87,7 +88,7 @@ KUEUE_JOB_UID: Final = "kueue.x-k8s.io/job-uid"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
 VOLCANO_QUEUE_SHORT: Final = "volcano.sh/queue-name"
 # On a Namespace: the queue of gangs that name none.
-DEFAULT_QUEUE: Final = "py-gang-scheduler.io/default-queue"
+DEFAULT_QUEUE: Final = values.DEFAULT_QUEUE
 # Annotations that we write with a binding: QUEUE, and for each resource the flavor that it is
 # charged in, as JSON. Usage follows these, and no label that is changed later.
 FLAVORS: Final = "py-gang-scheduler.io/flavors"
@@ -144,24 +145,14 @@ OF_BINDINGS: Final = frozenset(
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"
-PODSET_REQUIRED: Final = "kueue.x-k8s.io/podset-required-topology"
-PODSET_PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
-PODSET_UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
-PODSET_SLICE_LAYER: Final = "kueue.x-k8s.io/podset-slice-required-topology"
-PODSET_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
-PODSET_SLICE_LAYERS: Final = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
-PODSET_GROUP: Final = "kueue.x-k8s.io/podset-group-name"
-PODSET_KEYS: Final = frozenset(
-    {
-        PODSET_REQUIRED,
-        PODSET_PREFERRED,
-        PODSET_UNCONSTRAINED,
-        PODSET_SLICE_LAYER,
-        PODSET_SLICE_SIZE,
-        PODSET_SLICE_LAYERS,
-        PODSET_GROUP,
-    }
-)
+PODSET_REQUIRED: Final = values.PODSET_REQUIRED
+PODSET_PREFERRED: Final = values.PODSET_PREFERRED
+PODSET_UNCONSTRAINED: Final = values.PODSET_UNCONSTRAINED
+PODSET_SLICE_LAYER: Final = values.PODSET_SLICE_LAYER
+PODSET_SLICE_SIZE: Final = values.PODSET_SLICE_SIZE
+PODSET_SLICE_LAYERS: Final = values.PODSET_SLICE_LAYERS
+PODSET_GROUP: Final = values.PODSET_GROUP
+PODSET_KEYS: Final = values.PODSET_KEYS
 # A pod group of Kueue: the name in a label of its pods, how many these are in an annotation, and an
 # annotation by which Kueue does not wait until all exist.
 KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
@@ -181,7 +172,7 @@ APP_WRAPPER_LABEL: Final = "workload.codeflare.dev/appwrapper"
 
 # On a JobSet or in a replicatedJob's template: each Job has a domain of this node label of its own,
 # by affinity that its webhook writes, or where the other key stands, on nodes labelled by hand.
-EXCLUSIVE_TOPOLOGY: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+EXCLUSIVE_TOPOLOGY: Final = values.EXCLUSIVE_TOPOLOGY
 NODE_SELECTOR_STRATEGY: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 
 # On a claim: the node that its volume is to be made for.

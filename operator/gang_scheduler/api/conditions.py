@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
+
+from gang_scheduler.model.wording import rfc3339
 
 CHECKPOINT_REQUESTED: Final = "py-gang-scheduler.io/CheckpointRequested"
 """On a pod that is asked over HTTP to save the work of its gang: the message is the id."""
@@ -17,11 +18,6 @@ class Finding:
     status: bool
     reason: str
     message: str = ""
-
-
-def rfc3339(seconds: int) -> str:
-    """Return a moment as Kubernetes writes it."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def merged(

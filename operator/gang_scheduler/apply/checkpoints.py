@@ -18,7 +18,7 @@ import anyio
 import msgspec
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED, rfc3339
+from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.client.errors import ApiError
@@ -32,6 +32,7 @@ from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.model.values import CheckpointOutcome
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.checkpoints import CheckpointRecords
 from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.client.port import Body
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import rfc3339
 
 TYPE = "DisruptionTarget"
 REASON = pod_decode.MARK

@@ -10,7 +10,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.conditions import CHECKPOINT_REQUESTED
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.fields import duration, field
+from gang_scheduler.decode.fields import duration
 from gang_scheduler.model.checkpoints import (
     BY_SIGNAL,
     GREATEST_STEP,
@@ -24,6 +24,7 @@ from gang_scheduler.model.checkpoints import (
     Save,
 )
 from gang_scheduler.model.values import CheckpointOutcome
+from gang_scheduler.model.wording import field
 from gang_scheduler.wire.core import Condition
 from gang_scheduler.wire.pods import ContainerStatus
 

@@ -16,7 +16,7 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR, JOBS, NAMESPACES, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.api.parsing import Faults, InvalidField, shortened, without_nulls
-from gang_scheduler.model import resources
+from gang_scheduler.model import resources, wording
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.wire.core import Quantities
@@ -150,18 +150,13 @@ def _plainness(value: object) -> int:
     return 2 if isinstance(value, str) else int(isinstance(value, int | float))
 
 
-def field(key: str) -> str:
-    """Return the field of an annotation, as in errors."""
-    return f"metadata.annotations[{key}]"
-
-
 def whole_number(present: Mapping[str, str], key: str, default: int | None) -> int | None:
     """Return a number of at least 1. Raises InvalidField for anything else."""
     text = present.get(key)
     if text is None:
         return default
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
-        raise InvalidField(field(key), text, "must be a whole number of at least 1")
+        raise InvalidField(wording.field(key), text, "must be a whole number of at least 1")
     return int(text)
 
 
@@ -206,7 +201,7 @@ _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}")
 def duration(present: Mapping[str, str], key: str) -> int | None:
     """Return the Go duration of an annotation in seconds, rounded up. Raises InvalidField."""
     text = present.get(key)
-    return None if text is None else seconds(text, field(key))
+    return None if text is None else seconds(text, wording.field(key))
 
 
 def seconds(text: str, where: str, *, or_zero: bool = False) -> int:

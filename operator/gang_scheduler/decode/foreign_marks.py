@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.fields import field
 from gang_scheduler.model import records, refs
+from gang_scheduler.model.wording import field, label_field
 
 
 class Verdict(Enum):
@@ -286,7 +286,7 @@ def refused(
         return
     said: set[tuple[str, str] | None] = {*labels.items(), *present.items()}
     known = {*labels, *present}
-    for where, values in ((_label_field, labels), (field, present)):
+    for where, values in ((label_field, labels), (field, present)):
         for key, text in sorted(values.items()):
             mark = of(key) if key.startswith(TELLING) else None
             if mark is None or mark.verdict is not Verdict.REFUSED:
@@ -296,10 +296,6 @@ def refused(
                 continue
             problem = f"is for {mark.product}, and not read here: {mark.why}"
             yield InvalidField(where(key), None, problem)
-
-
-def _label_field(key: str) -> str:
-    return f"metadata.labels[{key}]"
 
 
 @records.by_short_texts(4096)

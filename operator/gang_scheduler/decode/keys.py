@@ -11,8 +11,8 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import foreign_marks
-from gang_scheduler.decode.fields import field
 from gang_scheduler.model import likeness, records, refs
+from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import core
 
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
@@ -69,8 +69,6 @@ OF_NAMESPACES: Final = frozenset({annotations.DEFAULT_QUEUE})
 """Annotations that are read of Namespaces alone."""
 OF_LEASES: Final = frozenset({annotations.SET_ASIDE})
 """Annotations that are read of our Lease alone."""
-CLOSE_ENOUGH: Final = 0.95
-"""How like a whole field must be: Kueue may have others of this prefix some day."""
 POD_GROUP_PREFIX: Final = "pod-group.scheduling.sigs.k8s.io/"
 """Prefix of labels that name a gang without a PodGroup. Other keys with it are not read."""
 POD_GROUP_LABELS: Final = frozenset(
@@ -267,22 +265,12 @@ def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple
             yield label_field(key), product
 
 
-def near_podset(where: str) -> str:
-    """Return which annotation of Kueue's was meant by an unknown one's field; "" for none."""
-    known = {field(key): key for key in annotations.PODSET_KEYS}
-    near = likeness.close_to(where, known, cutoff=CLOSE_ENOUGH)
-    return known[near[0]] if near else ""
-
-
 @records.by_short_texts(4096)
 def _podset_meant_by(key: str) -> str:
     """Return which annotation of Kueue's was meant by a label; "" for none."""
-    return near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""
-
-
-def label_field(key: str) -> str:
-    """Return the field of a label, as in errors."""
-    return f"metadata.labels[{key}]"
+    return (
+        likeness.near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""
+    )
 
 
 def _not_read(where: str, key: str) -> InvalidField:

@@ -15,7 +15,7 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource

@@ -13,7 +13,6 @@ from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.topology import DEFAULT_NAME, ClusterNetworkTopology
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import JsonField
-from gang_scheduler.decode.fields import field as fields_field
 from gang_scheduler.model import layers, records
 from gang_scheduler.model.layers import NODE_LAYER, InvalidLayers, Layer, Layers, TreeSpec
 from gang_scheduler.model.refs import NaturalKey, natural_key
@@ -24,6 +23,7 @@ from gang_scheduler.model.topology_request import (
     Slices,
     TopologyRequest,
 )
+from gang_scheduler.model.wording import field as fields_field
 from gang_scheduler.wire.core import Wire
 
 # The topology request of a whole gang, in the network-topology-spec annotation of a PodGroup or a

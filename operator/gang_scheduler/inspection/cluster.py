@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gang_scheduler import policy
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.report.words.text import counted
+from gang_scheduler.model.wording import counted
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.snapshot_files import Told

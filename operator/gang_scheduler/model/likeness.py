@@ -10,12 +10,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from gang_scheduler.model import values
+from gang_scheduler.model.wording import field
+
 LONGEST: Final = 317
 """The longest name that is looked for: the key of a label has as many letters."""
 MOST_LETTERS: Final = 1 << 15
 """How many letters of known names one look reads, those of the most similar length first."""
 COMPARED: Final = 8
 """How many names are compared as difflib does."""
+_CLOSE_TO_PODSET: Final = 0.95
+"""How like a whole field must be: Kueue may have others of this prefix some day."""
 
 
 def close_to(
@@ -31,6 +36,13 @@ def close_to(
     if len(near) > COMPARED:
         near = _most_alike(name, near, cutoff)
     return difflib.get_close_matches(name, near, n=most, cutoff=cutoff)
+
+
+def near_podset(where: str) -> str:
+    """Return which annotation of Kueue's was meant by an unknown one's field; "" for none."""
+    known = {field(key): key for key in values.PODSET_KEYS}
+    near = close_to(where, known, cutoff=_CLOSE_TO_PODSET)
+    return known[near[0]] if near else ""
 
 
 def alike_in_part(

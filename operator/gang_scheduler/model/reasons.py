@@ -4,6 +4,7 @@ What a reason means to the scheduler, to its metrics and to people is in the row
 RULES, and nowhere else. A new reason is a member of `Reason`, its row, and the place that gives it.
 """
 
+import abc
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -539,9 +540,16 @@ PROMISED: Final = those_with(lambda rule: Trait.PROMISED in rule.traits)
 
 
 class Cause:
-    """What keeps a gang waiting, as data: see `causes` for the kinds that there are."""
+    """What keeps a gang waiting, as data: see `causes` for the kinds that there are.
+
+    mypy refuses a kind without words. It needs no ABCMeta for that, which would slow isinstance.
+    """
 
     __slots__ = ()
+
+    @abc.abstractmethod
+    def text(self) -> str:
+        """Return what people read of it. Nothing decides by that."""
 
 
 @dataclass(frozen=True, slots=True)

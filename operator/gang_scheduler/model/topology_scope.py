@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gang_scheduler.model import likeness, topology
-from gang_scheduler.model.causes.gangs import InvalidSlice, LayersApart, SliceFault, UnknownLayers
+from gang_scheduler.model.causes.specs import InvalidSlice, LayersApart, SliceFault, UnknownLayers
 from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.reasons import Problem, Reason

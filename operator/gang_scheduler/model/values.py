@@ -1,10 +1,11 @@
-"""Words of the API that decisions depend on, each told once for the API, the settings and the core.
+"""Words of the API that decisions and messages need, each told once for it and for the core.
 
 Nothing of the package is imported here, so that what describes the API can name these words and
 knows nothing of decisions.
 """
 
 import enum
+from typing import Final
 
 # Of queues.
 
@@ -90,3 +91,34 @@ class Operator(enum.StrEnum):
     DOES_NOT_EXIST = "DoesNotExist"
     GT = "Gt"
     LT = "Lt"
+
+
+# Keys of labels and annotations that messages name: `api/annotations` says what each is for.
+
+GANG_GROUPS: Final = "gang.scheduling.koordinator.sh/groups"
+NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
+ROLES: Final = "py-gang-scheduler.io/roles"
+ROLE: Final = "py-gang-scheduler.io/role"
+QUEUE: Final = "py-gang-scheduler.io/queue"
+DEFAULT_QUEUE: Final = "py-gang-scheduler.io/default-queue"
+EXCLUSIVE_TOPOLOGY: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+
+# Of Kueue, on a pod template.
+PODSET_REQUIRED: Final = "kueue.x-k8s.io/podset-required-topology"
+PODSET_PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
+PODSET_UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
+PODSET_SLICE_LAYER: Final = "kueue.x-k8s.io/podset-slice-required-topology"
+PODSET_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
+PODSET_SLICE_LAYERS: Final = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
+PODSET_GROUP: Final = "kueue.x-k8s.io/podset-group-name"
+PODSET_KEYS: Final = frozenset(
+    {
+        PODSET_REQUIRED,
+        PODSET_PREFERRED,
+        PODSET_UNCONSTRAINED,
+        PODSET_SLICE_LAYER,
+        PODSET_SLICE_SIZE,
+        PODSET_SLICE_LAYERS,
+        PODSET_GROUP,
+    }
+)

@@ -9,7 +9,6 @@ import anyio
 import msgspec
 
 from gang_scheduler.api.annotations import CHECKPOINT_LATEST
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import GVR, JOBS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.client.errors import ApiError, Denials, Kind
 from gang_scheduler.client.port import Api
@@ -18,6 +17,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.checkpoints import Checkpoints, News, Save
 from gang_scheduler.model.refs import JOB, GangKey
 from gang_scheduler.model.values import CheckpointOutcome
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report import pod_group_status as checkpoint_status
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts

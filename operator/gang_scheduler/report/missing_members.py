@@ -9,8 +9,8 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model import likeness, refs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import counted
 from gang_scheduler.report.events import Events, about
-from gang_scheduler.report.words.text import counted
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.pruning import pruned

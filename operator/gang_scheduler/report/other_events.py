@@ -19,7 +19,7 @@ from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.gangs import NotLeading
-from gang_scheduler.model.causes.queues import WorkloadChanged, WorkloadGone
+from gang_scheduler.model.causes.queues import WorkloadChanged, WorkloadGone, came_text
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
@@ -31,7 +31,6 @@ from gang_scheduler.report import events
 from gang_scheduler.report.events import About, Events, about
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.causes import text_of
-from gang_scheduler.report.words.queue_causes import came_text
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.failures import REFUSED_SECONDS, RefusedShapes
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gang_scheduler.api import conditions
-from gang_scheduler.api.conditions import Finding, rfc3339
+from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model.causes.gangs import MembersMissing, NotTriedYet
+from gang_scheduler.model.causes.gangs import MembersMissing, NotTriedYet, role_counts
 from gang_scheduler.model.checkpoints import NO_CHECKPOINTS, Checkpoints, Save
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.failures import Degraded
@@ -25,11 +25,11 @@ from gang_scheduler.model.reasons import (
     Trait,
 )
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues import evictions
 from gang_scheduler.report.queues.evictions import EVICTED, Place, Promised
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.causes import text_of
-from gang_scheduler.report.words.gang_causes import role_counts
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import (
@@ -257,7 +257,7 @@ def _estimated_start(view: View) -> dict[str, str | None]:
     reservation = view.promised.reservation
     start = reservation.start if reservation is not None else None
     if start is not None:
-        return {"estimatedStart": conditions.rfc3339(start)}
+        return {"estimatedStart": rfc3339(start)}
     was_written = "estimatedStart" in (view.written.get("queue") or {})
     return {"estimatedStart": None} if was_written else {}
 
@@ -389,4 +389,4 @@ def _start_time(info: GangInfo, written: Mapping[str, Any]) -> str | None:
     if info.attempt.quorum_since is None:
         return None
     # Set once while the quorum lasts; after a restart the written time is the older and right one.
-    return written.get("scheduleStartTime") or conditions.rfc3339(info.attempt.quorum_since)
+    return written.get("scheduleStartTime") or rfc3339(info.attempt.quorum_since)

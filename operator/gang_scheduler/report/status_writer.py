@@ -13,7 +13,6 @@ from typing import Any
 
 import anyio
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.at_work import Work, note
@@ -26,6 +25,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.events import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.other_events import DegradedEvents

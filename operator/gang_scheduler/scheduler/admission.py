@@ -8,12 +8,11 @@ import numpy as np
 
 from gang_scheduler.model.causes.gangs import (
     DomainsTooSmall,
-    FieldsUnsupported,
-    MateCannotStart,
     MembersMissing,
     ResourcesMissing,
     RoleFull,
 )
+from gang_scheduler.model.causes.specs import FieldsUnsupported, MateCannotStart
 from gang_scheduler.model.gangs import Gang, GangGroup, OwnDomains, Role
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Refused, Warned

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.model import topology_scope
-from gang_scheduler.model.causes.gangs import MultipleDoesNotDivide, MultipleNeedsMore, Requested
+from gang_scheduler.model.causes.specs import MultipleDoesNotDivide, MultipleNeedsMore, Requested
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.layers import TreeSpec
 from gang_scheduler.model.nodes import NodeTable

@@ -35,7 +35,7 @@ from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Product
 from gang_scheduler.model.refs import QueueName
-from gang_scheduler.report.words.text import counted
+from gang_scheduler.model.wording import counted
 from gang_scheduler.simulation import defaults, skipped, snapshot_files
 from gang_scheduler.simulation.defaults import Kind
 from gang_scheduler.simulation.documents import Document, Item, Problem

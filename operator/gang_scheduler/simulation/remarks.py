@@ -8,7 +8,7 @@ from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.report.words.text import counted
+from gang_scheduler.model.wording import counted
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.reading import DEFAULT_SCHEDULER
 from gang_scheduler.state.cache import Cache

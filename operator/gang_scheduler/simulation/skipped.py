@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields, keys
+from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import group_of
 from gang_scheduler.decode.pods.membership import named_gang_of
 from gang_scheduler.decode.queues import naming
+from gang_scheduler.model.wording import label_field
 from gang_scheduler.simulation.documents import Document
 from gang_scheduler.wire.core import MetadataOnly
 from gang_scheduler.wire.pods import Pod, PodTemplate
@@ -133,7 +134,7 @@ def note_in_vain(document: Document) -> str:
     found = [misplaced_requests.beside_template(metadata)]
     if body["kind"] not in queue_namers.QUEUE_NAMERS:
         found += (
-            f"{keys.label_field(key)} belongs in {template}.metadata.labels"
+            f"{label_field(key)} belongs in {template}.metadata.labels"
             for key in naming.LABELS
             if key in metadata.labels
         )
@@ -159,7 +160,7 @@ def apart(document: Document) -> str:
     is_one = job.spec.at_once <= 1 or job.spec.suspend or job.left <= 0
     if is_one or annotations.KUEUE_QUEUE not in job.metadata.labels or _says(template):
         return ""
-    gang = keys.label_field(annotations.JOB_GANG_LABEL)
+    gang = label_field(annotations.JOB_GANG_LABEL)
     return (
         f"{document.place}: Job {job.metadata.name}: each of its {job.spec.at_once} pods starts by "
         f"itself, where Kueue would admit the Job whole. spec.template.{gang} says whether they "

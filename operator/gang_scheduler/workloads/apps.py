@@ -16,7 +16,7 @@ from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec, with_foreign_marks
 from gang_scheduler.decode.pods.membership import PodsOfKind, named_gang_of
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.wire.core import Count, Metadata, Wire

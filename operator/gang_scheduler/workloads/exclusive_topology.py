@@ -10,14 +10,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode import keys
-from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire.core import Metadata
 
 KEYS: Final = (annotations.EXCLUSIVE_TOPOLOGY, annotations.NODE_SELECTOR_STRATEGY)
@@ -96,7 +95,7 @@ def never_whole(key: GangKey, pending: Iterable[Pod], min_member: int) -> Proble
     text = (
         f"pod {first.key}: with {field(annotations.EXCLUSIVE_TOPOLOGY)} JobSet creates the other "
         f"pods of a Job only once its first one has a node, so {min_member} members cannot start "
-        f"together: make a gang of them by {keys.label_field(annotations.JOB_GANG_LABEL)} instead"
+        f"together: make a gang of them by {label_field(annotations.JOB_GANG_LABEL)} instead"
     )
     return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text))
 

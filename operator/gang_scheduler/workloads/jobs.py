@@ -24,7 +24,7 @@ from gang_scheduler.decode.gangs.specs import (
 from gang_scheduler.decode.pods.membership import Membership, PodsOfKind, job_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods
 from gang_scheduler.wire.core import Count, Metadata, OwnerReference, Wire

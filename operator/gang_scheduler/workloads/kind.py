@@ -16,12 +16,13 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable, WhatHolds
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.gangs import Elastic
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire.core import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 
@@ -124,7 +125,7 @@ def _in_vain(workload: Metadata, templates: Iterable[Metadata]) -> Iterator[Inva
     key = annotations.JOB_GANG_LABEL
     said = workload.labels.get(key, "true")
     if said not in {"true", *(each.labels.get(key) for each in templates)}:
-        where = keys.label_field(key)
+        where = label_field(key)
         yield InvalidField(where, None, "belongs in the labels of the pod templates")
 
 
@@ -140,7 +141,7 @@ def _together(
             (together[key],) = said
         elif said:
             problem = "must be the same in the workload and in all of its pod templates"
-            faults.add(InvalidField(fields.field(key), None, problem))
+            faults.add(InvalidField(field(key), None, problem))
     return together
 
 

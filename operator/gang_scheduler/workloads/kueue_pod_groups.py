@@ -13,6 +13,7 @@ from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, GangSource
+from gang_scheduler.model.wording import field
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.workloads.kind import WorkloadKind
 
@@ -40,7 +41,7 @@ def _total(pod: Pod, _: tuple[Role, ...]) -> int:
     where = annotations.KUEUE_POD_GROUP_TOTAL
     found = fields.whole_number(pod.annotations, where, None)
     if found is None:
-        raise InvalidField(fields.field(where), None, "is required in a pod group of Kueue")
+        raise InvalidField(field(where), None, "is required in a pod group of Kueue")
     return found
 
 

@@ -13,7 +13,7 @@ from msgspec import field
 
 from gang_scheduler.api.kinds import LEADER_WORKER_SETS
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields, keys
+from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import specs
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec
@@ -23,12 +23,13 @@ from gang_scheduler.decode.pods.pod_class import pod_requests
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable
 from gang_scheduler.model import resources
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.resources import Amounts
+from gang_scheduler.model.wording import label_field
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Count, Metadata, Wire
 from gang_scheduler.wire.pods import PodTemplate
@@ -101,7 +102,7 @@ def _without_role(members: Iterable[Pod]) -> Problem | None:
     bare = next((each for each in members if not (each.role or each.node)), None)
     if bare is None:
         return None
-    label = keys.label_field(WORKER_INDEX)
+    label = label_field(WORKER_INDEX)
     text = f"pod {bare.key}: {label} is missing, which the webhook of LeaderWorkerSet writes"
     return Problem(Reason.INVALID_SPEC, InvalidInput(text))
 

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode import foreign_marks, keys
-from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
 from gang_scheduler.decode.pods.membership import named_gang_of
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model import likeness, refs
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import WorkloadRef
+from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import workloads
 from gang_scheduler.wire.core import Condition, Metadata
 from gang_scheduler.wire.pods import Pod, PodTemplate
@@ -74,7 +74,7 @@ def of_job_set(source: workloads.JobSet, counted_in_vain: str = "") -> Misplaced
     options = _options_belong(OF_JOB_SET, templates)
     faults = [*_misplaced(asked, OF_JOB_SET, is_gang=not alone, options=options)]
     if counted_in_vain:
-        where = keys.label_field(annotations.POD_GROUP_LABEL_SCHED_PLUGINS)
+        where = label_field(annotations.POD_GROUP_LABEL_SCHED_PLUGINS)
         text = "counts pods that come one after the other: each replicatedJob is a gang of its own"
         faults.append(f"PodGroup {counted_in_vain} of {where} {text}")
     return _request(workload, faults, () if ended else (alone or templates))
@@ -162,7 +162,7 @@ def _says_something(key: str, text: str) -> bool:
 def _in_labels(labels: Collection[str], template: str) -> Iterator[str]:
     for key in sorted(labels):
         if key == annotations.JOB_GANG_LABEL or key in _LABELS:
-            yield f"{keys.label_field(key)} belongs in {template}.metadata.labels"
+            yield f"{label_field(key)} belongs in {template}.metadata.labels"
     yield from map(str, keys.unknown_labels(labels))
     yield from map(str, keys.not_read(_without(labels, _LABELS), ()))
 
@@ -180,7 +180,7 @@ def _in_annotations(present: Collection[str], template: str, options: str) -> It
         elif (
             podsets <= keys.MOST_HINTED
             and key.startswith(annotations.KUEUE_PODSET_PREFIX)
-            and (near := keys.near_podset(field(key)))
+            and (near := likeness.near_podset(field(key)))
         ):
             yield f"{field(key)} is unknown; did you mean {near}?"
     rest = _without(present, _LABELS | {annotations.JOB_GANG_LABEL, annotations.QUEUE})

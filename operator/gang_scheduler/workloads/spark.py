@@ -23,6 +23,7 @@ from gang_scheduler.decode.pods import membership
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable
+from gang_scheduler.model import wording
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, GangSource
@@ -70,7 +71,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
         if said is not None:
             return said
         if described is None:
-            where = fields.field(annotations.GANG_MIN_AVAILABLE)
+            where = wording.field(annotations.GANG_MIN_AVAILABLE)
             raise InvalidField(where, None, "is required where no SparkApplication says it")
         return described.min_member
 

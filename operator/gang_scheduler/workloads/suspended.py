@@ -31,6 +31,7 @@ from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest
 from gang_scheduler.model.suspended import ManagedWorkload, TemplateEdit, TemplatePath
+from gang_scheduler.model.wording import field
 from gang_scheduler.wire.core import Metadata
 from gang_scheduler.workloads import table, virtual_members
 from gang_scheduler.workloads.controllers import Workload, part
@@ -252,7 +253,7 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
         return described
     gangs = virtual_members.gangs_of(ref, typed)
     if admitted_at:
-        since = fields.timestamp(admitted_at, fields.field(annotations.ADMITTED_AT))
+        since = fields.timestamp(admitted_at, field(annotations.ADMITTED_AT))
         keys = tuple(each.key for each in gangs)
         planned = _planned(kind, gangs, workload.metadata.annotations)
         managed = Managed(ref, since, keys, planned, _at_once(described))

@@ -14,7 +14,7 @@ from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import FieldsUnsupported
+from gang_scheduler.model.causes.specs import FieldsUnsupported
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, QueueName, QueueNameKind, QueueRequest

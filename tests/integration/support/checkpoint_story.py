@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.model.wording import rfc3339
 from integration.support.saving_gangs import ANNOTATES
 from integration.support.victims_and_preemptor import NAMESPACE
 from support import api_objects

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.fake.cluster import SERVED, Document, FakeCluster
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state import kinds
 from monitoring.hour.clock import Clock
 from support import api_objects, builders

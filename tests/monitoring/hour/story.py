@@ -12,7 +12,6 @@ import anyio
 
 from gang_scheduler import internal_errors
 from gang_scheduler.api import annotations
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import (
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -22,6 +21,7 @@ from gang_scheduler.api.kinds import (
     STORAGE_CLASSES,
 )
 from gang_scheduler.client.errors import ApiError
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.watch.kinds import OptionalKinds
 from monitoring.hour.clock import Clock, until

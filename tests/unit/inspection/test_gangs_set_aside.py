@@ -13,10 +13,11 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS
 from support.builders import SCHEDULER, gang, gang_spec, pod
 
 NOW = 1_000_000
-AT = DecisionTooLong(3.2, NOW + 60)
+AT = DecisionTooLong(3.2, SHARE_SECONDS, NOW + 60)
 
 
 def problem(message: str, reason: str = "SetAside") -> Problem | None:
@@ -48,9 +49,9 @@ def test_a_message_of_somebody_else_says_no_more_than_the_reason(message: str) -
 
 
 def test_a_time_that_has_passed_is_soon() -> None:
-    found = problem(text_of(DecisionTooLong(3.2, NOW - 60)))
+    found = problem(text_of(DecisionTooLong(3.2, SHARE_SECONDS, NOW - 60)))
 
-    assert found == Problem(Reason.SET_ASIDE, DecisionTooLong(3.2, NOW + 1))
+    assert found == Problem(Reason.SET_ASIDE, DecisionTooLong(3.2, SHARE_SECONDS, NOW + 1))
 
 
 def test_the_first_sentence_says_it() -> None:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.wording import rfc3339
 from support import api_objects
 from support.elastic_cluster import ElasticCluster, annotation, pace
 from support.in_memory_cluster import START

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 import anyio
 
 from gang_scheduler.api.annotations import ADMITTED_AT, KUEUE_JOB_UID, SUSPEND_FIELDS
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import GVR, KUEUE_WORKLOADS
 from gang_scheduler.apply.outcomes import (
     AdmissionFailed,
@@ -29,6 +28,7 @@ from gang_scheduler.model.causes.queues import (
 )
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspension
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 

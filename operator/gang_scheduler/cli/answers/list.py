@@ -21,7 +21,7 @@ from gang_scheduler.inspection.listing.vocabulary import RUNNING, STARTING, STAT
 from gang_scheduler.inspection.listing.waits import NEXT_CYCLE
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.report.words.text import counted
+from gang_scheduler.model.wording import counted
 
 _AGE: Final = re.compile(r"(?<= )[0-9]+[smhd]([0-9]+[mh])?(?= )")
 """An age in its column."""

@@ -9,11 +9,12 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode.fields import duration, field, whole_number
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.decode.fields import duration, whole_number
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangName
+from gang_scheduler.model.wording import field
 
 MOST_GROUPS = 64
 STRICT, NON_STRICT = "Strict", "NonStrict"

@@ -9,11 +9,12 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields as decode_fields
-from gang_scheduler.decode.fields import GREATEST_INTEGER, JsonField, field
+from gang_scheduler.decode.fields import GREATEST_INTEGER, JsonField
 from gang_scheduler.model import records
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Elastic, Role
 from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.wording import field
 
 BIND, REPLICAS = "Bind", "Replicas"
 LONGEST_COOLDOWN_SECONDS: Final = 86_400

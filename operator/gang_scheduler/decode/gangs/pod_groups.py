@@ -35,7 +35,7 @@ from gang_scheduler.decode.gangs.status_fields import (
 )
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import FieldsUnsupported
+from gang_scheduler.model.causes.specs import FieldsUnsupported
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.reasons import Problem, Reason

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import checkpoints, foreign_marks, keys, topology
+from gang_scheduler.decode import checkpoints, foreign_marks, topology
 from gang_scheduler.decode import fields as decode_fields
 from gang_scheduler.decode.gangs import annotations as gang_annotations
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs import status_fields
 from gang_scheduler.decode.gangs.annotations import GangOptions
 from gang_scheduler.decode.gangs.status_fields import readable_status, seconds_of
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model import wording
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.checkpoints import CheckpointPolicy, Checkpoints, Save
 from gang_scheduler.model.evictions import Evictions, RunTime
 from gang_scheduler.model.gangs import Elastic, OwnDomains, Role
@@ -186,7 +187,7 @@ def checked_together(gang_spec: GangSpec, minimum: str) -> GangSpec:
     if wrong is not None:
         return replace(gang_spec, problem=invalid_spec(wrong))
     if total is not None and total < gang_spec.min_member:
-        where = decode_fields.field(annotations.GANG_TOTAL_NUMBER)
+        where = wording.field(annotations.GANG_TOTAL_NUMBER)
         least = f"must be at least minMember {gang_spec.min_member}"
         return replace(gang_spec, problem=invalid_spec(InvalidField(where, total, least)))
     return gang_spec
@@ -284,7 +285,7 @@ def by_the_oldest(
         except InvalidField as error:
             problem = problem or replace(seen, problem=invalid_spec(error))
         else:
-            return checked_together(said, decode_fields.field(where))
+            return checked_together(said, wording.field(where))
     return problem
 
 
@@ -293,8 +294,8 @@ def _said_by(pod: Pod, seen: GangSpec, min_member: MinMember, where: str) -> Gan
     faults, present = Faults(), pod.annotations
     other = present.get(annotations.GANG_MIN_AVAILABLE)
     if other is not None and other != present.get(where):
-        text = f"is not read where {decode_fields.field(where)} says the quorum"
-        faults.add(InvalidField(decode_fields.field(annotations.GANG_MIN_AVAILABLE), None, text))
+        text = f"is not read where {wording.field(where)} says the quorum"
+        faults.add(InvalidField(wording.field(annotations.GANG_MIN_AVAILABLE), None, text))
     roles = faults.read(lambda: elastic_annotation.read_roles(present), NO_ROLES)
     said = replace(
         seen,
@@ -323,15 +324,15 @@ def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
 
 def _min_available(pod: Pod, roles: tuple[Role, ...]) -> int:
     for present, key, where in (
-        (pod.annotations, annotations.GANG_MIN_AVAILABLE, decode_fields.field),
-        (pod.labels, annotations.GANG_MIN_AVAILABLE_LABEL, keys.label_field),
+        (pod.annotations, annotations.GANG_MIN_AVAILABLE, wording.field),
+        (pod.labels, annotations.GANG_MIN_AVAILABLE_LABEL, wording.label_field),
     ):
         found = decode_fields.whole_number(present, key, None)
         if found is not None:
             return elastic_annotation.quorum_of_roles(roles, found, where(key)) if roles else found
     if roles:
         return elastic_annotation.quorum_of_roles(roles, None, elastic_annotation.WHERE_ROLES)
-    raise InvalidField(decode_fields.field(annotations.GANG_MIN_AVAILABLE), None, "is required")
+    raise InvalidField(wording.field(annotations.GANG_MIN_AVAILABLE), None, "is required")
 
 
 # Workloads that wait suspended in a queue, and workloads that were started.

@@ -14,10 +14,11 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.fields import JsonField, field, label_layer
+from gang_scheduler.decode.fields import JsonField, label_layer
 from gang_scheduler.model import records, refs
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.topology_request import LayerRef, PodSet, Slices, TopologyRequest
+from gang_scheduler.model.wording import field
 from gang_scheduler.wire.core import NO_OWNER, Metadata, OwnerReference
 from gang_scheduler.wire.pods import Pod
 

@@ -8,14 +8,13 @@ from typing import Any, Final, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import checkpoints, fields, foreign_marks, keys, topology
-from gang_scheduler.decode.fields import field, read, timestamp
-from gang_scheduler.decode.keys import label_field
+from gang_scheduler.decode.fields import read, timestamp
 from gang_scheduler.decode.pods import membership as pod_membership
 from gang_scheduler.decode.pods import pod_class as pod_pod_class
 from gang_scheduler.decode.pods.membership import Membership, Rank, index_of, job_of
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import records, refs
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.pods import GRACE_SECONDS, Pod, PodClass, PodPhase
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
@@ -23,6 +22,7 @@ from gang_scheduler.model.selectors import NodeTerm, Requirement
 from gang_scheduler.model.topology_request import PodSet
 from gang_scheduler.model.values import Operator
 from gang_scheduler.model.volumes import Disk, PodVolume
+from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Condition, Metadata
 from gang_scheduler.wire.pods import Volume

@@ -11,9 +11,9 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.fields import field
 from gang_scheduler.model import records
 from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
+from gang_scheduler.model.wording import field
 
 LABELS: Final = {
     annotations.QUEUE: QueueNameKind.QUEUE,

@@ -11,7 +11,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import reader
 from gang_scheduler.model import resources
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import (
     NONE,
     Flavor,

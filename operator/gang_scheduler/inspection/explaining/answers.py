@@ -16,7 +16,8 @@ from gang_scheduler.inspection.listing import gangs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.report.words.text import counted, foreign_members, ours
+from gang_scheduler.model.wording import counted
+from gang_scheduler.report.words.text import foreign_members, ours
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.explaining import history, parts, sentences
@@ -23,9 +22,9 @@ from gang_scheduler.model.queues import QueueSet
 from gang_scheduler.model.reasons import Problem, Reason, Trait, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology import Topology
+from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.causes import text_of
-from gang_scheduler.report.words.text import counted
 from gang_scheduler.scheduler.explanation.explain import explain
 from gang_scheduler.scheduler.explanation.findings import (
     Explanation,

@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.report.events import CONTROLLER
-from gang_scheduler.report.words.text import counted
 from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.gangs.gang_info import GangInfo
 

@@ -9,7 +9,7 @@ from gang_scheduler.inspection.explaining.sentences import between, duration, li
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.queues import NONE, ROOT
-from gang_scheduler.report.words.text import counted
+from gang_scheduler.model.wording import counted
 
 Json = dict[str, Any]
 DOMAINS: Final = 5

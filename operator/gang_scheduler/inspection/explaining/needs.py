@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from gang_scheduler.inspection.explaining.sentences import between, listed
-from gang_scheduler.model.causes.gangs import (
+from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
+from gang_scheduler.model.causes.specs import (
     FieldsUnsupported,
     GangMissing,
     MinMemberAboveJobs,
@@ -17,7 +18,6 @@ from gang_scheduler.model.causes.gangs import (
     Requested,
     UnknownLayers,
 )
-from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Cause, Turn
 from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation

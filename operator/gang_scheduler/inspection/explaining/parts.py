@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.inspection.explaining import needs, sentences
 from gang_scheduler.inspection.explaining.sentences import Names, taint_text
 from gang_scheduler.model.queues import QueueKind
 from gang_scheduler.model.reasons import Turn
 from gang_scheduler.model.resources import quantity_of
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.scheduler.explanation.findings import (
     Change,
     ClassNodes,

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model import likeness
-from gang_scheduler.model.causes.gangs import MembersMissing, MinMemberAboveJobs
+from gang_scheduler.model.causes.gangs import MembersMissing, role_counts
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
+from gang_scheduler.model.causes.specs import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Misfit, Obstacle, PreemptionVerdict, Refused
@@ -19,12 +19,11 @@ from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import PODS, quantity
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NearNames
 from gang_scheduler.report.words import messages, room
 from gang_scheduler.report.words.causes import text_if_any
-from gang_scheduler.report.words.gang_causes import role_counts
-from gang_scheduler.report.words.text import counted
 from gang_scheduler.scheduler.explanation.findings import (
     Barred,
     Beside,

@@ -18,7 +18,7 @@ from gang_scheduler.inspection.explaining.lines import Json as LinesJson
 from gang_scheduler.inspection.explaining.sentences import between, duration, listed
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.queues import NONE
-from gang_scheduler.report.words.text import counted
+from gang_scheduler.model.wording import counted
 
 # Lines about a running gang: its nodes, since when it runs, and the gangs that could evict it.
 

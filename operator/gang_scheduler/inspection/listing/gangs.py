@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import click
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
@@ -31,6 +30,7 @@ from gang_scheduler.inspection.listing.waits import Wait
 from gang_scheduler.model.pods import Pod, numbers_by, one_of_each
 from gang_scheduler.model.queues import NONE, Queue, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues.status import share_of
 from gang_scheduler.report.words import messages, text
 from gang_scheduler.scheduler.turns import lines

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import domains, tables
@@ -15,6 +14,7 @@ from gang_scheduler.model import refs
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.resources import PODS, quantity, quantity_of
+from gang_scheduler.model.wording import rfc3339
 
 _RIGHT: Final = ("PRI",)
 

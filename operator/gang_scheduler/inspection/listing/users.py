@@ -13,7 +13,7 @@ from gang_scheduler.inspection.listing.tables import Page
 from gang_scheduler.inspection.listing.vocabulary import USER
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.resources import quantity, quantity_of
-from gang_scheduler.report.words.text import counted
+from gang_scheduler.model.wording import counted
 
 _DROPS: Final = ("PODS", "SCHEDULER")
 

@@ -1,5 +1,5 @@
 """Causes why gangs wait, as data: each with the numbers and names that a message needs.
 
-All are hashable, and equal if they say the same. Their words are in `report/words`, so a cause
-may have more fields than its text shows; open `gangs` first.
+All are hashable, and equal if their fields are. Each says what people read of it, and may have more
+fields than that shows; nothing below report asks for its words. Open `gangs` first.
 """

@@ -1,13 +1,20 @@
-"""Causes in the gang itself: spec, members, topology request, claims, bindings and preemption."""
+"""Causes in the gang itself: its members, their claims and bindings, and preemption for it."""
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gang_scheduler.model import values
 from gang_scheduler.model.gangs import OwnDomains, RoleCount
 from gang_scheduler.model.reasons import Cause
-from gang_scheduler.model.refs import GangKey, GangName
-from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import counted, rfc3339
+
+
+def _because(cause: Cause | None) -> str:
+    return f": {cause.text()}" if cause is not None else ""
+
 
 # A binding failed, or the room held for it was lost.
 
@@ -20,12 +27,18 @@ class BindingFailed(Cause):
     of: int
     cause: Cause | None = None
 
+    def text(self) -> str:
+        return f"binding failed for {self.failed} of {self.of} members{_because(self.cause)}"
+
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer(Cause):
     """What the API server answered to a write, in its words."""
 
-    text: str
+    answer: str
+
+    def text(self) -> str:
+        return self.answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +47,9 @@ class HeldForPodGone(Cause):
 
     pod: str
 
+    def text(self) -> str:
+        return f"pod {self.pod} is gone, for which room was held"
+
 
 @dataclass(frozen=True, slots=True)
 class HeldNodeGone(Cause):
@@ -41,10 +57,16 @@ class HeldNodeGone(Cause):
 
     node: str
 
+    def text(self) -> str:
+        return f"node {self.node} is gone, where room was held"
+
 
 @dataclass(frozen=True, slots=True)
 class NotLeading(Cause):
     """Another replica leads, or none does: this one writes no more."""
+
+    def text(self) -> str:
+        return "this replica does not lead any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +75,9 @@ class HoldEnded(Cause):
 
     seconds: float
     cause: Cause | None = None
+
+    def text(self) -> str:
+        return f"given up after {self.seconds:g} s{_because(self.cause)}"
 
 
 # Claims that must be bound before the members.
@@ -73,17 +98,23 @@ class ClaimsUnbound(Cause):
     of: int
     first: UnboundClaim
 
+    def text(self) -> str:
+        claims = "a claim is" if self.of == 1 else f"{self.number} of {self.of} claims are"
+        more = f" and {self.number - 1} more" if self.number > 1 else ""
+        claim, storage_class = self.first
+        return f"{claims} not bound yet: {claim} (StorageClass {storage_class}){more}"
+
 
 class ClaimFault(enum.Enum):
-    """Why a claim will not be bound for a pod on its node: what checkBindings finds."""
+    """Why a claim will not be bound for a pod on its node: what checkBindings finds, in words."""
 
-    NOT_FOUND = enum.auto()
-    DELETING = enum.auto()
-    NOT_PROVISIONED = enum.auto()
-    NO_PROVISIONER = enum.auto()
-    VOLUME_NOT_FOUND = enum.auto()
-    VOLUME_TAKEN_BACK = enum.auto()
-    VOLUME_OUT_OF_REACH = enum.auto()
+    NOT_FOUND = 'persistentvolumeclaim "{name}" not found'
+    DELETING = 'persistentvolumeclaim "{name}" is being deleted'
+    NOT_PROVISIONED = 'provisioning failed for PVC "{name}"'
+    NO_PROVISIONER = 'no provisioner makes a volume for persistentvolumeclaim "{name}"'
+    VOLUME_NOT_FOUND = 'persistentvolume "{name}" not found'
+    VOLUME_TAKEN_BACK = 'ClaimRef got reset for pv "{name}"'
+    VOLUME_OUT_OF_REACH = 'pv "{name}" node affinity doesn\'t match node "{node}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +125,9 @@ class ClaimFailed(Cause):
     name: str
     node: str = ""
 
+    def text(self) -> str:
+        return self.fault.value.format(name=self.name, node=self.node)
+
 
 @dataclass(frozen=True, slots=True)
 class PodsClaimFailed(Cause):
@@ -101,6 +135,9 @@ class PodsClaimFailed(Cause):
 
     pod: str
     cause: Cause
+
+    def text(self) -> str:
+        return f"claims of pod {self.pod}: {self.cause.text()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +149,10 @@ class ClaimNotWritten(Cause):
     volume: str
     answer: str
 
+    def text(self) -> str:
+        what = f"volume {self.volume}" if self.volume else f"node {self.node}"
+        return f"{what} for claim {self.claim} cannot be written: {self.answer}"
+
 
 # Errors of the scheduler itself, and decisions that take too much of its time.
 
@@ -121,23 +162,41 @@ class InternalError(Cause):
     """An exception that should not have been raised: the name of its class, and its message."""
 
     kind: str
-    text: str
+    message: str
 
     @classmethod
     def of(cls, error: Exception) -> "InternalError":
         """Return what there is to say of an exception."""
         return cls(type(error).__name__, str(error))
 
+    def text(self) -> str:
+        return f"an error in the scheduler: {self.kind}: {self.message}"
+
 
 @dataclass(frozen=True, slots=True)
 class DecisionTooLong(Cause):
-    """The last decision took the scheduler `seconds` of CPU time; the next is at `until`."""
+    """The last decision took the scheduler `seconds` of CPU time, more than its `share`.
+
+    The next is at `until`.
+    """
 
     seconds: float
+    share: float
     until: int
+
+    def text(self) -> str:
+        return (
+            f"to decide on it took the scheduler {self.seconds:.1f} s, more than its share of "
+            f"{self.share:.0f} s: it is tried again at {rfc3339(self.until)}, after all others"
+        )
 
 
 # Members that exist, members that are missing, and members that wait while others do not.
+
+
+def role_counts(roles: Iterable[RoleCount]) -> str:
+    """Return how many of each role there are, as in "0 of 1 master, 1 of 2 worker"."""
+    return ", ".join(f"{each.present} of {each.needed} {each.role}" for each in roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +207,11 @@ class MembersMissing(Cause):
     min_member: int
     roles: tuple[RoleCount, ...] = ()
 
+    def text(self) -> str:
+        if self.roles:
+            return f"members are missing: {role_counts(self.roles)}"
+        return f"{self.present} of minMember {self.min_member} members exist"
+
 
 @dataclass(frozen=True, slots=True)
 class RoleFull(Cause):
@@ -156,12 +220,18 @@ class RoleFull(Cause):
     role: str
     max_member: int
 
+    def text(self) -> str:
+        return f"the gang has {self.max_member} members of role {self.role}, and may have no more"
+
 
 @dataclass(frozen=True, slots=True)
 class ResourcesMissing(Cause):
     """The cluster has less of some resources free than minResources says."""
 
     resources: tuple[str, ...]
+
+    def text(self) -> str:
+        return f"the cluster has not enough {', '.join(self.resources)} free (spec.minResources)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +241,25 @@ class DomainsTooSmall(Cause):
     asked: OwnDomains
     found: int
 
+    def text(self) -> str:
+        asked = self.asked
+        pods = counted(asked.pods, "pod")
+        jobs = f"a Job of {pods}" if asked.many == 1 else f"{asked.many} Jobs of {pods} each"
+        domains = "1 domain has" if self.found == 1 else f"{self.found} domains have"
+        return (
+            f"{jobs} must have a domain of {asked.label} alone; "
+            f"{domains} room for a whole Job ({values.EXCLUSIVE_TOPOLOGY})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class NotTriedYet(Cause):
     """Members that no verdict speaks of: the gang has not had its turn."""
 
     gang: GangKey
+
+    def text(self) -> str:
+        return f"gang {self.gang} was not tried yet: others come before it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +269,11 @@ class SurplusNotTried(Cause):
     gang: GangKey
     members: int
 
+    def text(self) -> str:
+        number = self.members
+        members = "1 more member has" if number == 1 else f"{number} more members have"
+        return f"gang {self.gang} has a place; {members} none yet, and will be tried again."
+
 
 @dataclass(frozen=True, slots=True)
 class BeyondMaxWorkers(Cause):
@@ -193,6 +281,9 @@ class BeyondMaxWorkers(Cause):
 
     gang: GangKey
     most: int
+
+    def text(self) -> str:
+        return f"gang {self.gang} has all {self.most} workers that it asks for (maxWorkers)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +293,12 @@ class StepIncomplete(Cause):
     gang: GangKey
     step: int
 
+    def text(self) -> str:
+        return (
+            f"gang {self.gang} waits for more workers: it grows by {self.step} at once "
+            "(scaleUpStep)"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CoolingDown(Cause):
@@ -210,12 +307,18 @@ class CoolingDown(Cause):
     gang: GangKey
     until: int
 
+    def text(self) -> str:
+        return f"gang {self.gang} may grow again at {rfc3339(self.until)} (scaleUpCooldown)"
+
 
 @dataclass(frozen=True, slots=True)
 class OthersAwaitVolumes(Cause):
     """Members that no verdict speaks of, while others of the gang wait for their claims."""
 
     gang: GangKey
+
+    def text(self) -> str:
+        return f"gang {self.gang} waits for the claims of other members"
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +327,9 @@ class PreemptionGivenUp(Cause):
 
     cause: Cause
 
+    def text(self) -> str:
+        return f"preemption: given up, {self.cause.text()}"
+
 
 @dataclass(frozen=True, slots=True)
 class SavesAwaited(Cause):
@@ -231,6 +337,12 @@ class SavesAwaited(Cause):
 
     gangs: int
     until: int
+
+    def text(self) -> str:
+        return (
+            f"{counted(self.gangs, 'gang')} that make room for it may save their work until "
+            f"{rfc3339(self.until)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +353,9 @@ class StepFailed(Cause):
     pod: str
     answer: str
 
+    def text(self) -> str:
+        return f"{self.step} {self.pod}: {self.answer}"
+
 
 @dataclass(frozen=True, slots=True)
 class MemberGone(Cause):
@@ -248,14 +363,17 @@ class MemberGone(Cause):
 
     pod: str
 
+    def text(self) -> str:
+        return f"pod {self.pod} is gone"
+
 
 class NodeFault(enum.Enum):
-    """Why there is no room on a node any more."""
+    """Why there is no room on a node any more, in words."""
 
-    GONE = enum.auto()
-    NOT_READY = enum.auto()
-    UNSCHEDULABLE = enum.auto()
-    FULL = enum.auto()
+    GONE = "node {node} is gone"
+    NOT_READY = "node {node} is not ready"
+    UNSCHEDULABLE = "node {node} takes no more pods"
+    FULL = "the room on {node} was taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +383,9 @@ class NominationLost(Cause):
     node: str
     fault: NodeFault
 
+    def text(self) -> str:
+        return self.fault.value.format(node=self.node)
+
 
 @dataclass(frozen=True, slots=True)
 class NominationUnused(Cause):
@@ -272,6 +393,9 @@ class NominationUnused(Cause):
 
     node: str
     times: int
+
+    def text(self) -> str:
+        return f"the API server refused {self.times} times to bind to the room on {self.node}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +405,9 @@ class NominationExpired(Cause):
     node: str
     seconds: int
 
+    def text(self) -> str:
+        return f"what it waits for did not come in {self.seconds} s, with room on {self.node}"
+
 
 @dataclass(frozen=True, slots=True)
 class NominationTaken(Cause):
@@ -289,216 +416,5 @@ class NominationTaken(Cause):
     node: str
     taker: str
 
-
-# An object that describes the gang, its members or its group is wrong or missing.
-
-
-@dataclass(frozen=True, slots=True)
-class InvalidInput(Cause):
-    """What users wrote is wrong; `text` names the field and the value, as decode found them."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class BothInvalid(Cause):
-    """What describes a gang is wrong, and what a member of it says, too."""
-
-    described: Cause
-    said: Cause
-
-
-@dataclass(frozen=True, slots=True)
-class FieldsUnsupported(Cause):
-    """Fields that this scheduler cannot honour, of a member or, with no `pod`, of the PodGroup."""
-
-    fields: tuple[str, ...]
-    pod: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectMissing(Cause):
-    """The object that should describe the gang does not exist."""
-
-    kind: str
-    gang: GangKey
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTwice(Cause):
-    """PodGroups of several API groups describe the gang."""
-
-    gang: GangKey
-    api_groups: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MinMemberAboveJobs(Cause):
-    """The quorum is larger than `most`, the pods that the Jobs of its members can have at once."""
-
-    present: int
-    min_member: int
-    most: int
-    jobs: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GangMissing(Cause):
-    """A gang that another one names as one of its group does not exist."""
-
-    name: GangName
-    named_by: GangKey
-
-
-@dataclass(frozen=True, slots=True)
-class OneSided(Cause):
-    """A gang names one in another namespace, which does not name it in turn."""
-
-    gang: GangKey
-    name: GangName
-
-
-@dataclass(frozen=True, slots=True)
-class MateCannotStart(Cause):
-    """Another gang of the same group cannot be tried."""
-
-    gang: GangKey
-    cause: Cause
-
-
-@dataclass(frozen=True, slots=True)
-class RoleUnknown(Cause):
-    """A member has a role that its gang does not have; "" is none."""
-
-    pod: str
-    role: str
-    known: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PriorityDiffers(Cause):
-    """A member has another priority than its PodGroup says of the gang."""
-
-    pod: str
-    priority: int
-    of_gang: int
-
-
-@dataclass(frozen=True, slots=True)
-class PreemptionPolicyDiffers(Cause):
-    """A member may evict others where its PodGroup says that it may not, or the other way round."""
-
-    pod: str
-    preempts: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ClassDiffers(Cause):
-    """No member is of the PriorityClass that its PodGroup names; the pod is the first one."""
-
-    pod: str
-    of_pod: str
-    of_gang: str
-
-
-@dataclass(frozen=True, slots=True)
-class PriorityClassMissing(Cause):
-    """A gang names a WorkloadPriorityClass that does not exist."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Requested(Cause):
-    """What is wrong with a topology request; `field` is where it is written."""
-
-    field: str
-    cause: Cause
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownLayers(Cause):
-    """Layers that are in no topology; `known` are those that are, `near` the likeliest of them."""
-
-    layers: tuple[str, ...]
-    known: tuple[str, ...] = ()
-    near: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LayersApart(Cause):
-    """Layers of one request that are not all in one topology."""
-
-    layers: tuple[str, ...]
-
-
-class SliceFault(enum.Enum):
-    """What is wrong with the layer of a slice."""
-
-    NOT_BELOW_OTHER_SLICES = enum.auto()
-    ABOVE_GATHERING = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class InvalidSlice(Cause):
-    """The layer of a slice does not suit the rest of the request."""
-
-    layer: str
-    fault: SliceFault
-
-
-@dataclass(frozen=True, slots=True)
-class MultipleDoesNotDivide(Cause):
-    """A rigid gang is no multiple of its podCountMultiple."""
-
-    multiple: int
-    members: int
-
-
-@dataclass(frozen=True, slots=True)
-class MultipleNeedsMore(Cause):
-    """The quorum, rounded up to its podCountMultiple, is more members than exist."""
-
-    members: int
-    quorum: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scattered(Cause):
-    """Bound members are in several domains, `number` in all; the others join those in `home`."""
-
-    number: int
-    some: tuple[Domain, ...]
-    home: Domain
-
-
-@dataclass(frozen=True, slots=True)
-class PodRequestBesideGang(Cause):
-    """A member has a topology request of its own (`field`) beside that of its gang or group."""
-
-    pod: str
-    field: str
-    of_gang: str
-
-
-@dataclass(frozen=True, slots=True)
-class GangRequestMisplaced(Cause):
-    """A member says something else of what its gang as a whole asks for than its PodGroup."""
-
-    pod: str
-
-
-@dataclass(frozen=True, slots=True)
-class PodsetsDiffer(Cause):
-    """Two members of one podset group ask for different topologies."""
-
-    pods: tuple[str, str]
-    group: str
-
-
-@dataclass(frozen=True, slots=True)
-class GangsRequestsDiffer(Cause):
-    """Two gangs of one group ask for different topologies: each with the field that does."""
-
-    gangs: tuple[GangKey, GangKey]
-    fields: tuple[str, str]
+    def text(self) -> str:
+        return f"the room on {self.node} goes to {self.taker}, which has a higher priority"

@@ -2,11 +2,22 @@
 
 import enum
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from gang_scheduler.model import values
 from gang_scheduler.model.provisioning import Came
+from gang_scheduler.model.queues import DEFAULT_FLAVOR
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import quantity_of
+from gang_scheduler.model.wording import rfc3339
+
+_NO_QUEUE: Final = "gangs without a queue"
+
+
+def _of_flavor(resource: str, flavor: str) -> str:
+    return resource if flavor == DEFAULT_FLAVOR else f"{resource} of flavor {flavor}"
+
 
 # A queue does not admit a gang, or not yet.
 
@@ -18,13 +29,25 @@ class QueueOnHold(Cause):
     queue: str
     policy: str
 
+    def text(self) -> str:
+        return f"queue {self.queue} has stopPolicy {self.policy}"
+
 
 class AdmissionLimit(enum.Enum):
-    """What a queue may demand of a gang, whatever is free."""
+    """What a queue may demand of a gang, whatever is free; in words, where a gang misses it."""
 
-    GPUS_PER_JOB = enum.auto()
-    LOWEST_PRIORITY = enum.auto()
-    HIGHEST_PRIORITY = enum.auto()
+    GPUS_PER_JOB = (
+        "the members ask for {value} GPUs, and queue {queue} admits {limit} a gang "
+        "(admissionControl.maxGPUsPerJob)"
+    )
+    LOWEST_PRIORITY = (
+        "the priority is {value}, and queue {queue} admits none below {limit} "
+        "(admissionControl.priorityRange.min)"
+    )
+    HIGHEST_PRIORITY = (
+        "the priority is {value}, and queue {queue} admits none above {limit} "
+        "(admissionControl.priorityRange.max)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +59,21 @@ class LimitMissed(Cause):
     value: int
     limit: int
 
+    def text(self) -> str:
+        return self.field.value.format(queue=self.queue, limit=self.limit, value=self.value)
+
 
 class FlavorFault(enum.Enum):
-    """Why members cannot be on the nodes of a flavor."""
+    """Why members cannot be on the nodes of a flavor, in words."""
 
-    NOT_DECLARED = enum.auto()
-    LABELS_DIFFER = enum.auto()
-    TAINT_NOT_TOLERATED = enum.auto()
-    TOLERATION_NOT_ADDED = enum.auto()
+    NOT_DECLARED = "{flavor} does not exist"
+    LABELS_DIFFER = "{flavor} has other node labels than the pod selects"
+    TAINT_NOT_TOLERATED = "{flavor} has a taint that the pod does not tolerate: {of}"
+    TOLERATION_NOT_ADDED = (
+        "{flavor} tolerates a taint of its nodes, but tolerations are not added to pods: {of}"
+    )
     """The flavor has the toleration, but it is not written into pods that exist."""
-    OTHER_TOPOLOGY = enum.auto()
+    OTHER_TOPOLOGY = "{flavor} is in another topology"
 
 
 class UnsuitableFlavor(NamedTuple):
@@ -55,6 +83,10 @@ class UnsuitableFlavor(NamedTuple):
     fault: FlavorFault
     of: str = ""
 
+    def text(self) -> str:
+        """Return what people read of it."""
+        return self.fault.value.format(flavor=self.flavor, of=self.of)
+
 
 @dataclass(frozen=True, slots=True)
 class FlavorsUnsuitable(Cause):
@@ -63,6 +95,11 @@ class FlavorsUnsuitable(Cause):
     queue: str
     pod: str
     flavors: tuple[UnsuitableFlavor, ...]
+
+    def text(self) -> str:
+        faults = "; ".join(each.text() for each in self.flavors)
+        why = f": {faults}" if faults else ""
+        return f"no flavor of queue {self.queue} suits pod {self.pod}{why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +112,13 @@ class AbovePotential(Cause):
     asked: int
     potential: int
 
+    def text(self) -> str:
+        if not self.flavor:
+            return f"queue {self.queue} covers no {self.resource}"
+        asked, most = (quantity_of(self.resource, each) for each in (self.asked, self.potential))
+        resource = _of_flavor(self.resource, self.flavor)
+        return f"needs {asked} {resource}, and queue {self.queue} can have {most} at most"
+
 
 @dataclass(frozen=True, slots=True)
 class JobLimit(Cause):
@@ -82,6 +126,10 @@ class JobLimit(Cause):
 
     queue: str
     most: int
+
+    def text(self) -> str:
+        gangs, hold = ("gang", "holds") if self.most == 1 else ("gangs", "hold")
+        return f"{self.most} {gangs} of queue {self.queue} {hold} quota, as many as may at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +146,20 @@ class QuotaShort(Cause):
     available: int
     borrowers: tuple[str, ...] = ()
 
+    def text(self) -> str:
+        asked = quantity_of(self.resource, self.asked)
+        # Negative where more is used than there is now.
+        left = quantity_of(self.resource, max(0, self.available))
+        queue = f"queue {self.queue} has" if self.queue else f"{_NO_QUEUE} have"
+        # Names first.
+        borrowers = [
+            *filter(None, self.borrowers),
+            *(_NO_QUEUE for each in self.borrowers if not each),
+        ]
+        borrowed = f"; borrowed by {', '.join(borrowers)}" if borrowers else ""
+        resource = _of_flavor(self.resource, self.flavor)
+        return f"needs {asked} {resource}, and {queue} {left} left{borrowed}"
+
 
 @dataclass(frozen=True, slots=True)
 class AwaitsEvicted(Cause):
@@ -106,6 +168,12 @@ class AwaitsEvicted(Cause):
     queue: str
     most: int
 
+    def text(self) -> str:
+        return (
+            f"{self.most} gangs of queue {self.queue} hold quota, as many as may at once, and some "
+            "of them are evicted: it is tried again once they have ended"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class BehindGang(Cause):
@@ -113,6 +181,9 @@ class BehindGang(Cause):
 
     queue: str
     gang: GangKey
+
+    def text(self) -> str:
+        return f"gang {self.gang} comes first: queue {self.queue} keeps its order"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +197,11 @@ class DelaysReserved(Cause):
     gang: GangKey | None
     start: int | None = None
 
+    def text(self) -> str:
+        gang = f"gang {self.gang}" if self.gang else "a gang of another namespace"
+        when = f" at {rfc3339(self.start)}" if self.start is not None else ""
+        return f"it would delay {gang} of queue {self.queue}, which is promised a start{when}"
+
 
 @dataclass(frozen=True, slots=True)
 class ChecksUnanswered(Cause):
@@ -133,6 +209,12 @@ class ChecksUnanswered(Cause):
 
     queue: str
     checks: tuple[str, ...]
+
+    def text(self) -> str:
+        return (
+            f"queue {self.queue} has admission checks that another controller answers: "
+            f"{', '.join(self.checks)}"
+        )
 
 
 # The admission of a suspended workload was not written, or its pods did not come.
@@ -142,10 +224,16 @@ class ChecksUnanswered(Cause):
 class WorkloadChanged(Cause):
     """Another writer changed the workload after it was decided on: it is decided on anew."""
 
+    def text(self) -> str:
+        return "it was changed meanwhile, and is decided on anew"
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadGone(Cause):
     """The workload was deleted."""
+
+    def text(self) -> str:
+        return "it was deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +242,9 @@ class TemplateGone(Cause):
 
     path: str
 
+    def text(self) -> str:
+        return f"it has no pod template at {self.path} any more"
+
 
 @dataclass(frozen=True, slots=True)
 class PatchForbidden(Cause):
@@ -161,12 +252,24 @@ class PatchForbidden(Cause):
 
     kind: str
 
+    def text(self) -> str:
+        return (
+            f"py-gang-scheduler may not patch {self.kind}: the ClusterRole of the chart allows "
+            "it for the kinds in settings.manageJobs"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class KueueManages(Cause):
     """Kueue has a Workload for it, by `name`, and decides when it starts: two would undo it."""
 
     name: str
+
+    def text(self) -> str:
+        return (
+            f"Kueue manages it, by its Workload {self.name}, and decides when it starts: take it "
+            "from Kueue, or name a LocalQueue in place of this queue"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +279,30 @@ class GangShared(Cause):
     first: str
     second: str
 
+    def text(self) -> str:
+        return f"{self.first} and {self.second} wait suspended in the same gang"
+
 
 # How far an autoscaler is with the nodes for which a gang waits.
+
+_CAME: Final = {
+    Came.ASKED: "no answer yet",
+    Came.ACCEPTED: "accepted",
+    Came.PROVISIONED: "provisioned, and the gang does not fit yet",
+    Came.FAILED: "failed",
+    Came.REVOKED: "the capacity was revoked",
+    Came.EXPIRED: "the booking expired",
+    Came.REFUSED: "not taken by the API server",
+}
+
+
+def came_text(came: Came, message: str) -> str:
+    """Return what came of a request, with what the autoscaler says of it."""
+    return f"{_CAME[came]}: {message}" if message else _CAME[came]
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +314,12 @@ class NodesAwaited(Cause):
     came: Came = Came.ASKED
     message: str = ""
 
+    def text(self) -> str:
+        return (
+            f"nodes are asked for by ProvisioningRequest {self.request} of class "
+            f"{self.class_name}: {came_text(self.came, self.message)}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class AskedAgain(Cause):
@@ -199,12 +330,21 @@ class AskedAgain(Cause):
     message: str
     until: int
 
+    def text(self) -> str:
+        return (
+            f"nodes were asked for {_times(self.number)}: {came_text(self.came, self.message)}; "
+            f"asked again at {rfc3339(self.until)}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RequestLeaves(Cause):
     """An earlier request of the gang asks for something else, and is deleted first."""
 
     request: str
+
+    def text(self) -> str:
+        return f"ProvisioningRequest {self.request} asks for other nodes, and is deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +353,13 @@ class MostOutstanding(Cause):
 
     queue: str
     number: int
+
+    def text(self) -> str:
+        of = f"queue {self.queue}" if self.queue else _NO_QUEUE
+        return (
+            f"{self.number} ProvisioningRequests of {of} stand, as many as a namespace may have "
+            "at once"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +370,12 @@ class NotProvisioned(Cause):
     came: Came
     message: str
 
+    def text(self) -> str:
+        return (
+            f"nodes were asked for {_times(self.number)}, the last time: "
+            f"{came_text(self.came, self.message)}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class TooManyPodSets(Cause):
@@ -231,23 +384,29 @@ class TooManyPodSets(Cause):
     number: int
     most: int
 
+    def text(self) -> str:
+        return (
+            f"no nodes are asked for: members ask for nodes in {self.number} ways, and a "
+            f"ProvisioningRequest can say {self.most}"
+        )
+
 
 # A gang has no queue that can admit it.
 
 
 class QueueFault(enum.Enum):
-    """Why a gang cannot be in the queue that it names."""
+    """Why a gang cannot be in the queue that it names, in words."""
 
-    NOT_FOUND = enum.auto()
-    NO_LEAF = enum.auto()
-    NOT_FOR_NAMESPACE = enum.auto()
+    NOT_FOUND = "{kind} {queue} does not exist"
+    NO_LEAF = "{kind} {queue} takes no gangs: it has queues below it"
+    NOT_FOR_NAMESPACE = "{kind} {queue} is not for namespace {namespace}"
 
 
 class QueueDefault(enum.Enum):
-    """Where the queue of gangs is named that name none themselves."""
+    """Where the queue of gangs is named that name none themselves, in words."""
 
-    OF_NAMESPACE = enum.auto()
-    OF_SETTINGS = enum.auto()
+    OF_NAMESPACE = f"annotation {values.DEFAULT_QUEUE} of namespace {{namespace}}"
+    OF_SETTINGS = "setting defaultQueue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +422,13 @@ class QueueUnusable(Cause):
     namespace: str = ""
     default: QueueDefault | None = None
 
+    def text(self) -> str:
+        names = {"kind": self.kind, "queue": self.queue, "namespace": self.namespace}
+        words = self.fault.value.format(**names)
+        if self.default is None:
+            return words
+        return f"{words}; it is the default by {self.default.value.format(**names)}"
+
 
 class Inactivity(enum.StrEnum):
     """What is invalid about a queue, so that it admits nothing."""
@@ -273,12 +439,22 @@ class Inactivity(enum.StrEnum):
     INVALID_SPEC = "InvalidSpec"
 
 
+_INACTIVITIES: Final = {
+    Inactivity.PARENT_NOT_FOUND: '{field} is "{value}", and no such queue exists',
+    Inactivity.CYCLE: '{field} is "{value}", and the way up from there leads back to it',
+    Inactivity.FLAVOR_NOT_FOUND: '{field} has "{value}", and no such ResourceFlavor exists',
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FieldRefused(Cause):
     """A value that is well written and cannot be meant."""
 
     field: str
     value: str
+
+    def text(self) -> str:
+        return f'{self.field} cannot be "{self.value}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +465,14 @@ class QueueInactive(Cause):
     fault: Inactivity
     cause: Cause
 
+    def text(self) -> str:
+        cause, words = self.cause, _INACTIVITIES.get(self.fault)
+        if words is None or not isinstance(cause, FieldRefused):
+            why = cause.text()
+        else:
+            why = words.format(field=cause.field, value=cause.value)
+        return f"queue {self.queue} is not active ({self.fault}): {why}"
+
 
 @dataclass(frozen=True, slots=True)
 class QueueNotNamed(Cause):
@@ -296,12 +480,18 @@ class QueueNotNamed(Cause):
 
     namespace: str
 
+    def text(self) -> str:
+        return f"gangs of namespace {self.namespace} must name a queue: label {values.QUEUE}"
+
 
 @dataclass(frozen=True, slots=True)
 class LocalQueueStopped(Cause):
     """The LocalQueue of a gang takes no new gangs."""
 
     name: str
+
+    def text(self) -> str:
+        return f"LocalQueue {self.name} is stopped: it takes no new gangs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +501,10 @@ class QueueNamesDiffer(Cause):
     first: tuple[str, str]
     second: tuple[str, str]
 
+    def text(self) -> str:
+        first, second = " ".join(self.first), " ".join(self.second)
+        return f"{first} and {second} are named: name one queue only"
+
 
 @dataclass(frozen=True, slots=True)
 class GangsQueuesDiffer(Cause):
@@ -318,3 +512,9 @@ class GangsQueuesDiffer(Cause):
 
     gangs: tuple[GangKey, GangKey]
     queues: tuple[str, str]
+
+    def text(self) -> str:
+        return (
+            f"gangs {self.gangs[0]} and {self.gangs[1]} of one group are in queues "
+            f"{self.queues[0]} and {self.queues[1]}: they must be in one"
+        )

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.api.conditions import Finding, rfc3339
+from gang_scheduler.api.conditions import Finding
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.gangs.status_fields import RESERVED, RESTING
 from gang_scheduler.model.evictions import Backfilled, YieldedTo
 from gang_scheduler.model.plan import Reservation
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues.reservations import News
 

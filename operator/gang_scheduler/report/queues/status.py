@@ -27,6 +27,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
 from gang_scheduler.model.values import StopPolicy
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
@@ -96,7 +97,7 @@ def _recent_usage(view: View) -> dict[str, Any]:
     if view.recent is None or not _is_due(written or {}, view.recent, view):
         return {} if written is None else {"recentUsage": written}
     amounts = {name: quantity_of(name, amount) for name, amount in view.recent.amounts.items()}
-    return {"recentUsage": {"at": conditions.rfc3339(view.recent.at), "amounts": amounts}}
+    return {"recentUsage": {"at": rfc3339(view.recent.at), "amounts": amounts}}
 
 
 def _is_due(written: Status, recent: RecentUsage, view: View) -> bool:

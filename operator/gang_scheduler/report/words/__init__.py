@@ -1,4 +1,4 @@
-"""All sentences that people read about decisions: on causes, reasons and room.
+"""The sentences that people read about decisions: around causes, on reasons and on room.
 
-Open `messages` first.
+What a cause itself says is in its class, in `model/causes`. Open `messages` first.
 """

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from gang_scheduler.api.conditions import Finding, rfc3339
+from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.parsing import message
 from gang_scheduler.model.causes.queues import NotProvisioned, TooManyPodSets
 from gang_scheduler.model.failures import Degraded, FailedNode, LostNode, NodeFailure
@@ -26,9 +26,9 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.report.words import room
 from gang_scheduler.report.words.causes import text_if_any, text_of
-from gang_scheduler.report.words.text import counted
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 CUT_OFF = "The search for a place was cut off; it is made again."

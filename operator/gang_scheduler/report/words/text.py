@@ -1,12 +1,11 @@
-"""Short forms in sentences: node ranges, plurals, shortened names, members of other schedulers."""
+"""Short forms in sentences: node ranges, shortened names, members of other schedulers."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import natural_key
 
 # Names of nodes in short: `node-[0-7,9],gpu-a`.
@@ -72,20 +71,6 @@ def _width(number: str) -> int:
 
 def _written(run: Sequence[str]) -> str:
     return run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things; the noun is made a plural by an s."""
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
-C = TypeVar("C", bound=Cause)
-Text = Callable[[Any], str]
-
-
-def entry(kind: type[C], text: Callable[[C], str]) -> tuple[type[Cause], Text]:
-    """Return an entry, with a text that is made of this kind of cause alone."""
-    return kind, text
 
 
 # Members that another scheduler has to place: the name of that scheduler, and the names that are

@@ -17,8 +17,8 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity, quantity_of
+from gang_scheduler.model.wording import counted
 from gang_scheduler.report.queues import status
-from gang_scheduler.report.words.text import counted
 from gang_scheduler.simulation.output import trees
 
 SHARE_DIGITS = 6

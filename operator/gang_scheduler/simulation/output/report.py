@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gang_scheduler.api.annotations import REPLICATED_JOB_LABEL
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.model import refs
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
@@ -17,6 +16,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity_of
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import foreign_members
 from gang_scheduler.simulation.described import described

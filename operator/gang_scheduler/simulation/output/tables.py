@@ -19,11 +19,11 @@ from gang_scheduler.model.gangs import RoleCount
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.wording import counted
 from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NearNames
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.causes import text_of
-from gang_scheduler.report.words.text import counted
 from gang_scheduler.simulation.described import described
 from gang_scheduler.simulation.output import queues, trees
 from gang_scheduler.simulation.run import Outcome

@@ -9,7 +9,7 @@ from gang_scheduler.decode import keys
 from gang_scheduler.decode.gangs import annotations as gang_annotations
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model.causes.gangs import (
+from gang_scheduler.model.causes.specs import (
     BothInvalid,
     ClassDiffers,
     GangRequestMisplaced,

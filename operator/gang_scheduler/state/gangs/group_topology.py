@@ -6,7 +6,7 @@ from dataclasses import replace
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import (
+from gang_scheduler.model.causes.specs import (
     GangsRequestsDiffer,
     PodRequestBesideGang,
     PodsetsDiffer,

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import GangMissing, InternalError, OneSided
+from gang_scheduler.model.causes.gangs import InternalError
+from gang_scheduler.model.causes.specs import GangMissing, OneSided
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.pods import one_of_each, rank_key
 from gang_scheduler.model.reasons import Problem, Reason

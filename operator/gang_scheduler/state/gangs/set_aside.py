@@ -250,7 +250,7 @@ def _held(group: GangGroup, record: _Record | None, now: int) -> GangGroup:
 
 
 def _problem(record: _Record, until: int) -> Problem:
-    return Problem(Reason.SET_ASIDE, DecisionTooLong(record.seconds, until))
+    return Problem(Reason.SET_ASIDE, DecisionTooLong(record.seconds, SHARE_SECONDS, until))
 
 
 def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:

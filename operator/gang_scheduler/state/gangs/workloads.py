@@ -12,7 +12,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.model import refs
-from gang_scheduler.model.causes.gangs import MinMemberAboveJobs
+from gang_scheduler.model.causes.specs import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod, PodClass, PodPhase, numbers_by, one_of_each
 from gang_scheduler.model.reasons import Problem, Reason

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
-from gang_scheduler.model.causes.gangs import PriorityClassMissing
 from gang_scheduler.model.causes.queues import GangsQueuesDiffer, QueueNamesDiffer
+from gang_scheduler.model.causes.specs import PriorityClassMissing
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.queues import LocalQueueWeight, Product, QueueRef

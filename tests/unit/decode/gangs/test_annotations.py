@@ -6,7 +6,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import annotations as gang_annotations
 from gang_scheduler.decode.gangs.annotations import GangOptions
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangName

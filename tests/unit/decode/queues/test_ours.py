@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.decode.queues.shared import DeclaredQueue
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import (
     ROOT,
     AdmissionLimits,
@@ -46,7 +46,7 @@ def read(name: str = "team", status: Any = None, **spec: Any) -> DeclaredQueue:
 def text_of(problem: Problem | None) -> str:
     assert problem is not None
     assert isinstance(problem.cause, InvalidInput)
-    return problem.cause.text
+    return problem.cause.message
 
 
 def test_a_queue_that_says_nothing_hangs_under_root_and_is_for_all_namespaces() -> None:

@@ -6,7 +6,7 @@ from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.queues import ours, shared
 from gang_scheduler.decode.queues.shared import DeclaredQueue
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.conditions import Finding
-from gang_scheduler.model.causes.gangs import NodeFault, NominationLost, UnknownLayers
+from gang_scheduler.model.causes.gangs import NodeFault, NominationLost
+from gang_scheduler.model.causes.specs import UnknownLayers
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueKind, QueueRef

@@ -11,32 +11,19 @@ from gang_scheduler.model.causes.gangs import (
     ApiAnswer,
     BeyondMaxWorkers,
     BindingFailed,
-    BothInvalid,
     ClaimFailed,
     ClaimFault,
     ClaimNotWritten,
     ClaimsUnbound,
-    ClassDiffers,
     CoolingDown,
     DecisionTooLong,
     DomainsTooSmall,
-    FieldsUnsupported,
-    GangMissing,
-    GangRequestMisplaced,
-    GangsRequestsDiffer,
     HeldForPodGone,
     HeldNodeGone,
     HoldEnded,
     InternalError,
-    InvalidInput,
-    InvalidSlice,
-    LayersApart,
-    MateCannotStart,
     MemberGone,
     MembersMissing,
-    MinMemberAboveJobs,
-    MultipleDoesNotDivide,
-    MultipleNeedsMore,
     NodeFault,
     NominationExpired,
     NominationLost,
@@ -44,29 +31,16 @@ from gang_scheduler.model.causes.gangs import (
     NominationUnused,
     NotLeading,
     NotTriedYet,
-    ObjectMissing,
-    ObjectTwice,
-    OneSided,
     OthersAwaitVolumes,
-    PodRequestBesideGang,
     PodsClaimFailed,
-    PodsetsDiffer,
     PreemptionGivenUp,
-    PreemptionPolicyDiffers,
-    PriorityClassMissing,
-    PriorityDiffers,
-    Requested,
     ResourcesMissing,
     RoleFull,
-    RoleUnknown,
     SavesAwaited,
-    Scattered,
-    SliceFault,
     StepFailed,
     StepIncomplete,
     SurplusNotTried,
     UnboundClaim,
-    UnknownLayers,
 )
 from gang_scheduler.model.causes.queues import (
     AbovePotential,
@@ -105,11 +79,39 @@ from gang_scheduler.model.causes.queues import (
     WorkloadChanged,
     WorkloadGone,
 )
+from gang_scheduler.model.causes.specs import (
+    BothInvalid,
+    ClassDiffers,
+    FieldsUnsupported,
+    GangMissing,
+    GangRequestMisplaced,
+    GangsRequestsDiffer,
+    InvalidInput,
+    InvalidSlice,
+    LayersApart,
+    MateCannotStart,
+    MinMemberAboveJobs,
+    MultipleDoesNotDivide,
+    MultipleNeedsMore,
+    ObjectMissing,
+    ObjectTwice,
+    OneSided,
+    PodRequestBesideGang,
+    PodsetsDiffer,
+    PreemptionPolicyDiffers,
+    PriorityClassMissing,
+    PriorityDiffers,
+    Requested,
+    RoleUnknown,
+    Scattered,
+    SliceFault,
+    UnknownLayers,
+)
 from gang_scheduler.model.gangs import OwnDomains, RoleCount
 from gang_scheduler.model.provisioning import Came
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.topology import Domain
-from gang_scheduler.report.words.causes import TEXTS, text_of
+from gang_scheduler.report.words.causes import text_of
 from support.builders import gang_key
 
 A, B = gang_key("a"), gang_key("b")
@@ -606,7 +608,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         "an error in the scheduler: ZeroDivisionError: planted",
     ),
     (
-        DecisionTooLong(3.26, 1_700_000_000),
+        DecisionTooLong(3.26, 2.0, 1_700_000_000),
         (
             "to decide on it took the scheduler 3.3 s, more than its share of 2 s: it is tried "
             "again at 2023-11-14T22:13:20Z, after all others"
@@ -634,8 +636,15 @@ def test_a_cause_has_its_text(cause: Cause, text: str) -> None:
     assert text == text_of(cause)
 
 
-def test_every_kind_has_a_text_and_a_sample() -> None:
-    assert kinds() == TEXTS.keys() == {type(cause) for cause, _ in SAMPLES}
+def test_every_kind_has_words_and_a_sample() -> None:
+    assert kinds() == {type(cause) for cause, _ in SAMPLES}
+    assert [] == [each.__name__ for each in kinds() if each.text is Cause.text]
+
+
+def test_what_users_wrote_moves_no_cursor() -> None:
+    cause = Requested("spec.layer", InvalidInput("\x1b[2J is unknown"))
+
+    assert "spec.layer: \\u001b[2J is unknown" == text_of(cause)
 
 
 def test_causes_are_values() -> None:

@@ -1,6 +1,6 @@
 """Many gangs are decided on one snapshot."""
 
-from gang_scheduler.model.causes.gangs import GangMissing, InvalidInput
+from gang_scheduler.model.causes.specs import GangMissing, InvalidInput
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Plan, Shortage

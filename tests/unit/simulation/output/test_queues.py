@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.values import StopPolicy

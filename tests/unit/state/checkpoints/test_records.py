@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.checkpoints import (
     BY_SIGNAL,
@@ -21,6 +20,7 @@ from gang_scheduler.model.checkpoints import (
 )
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.values import CheckpointOutcome
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache, CacheRules
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.checkpoints import MOST_GONE, SKEW_SECONDS, CheckpointRecords

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model import topology_scope
-from gang_scheduler.model.causes.gangs import Scattered
+from gang_scheduler.model.causes.specs import Scattered
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason

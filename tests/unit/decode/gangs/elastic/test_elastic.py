@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import elastic
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Elastic, Role
 from gang_scheduler.model.reasons import Problem, Reason
 

@@ -8,7 +8,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.decode.gangs import pod_groups, specs
 from gang_scheduler.decode.gangs.annotations import GangOptions
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model.causes.gangs import FieldsUnsupported, InvalidInput
+from gang_scheduler.model.causes.specs import FieldsUnsupported, InvalidInput
 from gang_scheduler.model.gangs import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
@@ -208,7 +208,7 @@ def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
         "spec.schedulingConstraints.topology[0].key",
         "spec.resourceClaims",
     ]
-    assert expected == [each.split(" ")[0] for each in problem.cause.text.split("; ")]
+    assert expected == [each.split(" ")[0] for each in problem.cause.message.split("; ")]
 
 
 def test_all_fields_of_a_native_pod_group_that_cannot_be_honoured_are_named() -> None:

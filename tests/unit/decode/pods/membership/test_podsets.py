@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.decode.pods import pod
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.wire.core import Metadata

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.causes.gangs import ObjectMissing
+from gang_scheduler.model.causes.specs import ObjectMissing
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from gang_scheduler.model.causes.gangs import InvalidInput
 from gang_scheduler.model.causes.queues import FieldRefused, Inactivity, QueueInactive
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef, Quota
 from gang_scheduler.model.reasons import Problem, Reason
 from support.queue_builders import (

@@ -1,7 +1,7 @@
 """Which gang a pod is in, and what is known of the gang."""
 
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
-from gang_scheduler.model.causes.gangs import InvalidInput, ObjectMissing, ObjectTwice
+from gang_scheduler.model.causes.specs import InvalidInput, ObjectMissing, ObjectTwice
 from gang_scheduler.model.reasons import Problem, Reason
 from support.builders import gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only

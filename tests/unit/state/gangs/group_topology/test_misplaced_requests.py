@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL
 from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
-from gang_scheduler.model.causes.gangs import InvalidInput
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import WorkloadRef

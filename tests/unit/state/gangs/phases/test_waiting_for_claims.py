@@ -1,6 +1,7 @@
 """A gang that has room and waits for its claims: what is known and said of it meanwhile."""
 
-from gang_scheduler.model.causes.gangs import ApiAnswer, InvalidInput
+from gang_scheduler.model.causes.gangs import ApiAnswer
+from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report.pod_group_status import View, status_of

@@ -55,7 +55,9 @@ def test_the_second_decision_that_takes_too_long_sets_a_gang_aside_and_says_so()
 
     said = [{it.gang.key.name: (it.reason, it.cause) for it in plan.refused} for plan in plans]
     assert (Reason.UNSCHEDULABLE, None) == said[0]["a"] == said[1]["b"]
-    assert (Reason.SET_ASIDE, DecisionTooLong(SLOW, NOW + REST)) == said[1]["a"]
+    assert (Reason.SET_ASIDE, DecisionTooLong(SLOW, set_aside.SHARE_SECONDS, NOW + REST)) == said[
+        1
+    ]["a"]
     assert NOW + REST == until(found)
 
 
@@ -315,4 +317,4 @@ def test_gangs_of_other_names_are_the_same_ones_once_a_namespace_has_many() -> N
     found.judge(refusing("a"), took(SLOW, "a"), NOW + REST)
     (other,), _ = found.round_of([group(gang("other"))], NOW + REST)
     assert other.problem is not None
-    assert DecisionTooLong(SLOW, NOW + 2 * REST) == other.problem.cause
+    assert DecisionTooLong(SLOW, set_aside.SHARE_SECONDS, NOW + 2 * REST) == other.problem.cause

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from gang_scheduler.decode.queues import naming
-from gang_scheduler.model.causes.gangs import PriorityClassMissing
 from gang_scheduler.model.causes.queues import (
     GangsQueuesDiffer,
     QueueFault,
@@ -14,6 +13,7 @@ from gang_scheduler.model.causes.queues import (
     QueueNotNamed,
     QueueUnusable,
 )
+from gang_scheduler.model.causes.specs import PriorityClassMissing
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.queues import NONE, Product, QueueRef

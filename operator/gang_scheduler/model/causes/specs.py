@@ -1,0 +1,371 @@
+"""Causes in objects that describe a gang, its members or its group, and in topology requests."""
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.model import likeness, refs, values
+from gang_scheduler.model.reasons import Cause
+from gang_scheduler.model.refs import GangKey, GangName
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.wording import field, label_field
+
+ALWAYS_READ: Final = frozenset({"PodGroup", "Job"})
+"""Kinds of objects without which the scheduler does not start."""
+
+
+def _quoted(names: Iterable[str], between: str) -> str:
+    return between.join(f'"{name}"' for name in names)
+
+
+# An object that describes the gang, its members or its group is wrong or missing.
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidInput(Cause):
+    """What users wrote is wrong; `message` names the field and the value, as decode found them."""
+
+    message: str
+
+    def text(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class BothInvalid(Cause):
+    """What describes a gang is wrong, and what a member of it says, too."""
+
+    described: Cause
+    said: Cause
+
+    def text(self) -> str:
+        return "; ".join(dict.fromkeys((self.described.text(), self.said.text())))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsUnsupported(Cause):
+    """Fields that this scheduler cannot honour, of a member or, with no `pod`, of the PodGroup."""
+
+    fields: tuple[str, ...]
+    pod: str = ""
+
+    def text(self) -> str:
+        of = f"pod {self.pod}: " if self.pod else ""
+        meant = {each: likeness.near_podset(each) for each in self.fields}
+        said = [f"{each} is unknown; did you mean {near}?" for each, near in meant.items() if near]
+        others = ", ".join(each for each, near in meant.items() if not near)
+        said += [f"{others} cannot be honoured by this scheduler yet"] if others else []
+        return f"{of}{'; '.join(said)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMissing(Cause):
+    """The object that should describe the gang does not exist."""
+
+    kind: str
+    gang: GangKey
+
+    def text(self) -> str:
+        of = " of scheduling.volcano.sh" if self.gang.source == refs.VOLCANO_POD_GROUP.name else ""
+        name = self.gang.name
+        # A JobSet describes a gang for each of its replicatedJobs.
+        if self.kind == refs.JOB_SET.object_kind:
+            name = name.partition("/")[0]
+        # The rights may not cover kinds that came with a later release, or not any more.
+        or_else = "" if self.kind in ALWAYS_READ else ", or may not be read"
+        return f'{self.kind}{of} "{self.gang.namespace}/{name}" does not exist{or_else}'
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTwice(Cause):
+    """PodGroups of several API groups describe the gang."""
+
+    gang: GangKey
+    api_groups: tuple[str, ...]
+
+    def text(self) -> str:
+        return (
+            f'PodGroup "{self.gang}" exists twice, in {" and ".join(self.api_groups)}: delete one'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MinMemberAboveJobs(Cause):
+    """The quorum is larger than `most`, the pods that the Jobs of its members can have at once."""
+
+    present: int
+    min_member: int
+    most: int
+    jobs: tuple[str, ...]
+
+    def text(self) -> str:
+        return (
+            f"{self.present} of minMember {self.min_member} members exist; Job "
+            f"{', '.join(self.jobs)} can have {self.most} at once: other pods must come, or "
+            f"minMember be lowered to {self.most}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GangMissing(Cause):
+    """A gang that another one names as one of its group does not exist."""
+
+    name: GangName
+    named_by: GangKey
+
+    def text(self) -> str:
+        return f"gang {self.name}, which {self.named_by} names as one of its group, does not exist"
+
+
+@dataclass(frozen=True, slots=True)
+class OneSided(Cause):
+    """A gang names one in another namespace, which does not name it in turn."""
+
+    gang: GangKey
+    name: GangName
+
+    def text(self) -> str:
+        return (
+            f"{field(values.GANG_GROUPS)} of {self.gang} names {self.name}, which is in another "
+            f"namespace and does not name {self.gang} in turn"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MateCannotStart(Cause):
+    """Another gang of the same group cannot be tried."""
+
+    gang: GangKey
+    cause: Cause
+
+    def text(self) -> str:
+        return f"gang {self.gang} of the same group cannot start: {self.cause.text()}"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUnknown(Cause):
+    """A member has a role that its gang does not have; "" is none."""
+
+    pod: str
+    role: str
+    known: tuple[str, ...]
+
+    def text(self) -> str:
+        if not self.known:
+            return (
+                f'pod {self.pod} has role "{self.role}", and its gang has none: the PodGroup '
+                f"declares them in {field(values.ROLES)}"
+            )
+        known = f"its gang has {', '.join(self.known)}"
+        if not self.role:
+            return f"pod {self.pod} has no role in {label_field(values.ROLE)}: {known}"
+        return f'pod {self.pod} has role "{self.role}": {known}'
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityDiffers(Cause):
+    """A member has another priority than its PodGroup says of the gang."""
+
+    pod: str
+    priority: int
+    of_gang: int
+
+    def text(self) -> str:
+        return (
+            f"pod {self.pod} has priority {self.priority}, and spec.priority of its PodGroup is "
+            f"{self.of_gang}: both must have one PriorityClass"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionPolicyDiffers(Cause):
+    """A member may evict others where its PodGroup says that it may not, or the other way round."""
+
+    pod: str
+    preempts: bool
+
+    def text(self) -> str:
+        names = "Never", "PreemptLowerPriority"
+        of_pod, of_gang = names[self.preempts], names[not self.preempts]
+        return (
+            f"pod {self.pod} has preemptionPolicy {of_pod}, and spec.preemptionPolicy of its "
+            f"PodGroup is {of_gang}: both must have one PriorityClass"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDiffers(Cause):
+    """No member is of the PriorityClass that its PodGroup names; the pod is the first one."""
+
+    pod: str
+    of_pod: str
+    of_gang: str
+
+    def text(self) -> str:
+        return (
+            f"spec.priorityClassName of its PodGroup is {self.of_gang}, and no member has that "
+            f"PriorityClass: pod {self.pod} has {self.of_pod or 'none'}. Set priorityClassName of "
+            "the pods: the priority of a gang is that of its pods"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClassMissing(Cause):
+    """A gang names a WorkloadPriorityClass that does not exist."""
+
+    name: str
+
+    def text(self) -> str:
+        return f"WorkloadPriorityClass {self.name} does not exist"
+
+
+# What is wrong with where a gang asks to be placed.
+
+
+@dataclass(frozen=True, slots=True)
+class Requested(Cause):
+    """What is wrong with a topology request; `field` is where it is written."""
+
+    field: str
+    cause: Cause
+
+    def text(self) -> str:
+        return f"{self.field}: {self.cause.text()}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownLayers(Cause):
+    """Layers that are in no topology; `known` are those that are, `near` the likeliest of them."""
+
+    layers: tuple[str, ...]
+    known: tuple[str, ...] = ()
+    near: str = ""
+
+    def text(self) -> str:
+        unknown = f"layer {_quoted(self.layers, ' and ')} is unknown"
+        if not self.known:
+            return f"{unknown}: there is no topology"
+        near = f"; did you mean {self.near}?" if self.near else ""
+        return f"{unknown}: the layers are {', '.join(self.known)}{near}"
+
+
+@dataclass(frozen=True, slots=True)
+class LayersApart(Cause):
+    """Layers of one request that are not all in one topology."""
+
+    layers: tuple[str, ...]
+
+    def text(self) -> str:
+        return f"the layers {_quoted(self.layers, ', ')} are not all in one topology"
+
+
+class SliceFault(enum.Enum):
+    """What is wrong with the layer of a slice, in words."""
+
+    NOT_BELOW_OTHER_SLICES = "must be below the layer of the slices before it"
+    ABOVE_GATHERING = "is above the layer that the members gather in"
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidSlice(Cause):
+    """The layer of a slice does not suit the rest of the request."""
+
+    layer: str
+    fault: SliceFault
+
+    def text(self) -> str:
+        return f'the slice layer "{self.layer}" {self.fault.value}'
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleDoesNotDivide(Cause):
+    """A rigid gang is no multiple of its podCountMultiple."""
+
+    multiple: int
+    members: int
+
+    def text(self) -> str:
+        return f"podCountMultiple {self.multiple} does not divide the {self.members} members"
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleNeedsMore(Cause):
+    """The quorum, rounded up to its podCountMultiple, is more members than exist."""
+
+    members: int
+    quorum: int
+
+    def text(self) -> str:
+        return f"{self.members} members exist, and podCountMultiple needs {self.quorum} at once"
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered(Cause):
+    """Bound members are in several domains, `number` in all; the others join those in `home`."""
+
+    number: int
+    some: tuple[Domain, ...]
+    home: Domain
+
+    def text(self) -> str:
+        return (
+            f"members are bound in {self.number} domains, {', '.join(map(str, self.some))}: "
+            f"the others join those in {self.home}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PodRequestBesideGang(Cause):
+    """A member has a topology request of its own (`field`) beside that of its gang or group."""
+
+    pod: str
+    field: str
+    of_gang: str
+
+    def text(self) -> str:
+        return (
+            f"pod {self.pod}: {self.field} must be absent beside {self.of_gang} of its gang or "
+            "group"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GangRequestMisplaced(Cause):
+    """A member says something else of what its gang as a whole asks for than its PodGroup."""
+
+    pod: str
+
+    def text(self) -> str:
+        return (
+            f"pod {self.pod}: {field(values.NETWORK_TOPOLOGY_SPEC)} must be absent, or the same as "
+            "on the PodGroup"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PodsetsDiffer(Cause):
+    """Two members of one podset group ask for different topologies."""
+
+    pods: tuple[str, str]
+    group: str
+
+    def text(self) -> str:
+        return (
+            f"pods {' and '.join(self.pods)} must ask for the same topology: both have "
+            f'{field(values.PODSET_GROUP)} "{self.group}"'
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GangsRequestsDiffer(Cause):
+    """Two gangs of one group ask for different topologies: each with the field that does."""
+
+    gangs: tuple[GangKey, GangKey]
+    fields: tuple[str, str]
+
+    def text(self) -> str:
+        (gang, other), (own, others) = self.gangs, self.fields
+        return (
+            f"{own} of {gang} and {others} of {other} must be the same: they are of one gang group"
+        )

@@ -1,0 +1,26 @@
+"""How moments, numbers of things and fields of metadata are written in messages and objects.
+
+Nothing of the package is imported here, so that what describes the API can write so, too.
+"""
+
+from datetime import UTC, datetime
+
+
+def rfc3339(seconds: int) -> str:
+    """Return a moment as Kubernetes writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things; the noun is made a plural by an s."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def field(key: str) -> str:
+    """Return the field of an annotation, as in errors."""
+    return f"metadata.annotations[{key}]"
+
+
+def label_field(key: str) -> str:
+    """Return the field of a label, as in errors."""
+    return f"metadata.labels[{key}]"
