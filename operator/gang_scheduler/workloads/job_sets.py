@@ -325,16 +325,22 @@ def jobs_of(job_set: Body) -> Iterator[Body]:
             yield _job(job_set, replicated, name, labels, place)
 
 
-def admitted(source: Source, pod: Body, present: Collection[Body]) -> Body | None:
-    """Return a pod of a Job as the webhook of JobSet admits it; None for one that it refuses.
+def admitted(source: Source, pods: Iterable[Body], present: Collection[Body]) -> Iterator[Body]:
+    """Yield the pods of a Job as the webhook of JobSet admits them, without those that it refuses.
 
     `present` are the pods that the Job has. Of a manifest those that follow the first one are made
     with it, and its own affinity holds them to its domain.
     """
-    own, key = pod["metadata"]["annotations"], pod["metadata"]["labels"].get(JOB_KEY)
-    if not key or JOB_SET_LABEL not in own or annotations.NODE_SELECTOR_STRATEGY in own:
-        return pod
-    priority = str(source.present.priority_of(pod["spec"]))
+    for pod in pods:
+        own, key = pod["metadata"]["annotations"], pod["metadata"]["labels"].get(JOB_KEY)
+        if not key or JOB_SET_LABEL not in own or annotations.NODE_SELECTOR_STRATEGY in own:
+            yield pod
+        elif (found := _admitted(source, pod, key, present)) is not None:
+            yield found
+
+
+def _admitted(source: Source, pod: Body, key: str, present: Collection[Body]) -> Body | None:
+    own, priority = pod["metadata"]["annotations"], str(source.present.priority_of(pod["spec"]))
     pod = controllers.labelled(pod, {PRIORITY: priority})
     layer = exclusive_topology.layer_of(own)
     if not layer:

@@ -278,9 +278,7 @@ def job(source: Source) -> Iterator[Body]:
             f"Job {source.name} has {more} more active, by its status, than pods here: "
             "they are made anew"
         )
-    pods = pods_of(source.body, present)
-    admitted = (job_sets.admitted(source, each, present) for each in pods)
-    return (each for each in admitted if each is not None)
+    return job_sets.admitted(source, pods_of(source.body, present), present)
 
 
 def cron_job(source: Source) -> Iterator[Body]:
