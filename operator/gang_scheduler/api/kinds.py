@@ -96,6 +96,5 @@ PROVISIONING_REQUESTS = tuple(
 )
 POD_TEMPLATES = GVR("", "v1", "podtemplates")
 VOLCANO_POD_GROUPS = GVR("scheduling.volcano.sh", "v1beta1", "podgroups")
-DEPLOYMENTS = GVR("apps", "v1", "deployments")
 VOLCANO_JOBS = GVR("batch.volcano.sh", "v1alpha1", "jobs")
 VOLCANO_QUEUES = GVR("scheduling.volcano.sh", "v1beta1", "queues")

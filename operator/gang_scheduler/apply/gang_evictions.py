@@ -122,7 +122,7 @@ class Drainer:
         self._clock = clock
 
     async def run(self) -> None:
-        """Look every LOOK_SECONDS, until cancelled."""
+        """Look every DRAIN_SECONDS, until cancelled."""
         while True:
             await asyncio.sleep(DRAIN_SECONDS)
             if self._may_write():

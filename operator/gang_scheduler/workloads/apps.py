@@ -1,7 +1,7 @@
 """StatefulSets, ReplicaSets and Deployments: their gangs, queues and pods."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,8 +29,7 @@ from gang_scheduler.workloads import (
     queue_namers,
 )
 from gang_scheduler.workloads.controllers import Source, is_active, is_ready
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind, asks
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
 
 # Pods that the controllers of StatefulSets, ReplicaSets and Deployments would create.
 
@@ -39,8 +38,6 @@ POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 REVISION: Final = "controller-revision-hash"
 TEMPLATE_HASH: Final = "pod-template-hash"
 PARALLEL: Final = "Parallel"
-
-Body = Mapping[str, Any]
 
 
 class _Selector(Wire, frozen=True):
@@ -195,7 +192,7 @@ def name_of(source: Pod) -> str:
     return controller.name if controller.is_stateful_set else ""
 
 
-def read_stateful_set(body: KindBody) -> GangObject:
+def read_stateful_set(body: Body) -> GangObject:
     """Return a StatefulSet. Raises InvalidField for what is no StatefulSet."""
     source = fields.read(body, StatefulSet)
     return replace(

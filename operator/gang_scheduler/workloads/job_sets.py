@@ -42,8 +42,7 @@ from gang_scheduler.wire.workloads import JobSet, JobSetSpec, ReplicatedJob
 from gang_scheduler.workloads import controllers, exclusive_topology, misplaced_requests
 from gang_scheduler.workloads.controllers import Source, is_active, part
 from gang_scheduler.workloads.exclusive_topology import exclusive, in_domain
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind, asks
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
 
 # TrainJobs of Kubeflow Trainer: the JobSet of a TrainJob makes its pods, and says its gangs. The
 # pods have no mark of their TrainJob; it owns the JobSet. The scheduler reads a TrainJob itself
@@ -97,7 +96,7 @@ def name_of(metadata: Metadata) -> str:
     return refs.job_set_gang(job_set, job) if job_set and job else ""
 
 
-def read(body: KindBody) -> GangObject:
+def read(body: Body) -> GangObject:
     """Return a JobSet. Raises InvalidField for what is no JobSet."""
     source = fields.read(body, JobSet)
     metadata = source.metadata
@@ -113,7 +112,7 @@ def read(body: KindBody) -> GangObject:
     )
 
 
-def late_parts(body: KindBody) -> frozenset[str]:
+def late_parts(body: Body) -> frozenset[str]:
     """Return the replicatedJobs that are created only after others run, or have run."""
     spec = fields.read(body, JobSet).spec
     in_order = spec.startup_policy.startup_policy_order == IN_ORDER
@@ -254,7 +253,6 @@ PRIORITY: Final = f"{PREFIX}priority"
 NAMESPACED_JOB: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 NO_SCHEDULE: Final = "alpha.jobset.sigs.k8s.io/no-schedule"
 
-Body = Mapping[str, Any]
 IN_ANY_NAMESPACE: Final[Body] = {"namespaceSelector": {}}
 
 

@@ -5,7 +5,7 @@ request.
 """
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -45,8 +45,7 @@ from gang_scheduler.workloads.controllers import (
     part,
     phase,
 )
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind, asks
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
 
 # The effect of evictions on a Job: whether it survives them. An evicted pod counts as failed,
 # unless `podFailurePolicy` ignores DisruptionTarget. More failures than `backoffLimit` end the Job
@@ -103,7 +102,7 @@ def _is_for_evicted(rule: PodFailureRule, code: int | None) -> bool:
     )
 
 
-def read(body: KindBody) -> GangObject:
+def read(body: Body) -> GangObject:
     """Return a Job. Raises InvalidField for what is no Job."""
     source = fields.read(body, Job)
     return GangObject(
@@ -235,8 +234,6 @@ JOB_NAMES: Final = ("batch.kubernetes.io/job-name", "job-name")
 JOB_UIDS: Final = ("batch.kubernetes.io/controller-uid", "controller-uid")
 INDEXED: Final = "Indexed"
 LONGEST_INDEX: Final = 10
-
-Body = Mapping[str, Any]
 
 
 class _Spec(Wire, frozen=True):

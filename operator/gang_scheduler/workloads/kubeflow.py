@@ -5,7 +5,7 @@ A job is one gang of several roles. A role of workers may start with fewer worke
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
@@ -30,8 +30,7 @@ from gang_scheduler.wire.workloads import (
 from gang_scheduler.workloads import controllers
 from gang_scheduler.workloads import kind as workload_kind
 from gang_scheduler.workloads.controllers import Source, Workload, is_ready, part, required
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
 
 JOB_NAME: Final = "training.kubeflow.org/job-name"
 OPERATOR: Final = "training.kubeflow.org/operator-name"
@@ -84,7 +83,7 @@ def _place_of(role: str) -> int:
     return ROLES.index(role) if role in ROLES else len(ROLES)
 
 
-def _read(kind: _Kind, body: KindBody) -> GangObject:
+def _read(kind: _Kind, body: Body) -> GangObject:
     """Return a training job. Raises InvalidField for what is none."""
     source = fields.read(body, TrainingJob)
     return GangObject(source.metadata.uid, (_gang_spec(kind, source),))
@@ -199,8 +198,6 @@ KINDS: Final = tuple(map(_row, _KINDS))
 MASTER, WORKER_REPLICAS, CHIEF = "Master", "Worker", "Chief"
 WAITS_FOR_MASTER: Final = controllers.added("init-pytorch")
 """What workers of a PyTorchJob with a master run first."""
-
-Body = Mapping[str, Any]
 
 
 class Role(NamedTuple):
@@ -326,7 +323,6 @@ def _pod(source: Source, role: Role, index: int, *, master: bool) -> Body:
 LAUNCHER_REPLICAS: Final = "Launcher"
 DELIVERS_KUBECTL: Final = controllers.added("kubectl-delivery")
 """What the launcher of the training operator runs first."""
-WHEN_READY: Final = "WaitForWorkersReady"
 RUN_POLICY: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
 """What of `runPolicy` goes into the Job of the launcher."""
 
@@ -371,7 +367,7 @@ def _workers(source: Source, role: Role | None, labels: Mapping[str, str]) -> It
 def _waits(source: Source, workers: Role | None) -> bool:
     """Return whether the launcher comes later, when all workers are ready."""
     spec = source.body["spec"]
-    if not source.from_cluster or spec.get("launcherCreationPolicy") != WHEN_READY:
+    if not source.from_cluster or spec.get("launcherCreationPolicy") != LATE:
         return False
     number = workers.replicas or 0 if workers else 0
     pods = (source.pod(f"{source.name}-worker-{i}") for i in range(number))

@@ -37,8 +37,7 @@ from gang_scheduler.wire.workloads import LeaderWorkerSet, LeaderWorkerTemplate
 from gang_scheduler.workloads import controllers, kind
 from gang_scheduler.workloads.controllers import Source, is_deleting, is_ready, part
 from gang_scheduler.workloads.exclusive_topology import exclusive, in_domain
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
 
 SOURCE: Final = GangSource("LeaderWorkerSet")
 PREFIX: Final = "leaderworkerset.sigs.k8s.io/"
@@ -107,7 +106,7 @@ def _without_role(members: Iterable[Pod]) -> Problem | None:
     return Problem(Reason.INVALID_SPEC, InvalidInput(text))
 
 
-def read(body: KindBody) -> GangObject:
+def read(body: Body) -> GangObject:
     """Return a LeaderWorkerSet. Raises InvalidField for what is no LeaderWorkerSet."""
     source = fields.read(body, LeaderWorkerSet)
     metadata, spec = source.metadata, source.spec
@@ -187,8 +186,6 @@ EXCLUSIVE, SUBGROUP_EXCLUSIVE = (
 SUBGROUP_INDEX, SUBGROUP_KEY = f"{PREFIX}subgroup-index", f"{PREFIX}subgroup-key"
 SUBGROUP_SIZE, SUBGROUP_POLICY = f"{PREFIX}subgroup-size", f"{PREFIX}subgroup-policy-type"
 WITHOUT_LEADER: Final = "LeaderExcluded"
-
-Body = Mapping[str, Any]
 
 
 class _SubGroups(Wire, frozen=True):

@@ -1,6 +1,6 @@
 """RayClusters, RayJobs and RayServices: the gang of a head and its groups of workers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -29,8 +29,7 @@ from gang_scheduler.workloads.controllers import (
     part,
     required,
 )
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
 
 # RayClusters, also those of RayJobs and RayServices. A cluster that Ray scales, or that is
 # elastic, starts with the minimum of each group.
@@ -64,7 +63,7 @@ def rank_of(metadata: Metadata) -> Rank:
     return (NODES.index(node_type),) if node_type in NODES else ()
 
 
-def read(body: KindBody) -> GangObject:
+def read(body: Body) -> GangObject:
     """Return a RayCluster. Raises InvalidField for what is no RayCluster."""
     source = fields.read(body, RayCluster)
     metadata, spec = source.metadata, source.spec
@@ -134,8 +133,6 @@ WAITS_FOR_HEAD: Final = controllers.added("wait-gcs-ready")
 AUTOSCALER: Final = controllers.added("autoscaler")
 SUBMITTER: Final = controllers.added("ray-job-submitter")
 SIDECAR_MODE: Final = "SidecarMode"
-
-Body = Mapping[str, Any]
 
 
 class _AutoscalerOptions(Wire, frozen=True):

@@ -33,8 +33,7 @@ from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.workloads import SparkApplication, SparkApplicationSpec
 from gang_scheduler.workloads import controllers
 from gang_scheduler.workloads.controllers import Source, has_ended, label
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
 
 SOURCE: Final = GangSource("SparkApplication")
 APP: Final = "sparkoperator.k8s.io/app-name"
@@ -81,7 +80,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
     return replace(found, queue_request=described.queue_request)
 
 
-def read(body: KindBody) -> GangObject:
+def read(body: Body) -> GangObject:
     """Return a SparkApplication. Raises InvalidField for what is none."""
     source = fields.read(body, SparkApplication)
     metadata, executor = source.metadata, source.spec.executor
@@ -136,8 +135,6 @@ OVERHEAD_OUTSIDE_OF_JAVA: Final = 0.4
 OUTSIDE_OF_JAVA: Final = frozenset({"Python", "R"})
 MEMORY: Final = re.compile(r"([0-9]+)(?:([kmgtp])b?|b)?", re.ASCII | re.IGNORECASE)
 MIB_OF: Final = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
-
-Body = Mapping[str, Any]
 
 
 class _GPU(Wire, frozen=True):

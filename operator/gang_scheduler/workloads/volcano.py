@@ -24,8 +24,7 @@ from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.wire.queues import NetworkTopology, PodGroup, PodGroupSpec
 from gang_scheduler.workloads import controllers, kind, ray
 from gang_scheduler.workloads.controllers import Source, part, required
-from gang_scheduler.workloads.kind import Body as KindBody
-from gang_scheduler.workloads.kind import ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
 
 SOURCE: Final = refs.VOLCANO_POD_GROUP
 VOLCANO_JOB: Final = "VolcanoJob"
@@ -51,7 +50,7 @@ def role_of(metadata: Metadata) -> str:
     return metadata.labels.get(TASK) or metadata.annotations.get(TASK, "")
 
 
-def read(body: KindBody) -> GangObject:
+def read(body: Body) -> GangObject:
     """Return a PodGroup of Volcano. Raises InvalidField for what is none."""
     source = fields.read(body, PodGroup)
     metadata, spec = source.metadata, source.spec
@@ -182,8 +181,6 @@ PASSED_ON: Final = ("volcano.sh/preemptable", "volcano.sh/cooldown-time")
 """Labels and annotations of a Job that its pods have, too."""
 ALSO_ANNOTATED: Final = ("volcano.sh/revocable-zone",)
 DEFAULT_SCHEDULER, DEFAULT_QUEUE, DEFAULT_TASK = "volcano", "default", "default"
-
-Body = Mapping[str, Any]
 
 
 class _Partitions(Wire, frozen=True):

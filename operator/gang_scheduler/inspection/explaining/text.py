@@ -2,11 +2,12 @@
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from gang_scheduler.inspection.explaining import lines
 from gang_scheduler.inspection.explaining.lines import (
     NOT_KNOWN,
+    Json,
     Line,
     Part,
     View,
@@ -14,7 +15,6 @@ from gang_scheduler.inspection.explaining.lines import (
     short,
     work,
 )
-from gang_scheduler.inspection.explaining.lines import Json as LinesJson
 from gang_scheduler.inspection.explaining.sentences import between, duration, listed
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.queues import NONE
@@ -23,7 +23,7 @@ from gang_scheduler.model.wording import counted
 # Lines about a running gang: its nodes, since when it runs, and the gangs that could evict it.
 
 
-def running_lines(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def running_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return where members run, and since when."""
     found = document.get("running")
     if found is None:
@@ -47,7 +47,7 @@ def running_lines(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG00
     return made
 
 
-def _by_node(ranks: Sequence[LinesJson]) -> str:
+def _by_node(ranks: Sequence[Json]) -> str:
     return listed([f"{each['node']}: {_run(each['ranks'])}" for each in ranks], 8)
 
 
@@ -59,12 +59,12 @@ def _run(ranks: Sequence[int]) -> str:
     return f"ranks {', '.join(map(str, ranks))}"
 
 
-def _elastic(found: LinesJson) -> str:
+def _elastic(found: Json) -> str:
     text = f"{found['now']} workers, of {found['min']} to {found['max']}"
     return f"{text}; may grow again at {found['nextAllowed']}" if found["nextAllowed"] else text
 
 
-def evictable_lines(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def evictable_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return which gangs could evict it."""
     found = document.get("running")
     if found is None:
@@ -85,7 +85,7 @@ WIDEST: Final = 45
 """How wide the column of changes is at most."""
 
 
-def would_start(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def would_start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return with which changes the gang would start now."""
     found = document.get("wouldStart")
     if found is None:
@@ -104,46 +104,46 @@ def would_start(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 
     ]
 
 
-def _nothing(document: LinesJson) -> str:
+def _nothing(document: Json) -> str:
     """Return that no change helps that was tried."""
     if "Room" in document.get("lacks", ()):
         return "no single change: it lacks both room and quota"
     return "no single change that was tried: fewer members, less asked, a higher priority"
 
 
-def _by(each: LinesJson) -> str:
+def _by(each: Json) -> str:
     return f" ({each['by']})" if each["by"] else ""
 
 
-def _change(each: LinesJson, document: LinesJson) -> str:
+def _change(each: Json, document: Json) -> str:
     return _CHANGES[each["change"]](each, document)
 
 
-def _ended(each: LinesJson, document: LinesJson) -> str:
+def _ended(each: Json, document: Json) -> str:
     left = seconds_of(each["at"]) - seconds_of(document["readAt"])
     return f"{each['after']} ended, in {duration(left)}"
 
 
-def _of_group(each: LinesJson, document: LinesJson) -> str:
+def _of_group(each: Json, document: Json) -> str:
     """Return which gang of a group a change is about."""
     return f" of {each['gang']}" if document["group"] else ""
 
 
-def _labels(labels: LinesJson) -> str:
+def _labels(labels: Json) -> str:
     return " ".join(f"{key}={value}" for key, value in labels.items())
 
 
-def _quota(one: LinesJson) -> str:
+def _quota(one: Json) -> str:
     """Return which object gets how much quota, in which field."""
     amount = f"{one['amount']} {one['resource']} instead of {one['insteadOf']}"
     return f"{one['kind']} {one['queue']}: {amount} ({between(one['fields'])})"
 
 
-def _asked(one: LinesJson) -> str:
+def _asked(one: Json) -> str:
     return f"{one['amount']} {one['resource']} instead of {one['insteadOf']} a member"
 
 
-_CHANGES: Final[Mapping[str, Callable[[LinesJson, LinesJson], str]]] = {
+_CHANGES: Final[Mapping[str, Callable[[Json, Json], str]]] = {
     "FewerMembers": lambda it, said: f"minMember {it['number']} of {it['of']}{_of_group(it, said)}",
     "SofterLayer": lambda it, _: f"PreferGather instead of Must in {it['layer']}",
     "HigherPriority": lambda it, said: f"priority {it['number']} instead of {said['priority']}",
@@ -157,7 +157,7 @@ _CHANGES: Final[Mapping[str, Callable[[LinesJson, LinesJson], str]]] = {
 }
 
 
-def _outcome(each: LinesJson, document: LinesJson) -> str:
+def _outcome(each: Json, document: Json) -> str:
     where = f"in {between([short(name) for name in each['domains']])}" if each["domains"] else ""
     where = where or f"on {listed(each['nodes'])}"
     if not each["victims"]:
@@ -167,17 +167,16 @@ def _outcome(each: LinesJson, document: LinesJson) -> str:
     return f"{counted(number, 'pod')} would go: {pods}{work(each['victims'], document)}"
 
 
-def needs_lines(document: LinesJson, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def needs_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return what is to be created or mended before the gang can start."""
     return [Line(_need(each), under=True) for each in document.get("needs", ())]
 
 
-def _need(each: LinesJson) -> str:
+def _need(each: Json) -> str:
     named: Sequence[str] = [each["object"], *([each["field"]] if each["field"] else [])]
     return f"{', '.join(named)}: {each['value']} ({each['by']})"
 
 
-Json = dict[str, Any]
 LABEL: Final = 12
 """How many columns the names of parts have."""
 
