@@ -27,7 +27,7 @@ def member(assigned: ast.Assign) -> str:
 def enums() -> dict[str, frozenset[str]]:
     """Return the members of each enum of the package, by its place."""
     return {
-        f"{path.relative_to(PACKAGE)}: {node.name}": frozenset(
+        f"{trees.place(path)}: {node.name}": frozenset(
             member(each) for each in node.body if isinstance(each, ast.Assign)
         )
         for path in trees.modules()

@@ -1,20 +1,21 @@
-"""The package and its unit tests have the same folders, and every test names what it is of.
+"""The packages and their unit tests have the same folders, and every test names what it is of.
 
 Where a module is covered by tests of another name, `covered_elsewhere.yaml` says which these are.
 """
 
 from pathlib import Path
 
-from lint.trees import PACKAGE, PROJECT
+from lint import trees
+from lint.trees import PROJECT
 from support import yaml_texts
 
 TESTS = PROJECT / "tests"
 UNIT = TESTS / "unit"
 ELSEWHERE: dict[str, list[str]] = yaml_texts.read((UNIT / "covered_elsewhere.yaml").read_text())
 OF_NO_MODULE = {
-    "audit/test_memory.py",
     "cli/test_modules_imported.py",
     "decode/pods/test_conformance_tables.py",
+    "gang_auditor/test_memory.py",
     "scheduler/filters/test_node_states.py",
     "scheduler/placement/test_strategies.py",
     "scheduler/preemption/test_pod_affinity.py",
@@ -34,8 +35,8 @@ OF_NO_MODULE = {
 
 
 def modules() -> list[Path]:
-    """Return the modules that have code to be tested, relative to the package."""
-    found = (path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+    """Return the modules that have code to be tested, by their `place`."""
+    found = map(trees.place, trees.modules())
     return sorted(path for path in found if not path.stem.startswith("__"))
 
 
@@ -54,7 +55,8 @@ def has_its_own_test(module: Path) -> bool:
 def names_a_module(test: Path) -> bool:
     """Return whether a test has the name of a module, or is in a folder that has it."""
     of_its_own = test.parent / test.name.removeprefix("test_")
-    return (PACKAGE / of_its_own).is_file() or (PACKAGE / f"{test.parent}.py").is_file()
+    places = (of_its_own, Path(f"{test.parent}.py"))
+    return any(trees.module_at(each).is_file() for each in places)
 
 
 def test_every_module_is_found_by_its_name_or_in_the_list() -> None:

@@ -25,10 +25,10 @@ def test_the_source_root_is_no_package_and_holds_no_loose_module() -> None:
     assert [] == sorted(path.name for path in SOURCE_ROOT.glob("*.py*"))
 
 
-def test_the_only_package_is_ours() -> None:
+def test_the_packages_are_the_scheduler_and_its_auditor() -> None:
     packages = sorted(path.parent.name for path in SOURCE_ROOT.glob("*/__init__.py"))
 
-    assert ["gang_scheduler"] == packages
+    assert ["gang_auditor", "gang_scheduler"] == packages
 
 
 def test_operator_is_the_one_of_the_standard_library() -> None:
@@ -43,7 +43,7 @@ def first_file(package: Path) -> str | None:
 
 
 def test_a_package_says_which_of_its_files_to_open_first() -> None:
-    packages = [path.parent for path in (SOURCE_ROOT / "gang_scheduler").rglob("__init__.py")]
+    packages = [path.parent for path in SOURCE_ROOT.rglob("__init__.py")]
     below_the_top = [each for each in packages if each.name != "gang_scheduler"]
 
     assert [] == [

@@ -59,7 +59,7 @@ def lists(tree: ast.Module) -> Iterator[str]:
 def found() -> list[str]:
     """Return all lists of reasons but the one table."""
     return [
-        f"{path.relative_to(PACKAGE)}: {where}"
+        f"{trees.place(path)}: {where}"
         for path in trees.modules()
         if path != TABLE
         for where in lists(trees.of(path))

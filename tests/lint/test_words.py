@@ -51,7 +51,7 @@ def sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
     """Yield the path of each module in the package, and its syntax tree."""
     for folder in folders:
         for path in trees.modules(folder):
-            yield path.relative_to(PACKAGE).as_posix(), trees.of(path)
+            yield trees.place(path).as_posix(), trees.of(path)
 
 
 def is_listed(path: str, exceptions: dict[str, str]) -> bool:
@@ -170,7 +170,7 @@ def test_causes_are_asked_for_their_words_in_one_place_of_report() -> None:
 
 @pytest.mark.parametrize("exceptions", [QUOTES, KEYS, LOOKS, TELLERS])
 def test_every_exception_is_there(exceptions: dict[str, object]) -> None:
-    assert [] == [each for each in exceptions if not (PACKAGE / each).exists()]
+    assert [] == [each for each in exceptions if not trees.module_at(each).exists()]
 
 
 @pytest.mark.parametrize(

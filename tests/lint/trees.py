@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 PROJECT: Final = Path(__file__).parents[2]
-PACKAGE: Final = PROJECT / "operator" / "gang_scheduler"
+OPERATOR: Final = PROJECT / "operator"
+PACKAGE, AUDITOR = OPERATOR / "gang_scheduler", OPERATOR / "gang_auditor"
 
 
 @cache
@@ -23,5 +24,17 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 
 def modules(folder: str = "") -> Iterator[Path]:
-    """Yield the modules of the package, or of a folder of it, in order."""
+    """Yield the modules of both packages, or of one folder of the scheduler, in order."""
     yield from sorted((PACKAGE / folder).rglob("*.py"))
+    if not folder:
+        yield from sorted(AUDITOR.rglob("*.py"))
+
+
+def place(path: Path) -> Path:
+    """Return where a module is: below the scheduler's package, or with the auditor's in front."""
+    return path.relative_to(PACKAGE if path.is_relative_to(PACKAGE) else OPERATOR)
+
+
+def module_at(place: Path | str) -> Path:
+    """Return the path of a file or folder that is at a `place`."""
+    return (OPERATOR if Path(place).parts[:1] == (AUDITOR.name,) else PACKAGE) / place

@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gang_auditor import events
+from gang_auditor.auditor import Auditor, Limits
+from gang_auditor.events import Event, Finding
+from gang_auditor.rules import table
 from gang_scheduler.api import annotations as keys
-from gang_scheduler.audit import events
-from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.events import Event, Finding
-from gang_scheduler.audit.rules import table
 
 Manifest = dict[str, Any]
 UIDS = itertools.count()

@@ -33,9 +33,11 @@ class Module(NamedTuple):
 
     @property
     def area(self) -> str:
-        """The package right below the top, if it is in one."""
-        parts = self.path.relative_to(SOURCE).parts
-        return parts[1] if len(parts) > 2 else ONE_FILE_MODULES
+        """The package right below the scheduler's, if it is in one; or the auditor's own."""
+        package, *parts = self.path.relative_to(SOURCE).parts
+        if package != "gang_scheduler":
+            return package
+        return parts[0] if len(parts) > 1 else ONE_FILE_MODULES
 
 
 def modules() -> list[Module]:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import gang_scheduler
+from gang_auditor.kinds_watched import WATCHED
+from gang_auditor.rules.leader import LEASE_NAME
 from gang_scheduler.api import crds
-from gang_scheduler.audit.kinds_watched import WATCHED
-from gang_scheduler.audit.rules.leader import LEASE_NAME
 from gang_scheduler.inspection import live
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.workloads import table

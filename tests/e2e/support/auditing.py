@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from e2e.support import waiting
-from gang_scheduler.audit import events
+from gang_auditor import events
 from tools import controlplane
 
 WATCHING = "watching"

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from gang_auditor.auditor import Auditor, Limits
+from gang_auditor.events import Event, Finding
+from gang_auditor.kinds_watched import WATCHED
+from gang_auditor.rules import table
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.events import Event, Finding
-from gang_scheduler.audit.kinds_watched import WATCHED
-from gang_scheduler.audit.rules import table
 from gang_scheduler.client.fake.cluster import Change, Document
 
 KINDS = {gvr: each.kind for each in WATCHED for gvr in each.versions}

@@ -13,6 +13,7 @@ GLIBC = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014")
 MACHINES = {"linux/amd64": "x86_64", "linux/arm64": "aarch64"}
 OF_THE_BUILD = (
     *("pyproject.toml", "README.md", "LICENSE", "NOTICE"),
+    "operator/gang_auditor",
     "operator/gang_scheduler",
 )
 

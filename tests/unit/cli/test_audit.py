@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from gang_scheduler.audit import events
-from gang_scheduler.audit.events import Event
+from gang_auditor import events
+from gang_auditor.events import Event
 from gang_scheduler.cli import main
 from support.audit_streams import START, Manifest, bound, node, pod
 from support.audit_victims import marked, nominated

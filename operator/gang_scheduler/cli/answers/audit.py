@@ -16,13 +16,13 @@ import anyio
 import click
 import msgspec
 
-from gang_scheduler.audit import auditor as audit_auditor
-from gang_scheduler.audit import events, live, standing
-from gang_scheduler.audit.auditor import Auditor, Limits
-from gang_scheduler.audit.events import Event, Finding, Object, UnreadableLineError
-from gang_scheduler.audit.live import Recorder
-from gang_scheduler.audit.rules import table
-from gang_scheduler.audit.rules.simulated import Simulated
+from gang_auditor import auditor as audit_auditor
+from gang_auditor import events, live, standing
+from gang_auditor.auditor import Auditor, Limits
+from gang_auditor.events import Event, Finding, Object, UnreadableLineError
+from gang_auditor.live import Recorder
+from gang_auditor.rules import table
+from gang_auditor.rules.simulated import Simulated
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
@@ -165,7 +165,7 @@ class _Witness:
 
     async def watch(self, server: "Server") -> None:
         """Watch until it is time, or a signal. Raises ApiError if it cannot begin."""
-        from gang_scheduler.audit.live import Live  # noqa: PLC0415 - files need no client.
+        from gang_auditor.live import Live  # noqa: PLC0415 - files need no client.
 
         tell = functools.partial(click.echo, err=True)
         live = Live(server.connection, self._take, tell, server.request_seconds)

@@ -1,0 +1,197 @@
+"""The auditor: takes the events of a cluster in, and returns findings of all rules.
+
+The auditor itself is pure: it knows no clock, and events bring the time.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from prometheus_client import CollectorRegistry, Counter, start_http_server
+
+from gang_auditor.events import (
+    BROKEN,
+    DELETED,
+    LISTED,
+    LISTING,
+    PASSED,
+    RESUMED,
+    Event,
+    Finding,
+    Object,
+)
+from gang_auditor.objects import Kind, Pod, mapping, name_of
+from gang_auditor.world import Change, World
+
+ON_THE_WAY: Final = 2
+"""So many times the skew a request may have been on its way."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How patient the auditor is, and which scheduler it judges; all times in seconds.
+
+    `skew`: so far the watches of two kinds may be apart, and what another scheduler binds at the
+    same time is not held against this one; a request may be on its way for twice as long.
+    `partial`: so long a gang may be bound in part. `leftover`: so long a nomination or mark may
+    stay that nothing follows from. `queue_grace`: so long a Queue counts after it was deleted.
+    """
+
+    scheduler_names: frozenset[str] = frozenset({"py-gang-scheduler"})
+    skew: float = 5.0
+    partial: float = 60.0
+    leftover: float = 120.0
+    queue_grace: float = 10.0
+
+    def judges(self, pod: Pod) -> bool:
+        """Return whether a pod was bound by the scheduler that is judged.
+
+        Its bindings have a plan. A pod of its name without one was bound by another hand.
+        """
+        return pod.scheduler in self.scheduler_names and bool(pod.plan)
+
+    def decided(self, since: float) -> float:
+        """Return the earliest time of the state that a binding may rest on, made after `since`."""
+        return since - (1 + ON_THE_WAY) * self.skew
+
+    def schedules(self, pod: Pod) -> bool:
+        """Return whether a pod is one that the judged scheduler has to place."""
+        return pod.scheduler in self.scheduler_names
+
+
+class Rule(Protocol):
+    """A rule. It is told of every change of a pod, and of time, and says what is wrong.
+
+    Several changes come at once where a list has found them: the world is as after all of them.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name in findings."""
+
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
+        """Judge changes of pods, or note them."""
+
+    def passed(self, now: float, world: World) -> Iterator[Finding]:
+        """Judge what has become due by a time."""
+
+
+@dataclass
+class _Break:
+    """A watch that broke: nothing was missed until `since`."""
+
+    since: float
+    resumed_at: float | None = None
+
+
+class Auditor:
+    """Takes events in the order in which they were received, and returns what must not be.
+
+    Objects of the first list of a kind are taken as they are: what was done before is not judged.
+    """
+
+    def __init__(self, rules: Sequence[Rule], skew: float = Limits.skew) -> None:
+        self.world = World()
+        self._rules = rules
+        self._skew = skew
+        self._listing: dict[Kind, list[Event]] = {}
+        self._in_step: dict[Kind, float] = {}
+        self._broken: dict[Kind, _Break] = {}
+        self._now = 0.0
+
+    def observe(self, event: Event) -> list[Finding]:
+        """Take an event in; return what is wrong with it, and what has become due by its time."""
+        found = self.tick(event.at)
+        if event.type != PASSED:
+            found += self._taken(Kind.of(event.object), event)
+        return found
+
+    def tick(self, now: float) -> list[Finding]:
+        """Return what has become due by a time. Time does not go back."""
+        self._now = max(self._now, now)
+        return [each for rule in self._rules for each in rule.passed(self._now, self.world)]
+
+    def finish(self) -> list[Finding]:
+        """Return what is due soon after the last event: nothing follows it."""
+        return self.tick(self._now + self._skew)
+
+    def _taken(self, kind: Kind, event: Event) -> list[Finding]:
+        if event.type == LISTING:
+            self._listing[kind] = []
+        elif event.type == LISTED:
+            return self._listed(kind, event.at)
+        elif event.type == BROKEN:
+            self._broken[kind] = _Break(self._in_step.get(kind, event.at))
+        elif event.type == RESUMED:
+            self._broken.setdefault(kind, _Break(event.at)).resumed_at = event.at
+        elif kind in self._listing:
+            self._listing[kind].append(event)
+        else:
+            self._in_step[kind] = event.at
+            return self._judged(self.world.take(event, self._since(kind, event.at)))
+        return []
+
+    def _since(self, kind: Kind, at: float) -> float:
+        """Return since when an event may have happened that is received now."""
+        broken = self._broken.get(kind)
+        if broken is None:
+            return at
+        if broken.resumed_at is not None and at > broken.resumed_at + self._skew:
+            del self._broken[kind]
+            return at
+        return broken.since
+
+    def _listed(self, kind: Kind, at: float) -> list[Finding]:
+        """Take a whole list in: what it does not name is gone."""
+        events = self._listing.pop(kind, [])
+        is_first = kind not in self._in_step
+        broken = self._broken.pop(kind, None)
+        since = broken.since if broken is not None else self._in_step.get(kind, at)
+        self._in_step[kind] = at
+        uids = {str(mapping(each.object, "metadata").get("uid") or "") for each in events}
+        names = {name_of(each.object) for each in events}
+        changes: list[Change] = []
+        for name, uid in self.world.known(kind).items():
+            if name not in names or (uid and uid not in uids):
+                changes += self.world.take(Event(at, DELETED, _named(kind, name, uid)), since)
+        for each in events:
+            changes += self.world.take(each, since)
+        return [] if is_first else self._judged(changes)
+
+    def _judged(self, changes: Sequence[Change]) -> list[Finding]:
+        if not changes:
+            return []
+        return [each for rule in self._rules for each in rule.changed(changes, self.world)]
+
+
+def _named(kind: Kind, name: str, uid: str) -> Object:
+    namespace, _, own = name.rpartition("/")
+    version = f"{kind.group}/v1" if kind.group else "v1"
+    metadata = {"name": own, "uid": uid, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": version, "kind": kind.name, "metadata": metadata}
+
+
+# The metric of findings has a registry of its own, because an auditor is no replica of the
+# scheduler.
+
+REGISTRY: Final = CollectorRegistry()
+FINDINGS: Final = Counter(
+    "pgs_audit_findings",
+    "Findings of the auditor: what must not be, and was.",
+    ["rule"],
+    registry=REGISTRY,
+)
+
+
+class CannotListenError(Exception):
+    """The port cannot be listened on."""
+
+
+def serve_metrics(port: int, rules: Iterable[str]) -> None:
+    """Serve /metrics on a port, with a 0 for each rule. Raises CannotListenError."""
+    for rule in rules:
+        FINDINGS.labels(rule)
+    try:
+        start_http_server(port, registry=REGISTRY)
+    except OSError as error:
+        raise CannotListenError(f"cannot listen on port {port}: {error.strerror}") from error

@@ -1,0 +1,65 @@
+"""What queues are charged: the pods on nodes, by the queue that their binding names."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
+
+import msgspec
+
+from gang_auditor.objects import Pod
+from gang_scheduler.api import annotations as keys
+
+NO_QUEUE: Final = "none"
+DEFAULT_FLAVOR: Final = "default"
+
+
+class Charge(NamedTuple):
+    """A resource of a flavor that a queue is charged."""
+
+    queue: str
+    flavor: str
+    resource: str
+
+
+class Charges:
+    """The sum of what pods are charged, kept up to date pod by pod.
+
+    A pod that was bound by a scheduler of ours is charged to the queue that its binding names, else
+    to `none`, until it ends or is deleted: what is being deleted counts no more.
+    """
+
+    def __init__(self) -> None:
+        self.used: dict[Charge, int] = defaultdict(int)
+
+    def add(self, pod: Pod, sign: int = 1) -> None:
+        """Charge a pod, or with -1 take it back."""
+        for charge, count in charges_of(pod):
+            self.used[charge] += sign * count
+            if not self.used[charge]:
+                del self.used[charge]
+
+    def copy(self) -> Mapping[Charge, int]:
+        """Return what is charged now."""
+        return dict(self.used)
+
+
+def charges_of(pod: Pod) -> Iterator[tuple[Charge, int]]:
+    """Yield what a pod is charged; nothing if it is no pod that was bound by a plan."""
+    if pod.plan and pod.holds_its_node and not pod.is_deleted:
+        queue = pod.annotations.get(keys.QUEUE) or NO_QUEUE
+        yield from amounts_of(pod, queue)
+
+
+def amounts_of(pod: Pod, queue: str) -> Iterator[tuple[Charge, int]]:
+    """Yield what a pod uses, as charges to a queue."""
+    flavors = flavors_of(pod)
+    for resource, count in pod.requests.items():
+        yield Charge(queue, flavors.get(resource, DEFAULT_FLAVOR), resource), count
+
+
+def flavors_of(pod: Pod) -> Mapping[str, str]:
+    """Return the flavors that the binding of a pod names, by resource."""
+    try:
+        return msgspec.json.decode(pod.annotations.get(keys.FLAVORS) or "{}", type=dict[str, str])
+    except (msgspec.DecodeError, RecursionError):
+        return {}

@@ -1,0 +1,199 @@
+"""Rules on single bindings: bound once, within the node's capacity, filters and host ports."""
+
+from collections.abc import Iterator, Sequence
+
+from gang_auditor import objects
+from gang_auditor.auditor import Limits
+from gang_auditor.bound import Binding, binding_of, counted
+from gang_auditor.events import Finding
+from gang_auditor.objects import Node, Pod
+from gang_auditor.world import Change, Due, World
+
+# Rule `bindings`: each pod is bound once, and never while it is being deleted, has ended or is
+# gated. Source: a pod has one node for its life. The API server's binding subresource refuses pods
+# that are being deleted or have gates, so such a binding got around it; it accepts pods that have
+# ended.
+#
+# Not flagged: a pod that was deleted after it was bound, or has just ended.
+
+
+class Bindings:
+    """Bindings that must not be, whatever there is room for."""
+
+    name = "bindings"
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
+        """Compare a pod before and after."""
+        for change in changes:
+            before, after = change.before, change.after
+            if before is None or after is None or not self._limits.judges(after):
+                continue
+            if before.node and before.node != after.node:
+                message = f"bound twice: to {before.node}, then to {after.node}"
+                yield self._finding(change, after, message)
+            elif not before.node and (state := self._unfit(before, change, world)):
+                yield self._finding(change, after, f"bound to {after.node} while it {state}")
+
+    def passed(self, now: float, world: World) -> Iterator[Finding]:  # noqa: ARG002 - a rule's.
+        """Judge nothing later."""
+        yield from ()
+
+    def _finding(self, change: Change, pod: Pod, message: str) -> Finding:
+        return Finding(change.at, self.name, pod.about, message, {"node": pod.node})
+
+    def _unfit(self, pod: Pod, change: Change, world: World) -> str:
+        """Return why a pod must not be bound, "" if it may be. Gates may go between two lists."""
+        over_at = world.over_at.get(pod.uid, change.at)
+        states = {
+            "was being deleted": pod.is_deleted,
+            "had ended": pod.has_ended and over_at < self._limits.decided(change.since),
+            "had scheduling gates": pod.is_gated and change.since == change.at,
+        }
+        return next((words for words, holds in states.items() if holds), "")
+
+
+# Rule `capacity`: no binding puts more on a node than the node offers, of any resource. Source:
+# NodeResourcesFit of kube-scheduler, and the kubelet's refusals such as OutOfcpu and OutOfpods
+# (docs/filters.md). All pods that have a node and have not ended count, also terminating ones.
+#
+# Not flagged: nodes that became smaller, or pods that became larger, after the binding; bindings
+# of another scheduler within the skew, since neither could know of the other; resources that the
+# pod does not request, which kube-scheduler does not check either.
+
+
+class Capacity:
+    """What nodes offer, and what is on them."""
+
+    name = "capacity"
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._due: Due[Binding] = Due(limits.skew)
+
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
+        """Note what is on a node as a pod is bound to it."""
+        for change in changes:
+            pod = change.bound
+            if pod is None or not self._limits.judges(pod) or pod.has_ended:
+                continue
+            self._due.add(change.at, binding_of(pod, change, world, self._limits))
+        yield from ()
+
+    def passed(self, now: float, world: World) -> Iterator[Finding]:
+        """Compare with all that the node has offered about that time."""
+        for binding in self._due.take(now):
+            versions = world.nodes.between(binding.pod.node, *binding.about(self._limits))
+            offered = objects.largest(each.allocatable for each in versions if each)
+            used = objects.total(e.requests for e in (binding.pod, *binding.beside))
+            for resource, asked in sorted(binding.pod.requests.items()):
+                if asked > 0 and used[resource] > offered.get(resource, 0):
+                    yield self._finding(binding, resource, used[resource], offered.get(resource, 0))
+
+    def _finding(self, binding: Binding, resource: str, count: int, offered: int) -> Finding:
+        used = objects.shown(resource, count)
+        there = objects.shown(resource, offered)
+        return Finding(
+            binding.at,
+            self.name,
+            binding.pod.about,
+            f"bound to {binding.pod.node}, which has {used} of {there} {resource} then",
+            {
+                "node": binding.pod.node,
+                "resource": resource,
+                "used": count,
+                "allocatable": offered,
+            },
+        )
+
+
+# Rule `filters`: no pod is on a node that does not take it. Source: NodeUnschedulable,
+# NodeAffinity and TaintToleration of kube-scheduler, and docs/filters.md for nodes that are not
+# ready. The rule judges a pod by all versions that the node had about that time: one version that
+# takes the pod is enough.
+#
+# Not flagged: changes of the node after the binding.
+
+
+class Filters:
+    """What nodes say of which pods they take."""
+
+    name = "filters"
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._due: Due[tuple[Pod, float, float]] = Due(limits.skew)
+
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:  # noqa: ARG002
+        """Note bindings."""
+        for change in changes:
+            if (pod := change.bound) is not None and self._limits.judges(pod):
+                self._due.add(change.at, (pod, change.since, change.at))
+        yield from ()
+
+    def passed(self, now: float, world: World) -> Iterator[Finding]:
+        """Judge by all versions of the node about that time."""
+        for pod, since, at in self._due.take(now):
+            begin, end = self._limits.decided(since), at + self._limits.skew
+            versions = [each for each in world.nodes.between(pod.node, begin, end) if each]
+            faults = [fault_of(pod, each) for each in versions] or ["does not exist"]
+            if all(faults):
+                message = f"bound to {pod.node}, which {faults[-1]}"
+                yield Finding(at, self.name, pod.about, message, {"node": pod.node})
+
+
+def fault_of(pod: Pod, node: Node) -> str:
+    """Return why a node does not take a pod, "" if it does."""
+    if node.is_cordoned and not objects.tolerates(pod, objects.CORDONED):
+        return "is cordoned"
+    if not node.is_ready and not objects.tolerates(pod, objects.NOT_READY):
+        return "is not ready"
+    if not objects.wants(pod, node):
+        return "does not match its nodeSelector or affinity"
+    taint = objects.untolerated(pod, node)
+    if taint is not None:
+        return f"has the taint {taint.get('key')}={taint.get('value') or ''}:{taint.get('effect')}"
+    return ""
+
+
+# Rule `ports`: no two pods use the same port of a node. Source: NodePorts of kube-scheduler. Not
+# flagged: a pod that another scheduler has bound to the node within the skew, since neither could
+# know of the other.
+
+
+class Ports:
+    """Ports of nodes that pods take."""
+
+    name = "ports"
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def changed(self, changes: Sequence[Change], world: World) -> Iterator[Finding]:
+        """Compare the ports of a pod that was bound with those of the pods beside it."""
+        for change in changes:
+            pod = change.bound
+            if pod is None or not pod.host_ports or not self._limits.judges(pod):
+                continue
+            for beside in counted(pod, change, world, self._limits):
+                if met := _met(pod, beside):
+                    ports = ", ".join(met)
+                    message = f"bound to {pod.node}, where {beside.key} has host port {ports}"
+                    details = {"node": pod.node, "beside": beside.key, "ports": met}
+                    yield Finding(change.at, self.name, pod.about, message, details)
+
+    def passed(self, now: float, world: World) -> Iterator[Finding]:  # noqa: ARG002 - a rule's.
+        """Judge nothing later."""
+        yield from ()
+
+
+def _met(pod: Pod, other: Pod) -> list[str]:
+    return sorted(
+        {
+            f"{mine.protocol}/{mine.number}"
+            for mine in pod.host_ports
+            if any(mine.meets(each) for each in other.host_ports)
+        }
+    )

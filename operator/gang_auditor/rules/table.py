@@ -1,0 +1,37 @@
+"""All rules, in the order in which they are told of an event. A new rule is a line here."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, Protocol
+
+from gang_auditor.auditor import Limits, Rule
+from gang_auditor.rules.evictions import Evictions, Spared
+from gang_auditor.rules.gangs import Gathering, Groups, Leftovers, Quorum
+from gang_auditor.rules.leader import Leader
+from gang_auditor.rules.pod_affinity import PodAffinity
+from gang_auditor.rules.quotas import Guarantee, Limit
+from gang_auditor.rules.room import Bindings, Capacity, Filters, Ports
+from gang_auditor.rules.volumes import Volumes
+
+
+class Making(Protocol):
+    """Makes a rule; `name` is the rule's."""
+
+    name: str
+
+    def __call__(self, limits: Limits) -> Rule:
+        """Return the rule, with nothing seen."""
+
+
+RULES: Final[Mapping[str, Making]] = {
+    each.name: each
+    for each in (
+        *(Capacity, Ports, Volumes, Filters, PodAffinity, Gathering),
+        *(Bindings, Quorum, Groups, Leader, Evictions, Spared, Leftovers),
+        *(Limit, Guarantee),
+    )
+}
+
+
+def rules(limits: Limits, skipped: Collection[str] = ()) -> Sequence[Rule]:
+    """Return all rules but those that are skipped."""
+    return [make(limits) for name, make in RULES.items() if name not in skipped]

@@ -1,0 +1,71 @@
+"""Marks of victims: which pods were evicted for which gang."""
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from gang_auditor import gangs
+from gang_auditor.gangs import NATIVE, GangName
+from gang_auditor.objects import Kind, Pod, mapping
+
+if TYPE_CHECKING:
+    from gang_auditor.world import World
+
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+REASON: Final = "PreemptionByScheduler"
+MESSAGE: Final = re.compile(
+    r"py-gang-scheduler: preempting to accommodate higher priority pods, "
+    r"preemptor: (?P<gang>[^,]+), triggerpod: (?P<pod>\S+)"
+)
+PATTERNS: Final = ("py-gang-scheduler: preempting", "py-gang-scheduler: draining")
+SINGLE: Final = Kind("", "Pod")
+
+
+class Mark(NamedTuple):
+    """What a victim was marked with: the preemptor, and one of its pods; by name or by uid."""
+
+    gang: str
+    pod: str
+
+
+def is_marked(pod: Pod) -> bool:
+    """Return whether a pod is marked as a victim by the scheduler that is judged."""
+    condition = pod.condition(DISRUPTION_TARGET)
+    own = str(condition.get("message") or "").startswith(PATTERNS)
+    return own and condition.get("status") == "True" and condition.get("reason") == REASON
+
+
+def mark_of(pod: Pod) -> Mark | None:
+    """Return for which gang a pod was marked; None if it is no victim of a gang."""
+    if not is_marked(pod):
+        return None
+    found = MESSAGE.match(str(pod.condition(DISRUPTION_TARGET).get("message") or ""))
+    return Mark(found["gang"], found["pod"]) if found else None
+
+
+def gang_or_pod(pod: Pod) -> GangName:
+    """Return the gang of a pod, one of its own if it is in none."""
+    return gangs.gang_of(pod) or GangName(SINGLE, pod.namespace, pod.name)
+
+
+def preemptor_of(mark: Mark, world: "World") -> GangName | None:
+    """Return the gang that a mark names by its pod; None if that pod is not there any more."""
+    for pod in world.named(mark.pod):
+        return gang_or_pod(pod)
+    return None
+
+
+def members_of(gang: GangName, world: "World") -> list[Pod]:
+    """Return the members of a gang, or the pod that is one of its own."""
+    if gang.kind == SINGLE:
+        return list(world.named(gang.object_key))
+    return list(world.members(gang))
+
+
+def priority_of(gang: GangName, world: "World") -> int | None:
+    """Return the priority of a gang: the lowest of its members', and of its object's."""
+    present = [each.priority for each in members_of(gang, world) if not each.has_ended]
+    if gang.kind == NATIVE:
+        found = world.objects(NATIVE).latest(gang.object_key)
+        priority = mapping(found or {}, "spec").get("priority")
+        present += [priority] if isinstance(priority, int) else []
+    return min(present, default=None)

@@ -1,0 +1,94 @@
+"""Bindings by two replicas, or without the Lease."""
+
+from typing import Any
+
+from gang_auditor import events
+from support.audit_streams import START, Stream, bound, pod
+
+
+def lease(renewed_at: float, holder: str = "a") -> dict[str, Any]:
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "py-gang-scheduler", "namespace": "kube-system", "uid": "lease"},
+        "spec": {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": 15,
+            "renewTime": events.rfc3339(renewed_at),
+        },
+    }
+
+
+def test_one_run_after_the_other_is_right() -> None:
+    stream = Stream("leader")
+    stream.see(bound(pod("a"), "n1", plan="one-1-1"))
+    stream.wait(60)
+    stream.see(bound(pod("b"), "n1", plan="two-1-1"))
+    # It was on its way.
+    stream.see(bound(pod("c"), "n1", plan="one-1-2"))
+    stream.wait(60)
+    stream.see(bound(pod("d"), "n1", plan="two-9-3"))
+
+    assert [] == stream.end()
+
+
+def test_two_runs_that_take_turns_are_found() -> None:
+    stream = Stream("leader")
+    for number, run in enumerate(("one", "two", "one")):
+        stream.see(bound(pod(f"p{number}"), "n1", plan=f"{run}-1-1"))
+        stream.wait(10)
+
+    assert [("leader", "Pod lab/p2")] == stream.end()
+    assert "bound by run one, after run two had begun to bind" == stream.found[0].message
+
+
+def test_what_a_list_has_found_has_no_order() -> None:
+    stream, first = Stream("leader"), pod("a")
+    stream.listed(first)
+    stream.see(bound(first, "n1", plan="one-1-1"))
+    stream.wait(60)
+    stream.listed(
+        first,
+        bound(first, "n1", plan="one-1-1"),
+        bound(pod("b"), "n1", plan="two-1-1"),
+        bound(pod("c"), "n1", plan="one-2-2"),
+    )
+
+    assert [] == stream.end()
+
+
+def test_a_binding_after_the_lease_has_run_out_is_found() -> None:
+    stream = Stream("leader")
+    stream.see(lease(START))
+    stream.wait(10)
+    stream.see(bound(pod("a"), "n1"))
+    stream.wait(30)
+    stream.see(bound(pod("b"), "n1"))
+
+    assert [("leader", "Pod lab/b")] == stream.end()
+    words = "bound to n1 after the Lease kube-system/py-gang-scheduler had run out"
+    assert words == stream.found[0].message
+
+
+def test_a_lease_that_is_renewed_or_given_up_says_nothing() -> None:
+    stream = Stream("leader")
+    stream.see(lease(START))
+    stream.wait(40)
+    stream.see(lease(stream.now))
+    stream.see(bound(pod("a"), "n1"))
+    stream.see(lease(stream.now, holder=""))
+    stream.wait(60)
+    stream.see(bound(pod("b"), "n1"))
+
+    assert [] == stream.end()
+
+
+def test_what_a_list_has_found_may_have_happened_before_the_lease_ran_out() -> None:
+    stream, first = Stream("leader"), pod("a")
+    stream.see(lease(START))
+    stream.listed(first, first)
+    stream.broken(first)
+    stream.wait(40)
+    stream.listed(first, bound(first, "n1"), bound(pod("b"), "n1"))
+
+    assert [] == stream.end()
