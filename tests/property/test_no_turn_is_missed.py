@@ -6,6 +6,7 @@ The plan is compared with that of a cycle in which every gang has its turn.
 from dataclasses import replace
 from random import Random
 from typing import Any, Final
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -24,22 +25,20 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.values import EvictionPolicy, Fairness, StopPolicy, Strategy
-from gang_scheduler.scheduler.turns.by_turns import ByTurns
-from gang_scheduler.scheduler.turns.requests import Request
+from gang_scheduler.scheduler.turns.lines import OpenTrees
 from property.random_cases import SEEDS, dice_of
 from support.builders import node, pod
 from support.queue_builders import CPU, cluster_queue, cohort, our_queue
-from support.queue_worlds import BINPACK, in_queue, running, usage_of, world
+from support.queue_worlds import decide, in_queue, running, usage_of, world
 
 NODES: Final = 4
 RECLAIM: Final = (EvictionPolicy.ANY, EvictionPolicy.ANY, EvictionPolicy.NEVER)
 
 
-class EveryTurn(ByTurns):
-    """A cycle in which no gang is refused for quota before its turn."""
-
-    def lacking_quota(self, request: Request) -> None:
-        """Say of no gang that it lacks quota."""
+def with_every_turn(snapshot: Snapshot) -> Plan:
+    """Return the plan of a cycle in which no gang is refused for quota before its turn."""
+    with patch.object(OpenTrees, "is_open", return_value=True):
+        return decide(snapshot)
 
 
 def queues_of(dice: Random) -> list[Queue]:
@@ -127,10 +126,5 @@ def decisions(plan: Plan) -> tuple[object, ...]:
 @given(seed=SEEDS)
 def test_no_decision_depends_on_a_turn_that_is_left_out(fairness: Fairness, seed: int) -> None:
     snapshot = a_world(dice_of(seed), fairness)
-    state = snapshot.queues
-    assert state is not None
 
-    found = ByTurns(snapshot, BINPACK, state).decide([])
-    expected = EveryTurn(snapshot, BINPACK, state).decide([])
-
-    assert decisions(found) == decisions(expected)
+    assert decisions(with_every_turn(snapshot)) == decisions(decide(snapshot))
