@@ -1,6 +1,8 @@
 """One cycle: many gangs decided on one snapshot. Open this file first."""
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Final
@@ -8,10 +10,12 @@ from typing import Final
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.decided import Decided, Progress
 from gang_scheduler.scheduler.pace import at_pace
+from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.steps import Steps, Watch
-from gang_scheduler.scheduler.turns.by_turns import ByTurns
+from gang_scheduler.scheduler.turns.by_turns import by_turns
+from gang_scheduler.scheduler.turns.quota import Quota
 
 IN_ORDER: Final = 0.05
 """Looks that it costs to put a group in order."""
@@ -23,99 +27,108 @@ The rest is there to make room for those that found none: each cycle is done wit
 """
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Cycle:
+    """A cycle under way, as a watch sees it; `quota` is None without queues."""
+
+    placing: Placing
+    quota: Quota | None
+
+
+Watch = Callable[[Cycle, GangGroup], None]
+"""Looks at the decisions so far right before a group is decided. It changes none of them."""
+
+
 def schedule(
     snapshot: Snapshot,
     profile: Profile,
     watch: Watch | None = None,
     *,
     to_the_end: bool = False,
-    begun: Callable[[Steps], None] | None = None,
+    begun: Callable[[Decided], None] | None = None,
 ) -> Plan:
     """Decide every group of the snapshot. Pure: the same snapshot gives the same plan.
 
     Groups that are left once the cycle has done its share of work are `untried`, unless the cycle
     goes on `to_the_end`. A group whose decision raises is set aside as a failure, and all others
     are decided as if it were not there. Raises only where the error is not about one group. `watch`
-    sees each group at its turn, and `begun` the steps before the first one; neither changes
+    sees each group at its turn, and `begun` the decisions before the first one; neither changes
     anything.
     """
     paced = at_pace(snapshot)
     failures: list[Failure] = []
     done: float = 0
     while True:
-        cycle = _cycle(paced.snapshot, profile)
-        cycle.watch, cycle.to_the_end = watch, to_the_end
+        decided = Decided()
+        placing = Placing(paced.snapshot, profile, decided)
+        queues, effort = paced.snapshot.queues, placing.trial.effort
+        quota = None if queues is None else Quota(placing, queues)
+        progress = Progress(decided, effort, to_the_end=to_the_end)
+        if watch is not None:
+            placing.watch = functools.partial(watch, Cycle(placing, quota))
         # However many groups fail, what was decided beside them is work of the same cycle.
-        cycle.trial.effort.count(done)
+        effort.count(done)
         if begun is not None:
-            begun(cycle)
+            begun(decided)
         try:
-            return paced.told(cycle.decide(failures))
+            if quota is None:
+                return paced.told(by_priority(placing, progress, failures))
+            return paced.told(by_turns(placing, quota, progress, failures))
         except Exception as error:
-            if cycle.deciding is None:
+            if decided.deciding is None:
                 raise
-            failures.append(Failure(cycle.deciding, error))
-            done = cycle.trial.effort.done
+            failures.append(Failure(decided.deciding, error))
+            done = effort.done
 
 
-def _cycle(snapshot: Snapshot, profile: Profile) -> "_ByPriority | ByTurns":
-    if snapshot.queues is None:
-        return _ByPriority(snapshot, profile)
-    return ByTurns(snapshot, profile, snapshot.queues)
+def by_priority(placing: Placing, progress: Progress, failures: Sequence[Failure]) -> Plan:
+    """Decide all groups but those that failed in one line, one priority after the other."""
+    decided, order = placing.decided, placing.profile.order
+    # 1. Order the groups.
+    failed = {each.group.name for each in failures}
+    groups = (each for each in placing.snapshot.groups if each.name not in failed)
+    keyed = [(order(group), group) for group in decided.each(groups)]
+    ordered = [group for _, group in sorted(keyed, key=itemgetter(0))]
+    progress.effort.count(IN_ORDER * len(ordered))
+    for _, level in groupby(ordered, key=attrgetter("priority")):
+        if decided.untried or (failures and progress.is_over()):
+            # No lower priority takes room before all of a higher one are tried.
+            decided.leave_untried(*level)
+        else:
+            _decide_level(level, placing, progress)
+    # 8. Give the decisions, with a reason for every gang that waits.
+    return placing.plan(failures)
 
 
-class _ByPriority(Steps):
-    """All groups in one line, one priority after the other."""
-
-    def decide(self, failures: Sequence[Failure]) -> Plan:
-        """Return the plan for all groups but those that failed."""
-        # 1. Order the groups.
-        failed = {each.group.name for each in failures}
-        groups = (each for each in self.snapshot.groups if each.name not in failed)
-        keyed = [(self.profile.order(group), group) for group in self.each(groups)]
-        ordered = [group for _, group in sorted(keyed, key=itemgetter(0))]
-        self.trial.effort.count(IN_ORDER * len(ordered))
-        for _, level in groupby(ordered, key=attrgetter("priority")):
-            if self.untried or (failures and self.is_over()):
-                # No lower priority takes room before all of a higher one are tried.
-                self.leave_untried(*level)
-            else:
-                self._decide_level(level)
-        # 8. Give the decisions, with a reason for every gang that waits.
-        return self.plan(failures)
-
-    def _decide_level(self, level: Iterable[GangGroup]) -> None:
-        """Decide the groups of one priority: wholly, or as far as the cycle has looks left."""
-        is_first, effort = not self.groups, self.trial.effort
-        for_admission, for_places = effort.by(FOR_ADMISSION), effort.by(FOR_PLACES)
-        # 2. Set those aside that cannot be tried, each with its reason.
-        timely = self.in_time(level, for_admission, one=is_first)
-        ready = [each for group in timely if (each := self.admitted(group))]
-        # 3. At one priority every quorum comes before any surplus.
-        tried = []
-        for group in self.in_time(ready, for_places, one=is_first):
-            self.place_quorums(group)
-            tried.append(group)
-        # 4. Then the surplus of elastic gangs, where room is left.
-        self._place_surplus(tried, for_places)
-        # 5. Where that moved quorums, what did not fit may fit now, before lower priorities.
-        for group in self.each(self.worth_another_try(tried)):
-            self.place_quorums(group)
-        if self.moved:
-            self.settle(tried)
-        # 6. What still does not fit may take the room of lower priorities.
-        short = self.short_of_room(tried)
-        for group in self.in_time(short, one=is_first):
-            self.make_room(group)
-        # 7. Where nothing made room, nodes may be bought.
-        for group in self.each(self.without_room(tried) if self.asking.is_on else ()):
-            if group.waiting[0].key not in self.untried:
-                self.ask_for_nodes(group)
-
-    def _place_surplus(self, tried: Sequence[GangGroup], part: float) -> None:
-        """Place the surplus of these groups; of none while quorums of their priority are left."""
-        for group in self.each(tried):
-            if (self.untried or self.is_over(part)) and self.has_surplus(group):
-                self.leave_untried(group)
-            else:
-                self.place_surplus(group)
+def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progress) -> None:
+    """Decide the groups of one priority: wholly, or as far as the cycle has looks left."""
+    decided, effort = placing.decided, progress.effort
+    is_first = not decided.groups
+    for_admission, for_places = effort.by(FOR_ADMISSION), effort.by(FOR_PLACES)
+    # 2. Set those aside that cannot be tried, each with its reason.
+    timely = progress.in_time(level, for_admission, one=is_first)
+    ready = [each for group in timely if (each := placing.admitted(group))]
+    # 3. At one priority every quorum comes before any surplus.
+    tried = []
+    for group in progress.in_time(ready, for_places, one=is_first):
+        placing.place_quorums(group)
+        tried.append(group)
+    # 4. Then the surplus of elastic gangs, where room is left: none while quorums are untried.
+    for group in decided.each(tried):
+        if (decided.untried or progress.is_over(for_places)) and decided.has_surplus(group):
+            decided.leave_untried(group)
+        else:
+            placing.place_surplus(group)
+    # 5. Where that moved quorums, what did not fit may fit now, before lower priorities.
+    for group in decided.each(placing.worth_another_try(tried)):
+        placing.place_quorums(group)
+    if decided.moved:
+        placing.settle(tried, placing.place_quorums, placing.place_surplus)
+    # 6. What still does not fit may take the room of lower priorities.
+    short = decided.short_of_room(tried)
+    for group in progress.in_time(short, one=is_first):
+        placing.make_room(group)
+    # 7. Where nothing made room, nodes may be bought.
+    for group in decided.each(decided.without_room(tried) if placing.asking.is_on else ()):
+        if group.waiting[0].key not in decided.untried:
+            placing.ask_for_nodes(group)

@@ -1,21 +1,37 @@
-"""Shapes that did not fit in this cycle, and the refusals that gangs get for them."""
+"""What a cycle has decided so far: where members go, and why gangs wait."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
+from gang_scheduler.model.causes.gangs import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
+    Bind,
     EmptyFlavor,
+    Failure,
     GroupRejection,
     IfEmpty,
     Misfit,
+    Placed,
+    Plan,
+    Preemption,
     PreemptionOutcome,
     Refused,
+    Warned,
 )
+from gang_scheduler.model.provisioning import Asking
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import admission
-from gang_scheduler.scheduler.units import PlacementUnit
+from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement.anywhere import Placement
+from gang_scheduler.scheduler.quorums import NOTHING
+from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units import Party, PlacementUnit
+
+A_GROUP: Final = 0.5
+"""Looks that it costs to look at a group, also at one of which all is known already."""
 
 # Shapes of placement units that did not fit in this cycle: equal units are refused without a
 # trial. Room only shrinks during a cycle, and lower priorities come later. So units of the same
@@ -139,3 +155,181 @@ def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection
     """Return why the other gangs of a group wait when one of them does not fit."""
     pods = why.gang.pending
     return GroupRejection(group.name, pods[min(misfit.fits, len(pods) - 1)].key, why)
+
+
+class Decided:
+    """The decisions of a cycle so far, and the group that it decides now.
+
+    `deciding` is the group that an error now would be about. `untried` are gangs that are left to
+    the next cycle. `units` are those of each group, by its first gang. Of gangs `in_part` only a
+    part of the quorum has a place. `moved` are the units whose quorums went to other nodes with
+    their surplus, and how many members of each party these quorums have.
+    """
+
+    def __init__(self) -> None:
+        self.deciding: GangGroup | None = None
+        self.untried: set[GangKey] = set()
+        self.groups: dict[GangKey, GangGroup] = {}
+        self.units: dict[GangKey, tuple[PlacementUnit, ...]] = {}
+        self.gangs: dict[GangKey, Gang] = {}
+        self.placements: dict[PlacementUnit, Placement] = {}
+        self.refused = Refusals()
+        self.warned: list[Warned] = []
+        self.in_part: set[GangKey] = set()
+        self.moved: dict[PlacementUnit, Mapping[Party, int]] = {}
+        self.charge: Callable[[PlacementUnit, Placement], None] | None = None
+        """Charges the members of a unit to their queue; None without queues."""
+
+    def each(self, groups: Iterable[GangGroup]) -> Iterator[GangGroup]:
+        """Yield groups; an error before the next one is about the group yielded last."""
+        for group in groups:
+            self.deciding = group
+            yield group
+        self.deciding = None
+
+    def leave_untried(self, *groups: GangGroup) -> None:
+        """Leave groups to the next cycle: what was found of them so far is no verdict."""
+        for gang in (gang for group in groups for gang in group.waiting):
+            self.untried.add(gang.key)
+            if gang.key not in self.gangs:
+                self.refused.pop(gang.key, None)
+
+    def keep(self, group: GangGroup, placements: Mapping[PlacementUnit, Placement]) -> None:
+        """Record where the quorums are. Units without a quorum are placed with the surplus."""
+        for unit in self.units[group.gangs[0].key]:
+            self.put(unit, placements.get(unit, NOTHING))
+        for gang in group.waiting:
+            self.gangs[gang.key] = gang
+            self.refused.pop(gang.key, None)
+
+    def put(self, unit: PlacementUnit, placement: Placement) -> None:
+        """Record where members of a unit are from now on, and charge them if there are queues."""
+        self.placements[unit] = placement
+        if self.charge is not None:
+            self.charge(unit, placement)
+
+    def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the groups that were tried and did not fit."""
+        return [
+            group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
+        ]
+
+    def short_of_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the groups that did not fit, or of whose quorum only a part found a place."""
+        waiting = self.without_room(groups)
+        if not self.in_part:
+            return waiting
+        short = {group.gangs[0].key for group in waiting} | self.in_part
+        return [group for group in groups if group.gangs[0].key in short]
+
+    def has_surplus(self, group: GangGroup) -> bool:
+        """Return whether members of a group are left that may be placed beside its quorums."""
+        units = self.units[group.gangs[0].key]
+        return any(
+            unit in self.placements and len(self.placements[unit].binds) < len(unit.members)
+            for unit in units
+        )
+
+    def report_full(self, group: GangGroup) -> None:
+        """Note the members of gangs with a place that are more than their roles may have."""
+        for gang in group.waiting:
+            if gang.roles and gang.key in self.gangs:
+                self.refused.note_full(gang)
+
+    def plan(
+        self,
+        failures: Sequence[Failure],
+        trial: Trial,
+        preemptions: Iterable[Preemption],
+        asking: Mapping[GangKey, Asking],
+    ) -> Plan:
+        """Return the plan, with the preemptions and the nodes that are asked for."""
+        binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
+        gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
+        for bind in trial.volumes.choices.kept(self._binds()):
+            binds[gang_of[bind.pod.uid]].append(bind)
+        placed: list[Placed] = []
+        for key, gang in self.gangs.items():
+            self.deciding = self.groups[key]
+            if binds[key]:
+                together = _together(self.deciding, binds)
+                placed.append(Placed(gang, _in_rank_order(gang, binds[key]), together))
+        self.deciding = None
+        return Plan(
+            placed=tuple(placed),
+            preemptions=tuple(preemptions),
+            refused=(*self.refused.values(), *_refusals(failures)),
+            warned=tuple(each for each in self.warned if self._has_verdict(each.gang)),
+            failures=tuple(failures),
+            asking=tuple(each for key, each in asking.items() if key not in self.gangs),
+            untried=frozenset(self.untried),
+        )
+
+    def _has_verdict(self, gang: Gang) -> bool:
+        return gang.key not in self.untried or gang.key in self.gangs
+
+    def _binds(self) -> Iterator[Bind]:
+        """Yield the binds of all placements."""
+        for unit, placement in self.placements.items():
+            self.deciding = self.groups[unit.gangs[0].key]
+            yield from placement.binds
+
+
+def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
+    for each in failures:
+        for gang in each.group.waiting:
+            cause = InternalError.of(each.error)
+            yield Refused(gang, Reason.INTERNAL_ERROR, gang.pending, cause=cause)
+
+
+def _together(group: GangGroup, binds: Mapping[GangKey, Sequence[Bind]]) -> tuple[GangKey, ...]:
+    """Return the gangs of the group that are bound together; empty if only one is."""
+    keys = tuple(gang.key for gang in group.waiting if binds[gang.key])
+    return keys if len(keys) > 1 else ()
+
+
+def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
+    by_pod = {bind.pod.uid: bind for bind in binds}
+    return tuple(by_pod[pod.uid] for pod in gang.pending if pod.uid in by_pod)
+
+
+class Progress:
+    """Which groups a cycle still begins with the work that is left of it.
+
+    A cycle that goes on `to_the_end` leaves none: its looks are renewed once all are used, as if
+    the next cycle began.
+    """
+
+    def __init__(self, decided: Decided, effort: Effort, *, to_the_end: bool) -> None:
+        self.effort = effort
+        self._decided = decided
+        self._to_the_end = to_the_end
+
+    def in_time(
+        self, groups: Iterable[GangGroup], part: float = 1, *, one: bool = False
+    ) -> Iterator[GangGroup]:
+        """Yield groups while this part of the work of a cycle is not done; the rest stay untried.
+
+        `one`: the first is begun in any case.
+        """
+        effort = self.effort
+        for group in self._decided.each(groups):
+            if effort.takes(A_GROUP, part) or one or self._goes_on():
+                one = False
+                yield group
+            else:
+                self._decided.leave_untried(group)
+
+    def is_over(self, part: float = 1) -> bool:
+        """Return whether no further group is begun, as this part of the cycle's work is done."""
+        return self.effort.is_over(part) and not self._goes_on()
+
+    def is_done(self) -> bool:
+        """Return whether all work of the cycle is done, also that which is no search."""
+        return self.effort.is_done() and not self._goes_on()
+
+    def _goes_on(self) -> bool:
+        """Return whether the cycle goes on to the end; then looks are renewed once all are used."""
+        if self._to_the_end and self.effort.is_over():
+            self.effort.renew()
+        return self._to_the_end

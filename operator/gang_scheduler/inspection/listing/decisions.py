@@ -17,9 +17,8 @@ from gang_scheduler.model.queues import NONE, FlavorResource, QueueFigures
 from gang_scheduler.model.reasons import NOT_IN_LINE
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.cycle import Cycle, schedule
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.steps import Steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +85,7 @@ class _Turns:
     def __init__(self) -> None:
         self.taken: dict[GangKey, None] = {}
 
-    def see(self, _: Steps, group: GangGroup) -> None:
+    def see(self, _: Cycle, group: GangGroup) -> None:
         """Note that a group is about to be decided, for the first time or once more."""
         for gang in group.waiting:
             self.taken.setdefault(gang.key)

@@ -22,9 +22,10 @@ from gang_scheduler.model.resources import PODS, amount_of, quantity, quantity_o
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology import Domain, Topology
 from gang_scheduler.model.topology_scope import NODES_ALONE
+from gang_scheduler.scheduler.decided import Decided
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.steps import Steps
 
 # The resources that one pod of a gang asks of a node, and how large a gang of equal members would
 # start now.
@@ -82,7 +83,7 @@ class Room:
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
         # Reserved room is taken where a cycle begins.
-        self._trial = Steps(replace(snapshot, groups=()), profile).trial
+        self._trial = Placing(replace(snapshot, groups=()), profile, Decided()).trial
         self._profile = profile
 
     def members(self, shape: Shape) -> IntArray:

@@ -9,12 +9,10 @@ from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import admission
-from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.cycle import Cycle, schedule
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.steps import Steps
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.turns.charging import Charging
 from gang_scheduler.scheduler.turns.requests import Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
@@ -27,16 +25,17 @@ class Turn:
     which room is reserved.
     """
 
-    def __init__(self, steps: Steps, group: GangGroup) -> None:
+    def __init__(self, cycle: Cycle, group: GangGroup) -> None:
+        placing = cycle.placing
         self.group = group
-        self.snapshot = steps.snapshot
-        self.profile = steps.profile
-        self.forest = steps.forest.copy() if isinstance(steps, Charging) else None
-        self.placements = dict(steps.placements)
-        self.preemptions = tuple(steps.evaluator.preemptions)
-        self.nominated = tuple(steps.evaluator.nominated_room.all())
-        self._steps = steps
-        self._trial = steps.trial.copy()
+        self.snapshot = placing.snapshot
+        self.profile = placing.profile
+        self.forest = None if cycle.quota is None else cycle.quota.forest.copy()
+        self.placements = dict(placing.decided.placements)
+        self.preemptions = tuple(placing.evaluator.preemptions)
+        self.nominated = tuple(placing.evaluator.nominated_room.all())
+        self._cycle = cycle
+        self._trial = placing.trial.copy()
 
     def trial(self) -> Trial:
         """Return the trial as it was, to be changed, with looks of its own."""
@@ -46,7 +45,7 @@ class Turn:
 
     def group_of(self, unit: PlacementUnit) -> GangGroup:
         """Return the group of a unit that has a place."""
-        return self._steps.groups[unit.gangs[0].key]
+        return self._cycle.placing.decided.groups[unit.gangs[0].key]
 
     def units(self) -> tuple[PlacementUnit, ...]:
         """Return the units of the group, on the nodes of the first flavors of its queue."""
@@ -60,15 +59,15 @@ class Turn:
 
     def request(self) -> Request | None:
         """Return what the group asks of its queue; None without queues, or if it asks in vain."""
-        steps, group = self._steps, self.group
-        if not isinstance(steps, Charging):
+        quota, group = self._cycle.quota, self.group
+        if quota is None:
             return None
         units = admission.admit(group, self.snapshot, self._trial).units
-        queue = steps.forest.queue(group.queue or NONE)
+        queue = quota.forest.queue(group.queue or NONE)
         holds = any(gang.bound for gang in group.gangs)
         if not units:
             return None
-        asked = steps.requests.of(group, queue, units, holds=holds, nominated=group.nominated)
+        asked = quota.requests.of(group, queue, units, holds=holds, nominated=group.nominated)
         return asked if isinstance(asked, Request) else None
 
 
@@ -83,16 +82,16 @@ class Watched:
         self.order: dict[GangKey, GangGroup] = {}
         self.turn: Turn | None = None
         self._asked = asked
-        self._steps: Steps | None = None
+        self._cycle: Cycle | None = None
         self.plan: Plan = schedule(snapshot, profile, self._look, to_the_end=True)
 
-    def _look(self, steps: Steps, group: GangGroup) -> None:
-        if steps is not self._steps:
+    def _look(self, cycle: Cycle, group: GangGroup) -> None:
+        if cycle is not self._cycle:
             # The cycle was begun anew: without a group whose decision failed.
-            self._steps, self.order, self.turn = steps, {}, None
+            self._cycle, self.order, self.turn = cycle, {}, None
         self.order.setdefault(group.gangs[0].key, group)
         if self._asked in keys_of(group):
-            self.turn = Turn(steps, group)
+            self.turn = Turn(cycle, group)
 
 
 def keys_of(group: GangGroup) -> Iterable[GangKey]:

@@ -4,31 +4,28 @@ A try looks for flavors with quota and room together. What it decides is charged
 counts for all later tries.
 """
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.causes.queues import ChecksUnanswered, DelaysReserved
+from gang_scheduler.model.causes.queues import DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.plan import IfEmpty, Misfit, PreemptionOutcome, PreemptionVerdict
-from gang_scheduler.model.queues import Charge, Fungibility, ProvisioningRules, Queue, QueueState
+from gang_scheduler.model.plan import Misfit, PreemptionOutcome, PreemptionVerdict
+from gang_scheduler.model.queues import Charge, Fungibility, ProvisioningRules
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.model.values import FlavorPreference
-from gang_scheduler.scheduler import admission, provisioning
+from gang_scheduler.scheduler import provisioning
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
-from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.rights.claims import Claim, claim_of
-from gang_scheduler.scheduler.turns import shortages
-from gang_scheduler.scheduler.turns.charging import Charging
+from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import Request, Way, podset_of
-from gang_scheduler.scheduler.turns.shortages import Shortages
 from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
@@ -36,7 +33,7 @@ Unfit = tuple[PlacementUnit, Misfit]
 
 
 @dataclass(eq=False)
-class Try:
+class Attempt:
     """One try of a group: the ways without room, with the reason, and what evictions came to.
 
     `delaying` are the gangs that were promised a start and would be delayed, way by way. `unpaid`
@@ -52,55 +49,62 @@ class Try:
     delaying: list[DelaysReserved] = field(default_factory=list)
 
 
-class WithinQuota(Charging):
-    """The steps of a cycle, each within quota and on the nodes of flavors."""
+class Attempts:
+    """Finds flavors with quota and room for one group at a time."""
 
-    def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
-        super().__init__(snapshot, profile, state)
-        self.shortages = Shortages(self.ledger, self.rounds)
-        self.asked_for: dict[GangKey, Charge] = {}
+    def __init__(self, placing: Placing, quota: Quota) -> None:
+        self._placing = placing
+        self._quota = quota
+        self._decided = placing.decided
+        self._trial = placing.trial
+        self._evaluator = placing.evaluator
+        self._known_misfits = placing.known_misfits
+        self._ledger = quota.ledger
+        self._reservations = quota.reservations
+        self._asked_for: dict[GangKey, Charge] = {}
         """What groups are charged for nodes that are bought, by their first gangs that wait."""
-        self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         # The lowest priority for which something is known not to fit.
         self._failed_at: float = math.inf
 
-    def place_quorums(self, group: GangGroup) -> None:
+    def place_again(self, group: GangGroup) -> None:
         """Place the quorums of a group that was tried before, without evictions."""
-        before = {gang.key: self.refused.get(gang.key) for gang in group.waiting}
-        request = self.tried[group.gangs[0].key]
-        asked = self.asked_for.get(group.waiting[0].key, {})
-        self.ledger.release(request.ref, asked)
-        self.attempt(Try(request, (), evicting=False))
-        if group.waiting[0].key not in self.gangs:
-            self.ledger.charge(request.ref, asked)
-            self.refused.update({key: why for key, why in before.items() if why is not None})
+        before = {gang.key: self._decided.refused.get(gang.key) for gang in group.waiting}
+        request = self._quota.tried[group.gangs[0].key]
+        asked = self._asked_for.get(group.waiting[0].key, {})
+        self._ledger.release(request.ref, asked)
+        self.attempt(Attempt(request, (), evicting=False))
+        if group.waiting[0].key not in self._decided.gangs:
+            self._ledger.charge(request.ref, asked)
+            whys = {key: why for key, why in before.items() if why is not None}
+            self._decided.refused.update(whys)
 
-    def ask_within_quota(self, trying: Try) -> None:
+    def ask_for_nodes(self, trying: Attempt) -> None:
         """Ask for nodes for a group that has quota and lacks room, and charge it for them."""
         request, group = trying.request, trying.request.group
-        if not self.asking.may_ask(group, request.queue) or not self.may_ask(group):
+        asking = self._placing.asking
+        if not (asking.may_ask(group, request.queue) and self._placing.may_ask(group)):
             return
-        if group.waiting[0].key in self.unsearched and not self.asking.stands(group):
+        if group.waiting[0].key in self._quota.unsearched and not asking.stands(group):
             return
         found = self._way_to_ask(trying)
         if found is None:
             return
         way, rules = found
-        judgement = self.asking.consider(
+        judgement = asking.consider(
             *(group, way.units, rules),
             labels=_labels_of(way),
             flavors_of=way.offer.flavors_of,
         )
         if judgement is None:
             return
-        self.refused |= provisioning.retold(group, self.refused, judgement)
+        self._decided.refused |= provisioning.retold(group, self._decided.refused, judgement)
         if judgement.step in (Step.ASK, Step.STAND):
-            self.asked_for[group.waiting[0].key] = way.charge
-            self.ledger.charge(request.ref, way.charge)
+            self._asked_for[group.waiting[0].key] = way.charge
+            self._ledger.charge(request.ref, way.charge)
             if not request.holds:
-                self.ledger.running[request.ref] += 1
+                self._ledger.running[request.ref] += 1
 
-    def _way_to_ask(self, trying: Try) -> tuple[Way, ProvisioningRules] | None:
+    def _way_to_ask(self, trying: Attempt) -> tuple[Way, ProvisioningRules] | None:
         """Return the first way with quota whose nodes can be bought: that of the last request.
 
         Without one, the first way of all.
@@ -111,113 +115,35 @@ class WithinQuota(Charging):
             rules = provisioning.rules_of(group, queue, way.offer.names)
             if rules is not None and way not in trying.unpaid:
                 ways.append((way, rules))
-        asked = {each.digest for each in self.asking.known(group) if each.stands}
+        asked = {each.digest for each in self._placing.asking.known(group) if each.stands}
         for way, rules in ways if asked else ():
-            if self.asking.digest_of(way.units, rules, _labels_of(way)) in asked:
+            if self._placing.asking.digest_of(way.units, rules, _labels_of(way)) in asked:
                 return way, rules
         return ways[0] if ways else None
 
-    def attempt(self, trying: Try) -> None:
+    def attempt(self, trying: Attempt) -> None:
         """Find flavors with quota and room for a group, and charge what came of it."""
         request = trying.request
-        self.open_spare(request.group)
-        self.tried[request.group.gangs[0].key] = request
-        self.reservations.refresh()
-        ways = self._with_quota(request)
-        problem = self._not_now(request, ways)
+        self._placing.open_spare(request.group)
+        self._quota.tried[request.group.gangs[0].key] = request
+        self._reservations.refresh()
+        ways = self._quota.with_quota(request)
+        problem = self._quota.not_now(request, ways)
         short = problem is not None and problem.reason is Reason.WAITING_FOR_QUOTA
         if (problem is None or (short and trying.evicting)) and self._find(trying, ways):
             return
         if trying.delaying:
             problem = Problem(Reason.WAITING_FOR_TURN, trying.delaying[0])
-            self.set_aside(request.group, problem)
+            self._quota.set_aside(request.group, problem)
             return
         if problem is None:
             self._refuse_all(trying)
             return
-        self.set_aside(request.group, problem)
+        self._quota.set_aside(request.group, problem)
         if short and trying.evicting:
-            self.ledger.keep(request.queue, [way.charge for way in request.ways])
+            self._ledger.keep(request.queue, [way.charge for way in request.ways])
 
-    def plain_request(self, group: GangGroup, queue: Queue) -> Request | None:
-        """Return what a group asks, without ways if it has no turn; None where more matters.
-
-        Worked out once for a group while neither queues nor nodes change.
-        """
-        if self.evaluator.departures.without(group) is not group or self.asking.stands(group):
-            return None
-        return group.derive("plain", self._basis, functools.partial(self._plain, group, queue))
-
-    def _plain(self, group: GangGroup, queue: Queue) -> Request | None:
-        has_begun = group.nominated or bool(group.started) or any(g.bound for g in group.gangs)
-        if has_begun or any(gang.min_resources for gang in group.gangs):
-            return None
-        by_number = self.requests.without_members(group, queue)
-        if by_number is not None:
-            return self._unless_refused(by_number, group, queue)
-        without_turn = Request(group, queue, (), ())
-        verdict = admission.admit(group, self.snapshot, self.trial)
-        if verdict.refusals or self.not_taken(queue, group):
-            return without_turn
-        asked = self.requests.of(group, queue, verdict.units, holds=False, nominated=False)
-        if isinstance(asked, Problem):
-            return without_turn
-        if asked.singly or verdict.warnings:
-            return None
-        return _without_members(asked) if group.suspended else asked
-
-    def _unless_refused(self, asked: Request | Problem, group: GangGroup, queue: Queue) -> Request:
-        """Return what a group asks, without ways if it has no turn."""
-        without_turn = Request(group, queue, (), ())
-        if isinstance(asked, Problem) or self.not_taken(queue, group) is not None:
-            return without_turn
-        return without_turn if admission.refuses(group, self.snapshot, self.trial) else asked
-
-    def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
-        """Return why a queue takes nothing new, or not this group; it may `hold` quota already."""
-        if queue.ref.product not in self.declared.enforced:
-            return None
-        problem = shortages.stopped(queue)
-        return problem if problem or holds else shortages.denied(queue, group, self.declared)
-
-    def _with_quota(self, request: Request) -> list[Way]:
-        """Return the ways that there is quota for."""
-        if request.singly:
-            parts = (self._part_with_quota(request, way) for way in request.ways)
-            return [each for each in parts if each is not None]
-        return [way for way in request.ways if self.ledger.fits(request.ref, way.charge)]
-
-    def _part_with_quota(self, request: Request, way: Way) -> Way | None:
-        """Return the way for as many of the quorum as there is quota for; None for no member."""
-        if self.ledger.fits(request.ref, way.charge):
-            return way
-        required = [pod for unit in way.units for pod in unit.members if pod.uid in unit.required]
-        some, charge = self.payable(request.ref, way.offer, required)
-        uids = frozenset(pod.uid for pod in some)
-        units = tuple(replace(unit, required=unit.required & uids) for unit in way.units)
-        return Way(way.offer, charge, units) if some else None
-
-    def _not_now(self, request: Request, ways: Sequence[Way]) -> Problem | None:
-        """Return why the group cannot be admitted now, whatever room there is."""
-        queue, ref = request.queue, request.ref
-        if ref.product not in self.declared.enforced:
-            return None
-        if not request.holds:
-            running = self.ledger.running[ref]
-            full = shortages.full(queue, running)
-            if full is not None:
-                # Of the victims of this cycle none is bound beyond the number, and none counts.
-                return shortages.full(queue, running - self.ledger.gone[ref]) or shortages.awaits(
-                    queue
-                )
-        if not ways:
-            return self.shortages.of(request)
-        if not request.holds and all(shortages.checks(queue, way.offer.names) for way in ways):
-            names = shortages.checks(queue, ways[0].offer.names)
-            return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
-        return None
-
-    def _find(self, trying: Try, paid: Sequence[Way]) -> bool:
+    def _find(self, trying: Attempt, paid: Sequence[Way]) -> bool:
         """Take the best way by the rules of the queue; return whether there is one.
 
         There is quota for the ways that are `paid`; for others it may be freed.
@@ -225,14 +151,14 @@ class WithinQuota(Charging):
         request = trying.request
         rules = request.queue.fungibility
         trying.unpaid = self._unpaid(trying, paid)
-        ways = self._unchecked(request, in_order(request, [*paid, *trying.unpaid]))
+        ways = self._quota.unchecked(request, in_order(request, [*paid, *trying.unpaid]))
         if trying.nominations:
             ways = sorted(ways, key=lambda way: not self._suits(way, trying.nominations))
         over = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
         judged, later = [], []
         for way in ways:
             judged.append(way)
-            borrows = self.forest.borrows(request.ref, way.charge)
+            borrows = self._quota.forest.borrows(request.ref, way.charge)
             if borrows and not (over or rules.stop_when_borrowing or rules.stop_when_evicting):
                 # Whether there is room is seen where the way is taken.
                 later.append(way)
@@ -246,67 +172,61 @@ class WithinQuota(Charging):
             return True
         return any(self._places(trying, way) for way in later) or self._evicts(trying, judged)
 
-    def _is_last(self, rules: Fungibility, trying: Try, way: Way, *, borrows: bool) -> bool:
+    def _is_last(self, rules: Fungibility, trying: Attempt, way: Way, *, borrows: bool) -> bool:
         """Return whether the search for a flavor ends with one that borrows, or evicts."""
         if borrows:
             return rules.stop_when_borrowing
         return rules.stop_when_evicting and bool(self._by_class(trying, [way], borrowing=True))
 
-    def _unchecked(self, request: Request, ways: Sequence[Way]) -> Sequence[Way]:
-        """Return the ways that no admission check stands against."""
-        if request.holds or request.ref.product not in self.declared.enforced:
-            return ways
-        return [way for way in ways if not shortages.checks(request.queue, way.offer.names)]
-
-    def _unpaid(self, trying: Try, paid: Sequence[Way]) -> list[Way]:
+    def _unpaid(self, trying: Attempt, paid: Sequence[Way]) -> list[Way]:
         """Return the ways without quota, as long as evictions may free some."""
         if not trying.evicting:
             return []
         offers = {way.offer for way in paid}
         return [way for way in trying.request.ways if way.offer not in offers]
 
-    def _has_room(self, trying: Try, way: Way) -> bool:
+    def _has_room(self, trying: Attempt, way: Way) -> bool:
         """Return whether there is room for a way with quota, and leave it free."""
         if way in trying.unpaid:
             return False
-        units = self.units_of(way)
+        units = self._quota.units_of(way)
         replacing = trying.request.group.replacing
-        known = None if replacing else self.known_misfits.known(units)
-        outcome = known or self.quorums.in_any_order(units)
+        known = None if replacing else self._known_misfits.known(units)
+        outcome = known or self._placing.quorums.in_any_order(units)
         if not isinstance(outcome, dict):
             if not (known or replacing or trying.nominations):
-                self.known_misfits.note(units, *outcome)
+                self._known_misfits.note(units, *outcome)
             trying.full.append((way, outcome))
             return False
         for placement in outcome.values():
-            release(placement, self.trial)
+            release(placement, self._trial)
         return True
 
-    def _places(self, trying: Try, way: Way) -> bool:
+    def _places(self, trying: Attempt, way: Way) -> bool:
         """Take room for the quorums on the nodes of their flavors, if there is enough."""
         if way in trying.unpaid:
             return False
-        request, units = trying.request, self.units_of(way)
+        request, units = trying.request, self._quota.units_of(way)
         group, ref = request.group, request.ref
-        outcome = self.find_place(group, units, trying.nominations)
-        if isinstance(outcome, dict) and not self.ledger.fits(ref, self._charge(way, outcome)):
+        outcome = self._find_place(group, units, trying.nominations)
+        if isinstance(outcome, dict) and not self._ledger.fits(ref, self._charge(way, outcome)):
             # Other members than the first in rank ask for more: only these were judged.
             for placement in outcome.values():
-                release(placement, self.trial)
-            outcome = self.quorums.as_preemptors(units)
+                release(placement, self._trial)
+            outcome = self._placing.quorums.as_preemptors(units)
         if not isinstance(outcome, dict):
             trying.full.append((way, outcome))
             return False
-        delayed = self.reservations.delayed(request, way, [*outcome.values()])
+        delayed = self._reservations.delayed(request, way, [*outcome.values()])
         if delayed is not None:
             beside = self._beside_reserved(request, way, outcome)
             if beside is None:
                 trying.delaying.append(delayed)
                 return False
             outcome = beside
-        self.choose(request, way)
-        self.units[group.gangs[0].key] = units
-        self.keep(group, outcome)
+        self._quota.choose(request, way)
+        self._decided.units[group.gangs[0].key] = units
+        self._decided.keep(group, outcome)
         return True
 
     def _beside_reserved(
@@ -317,17 +237,17 @@ class WithinQuota(Charging):
         `best` is where they would be without, and is taken back.
         """
         for placement in best.values():
-            release(placement, self.trial)
+            release(placement, self._trial)
         found: Outcome | None = None
-        with self.reservations.kept_free(request.group):
-            if self.ledger.fits(request.ref, way.charge):
-                found = self.quorums.in_any_order(self.units_of(way))
+        with self._reservations.kept_free(request.group):
+            if self._ledger.fits(request.ref, way.charge):
+                found = self._placing.quorums.in_any_order(self._quota.units_of(way))
         if not isinstance(found, dict):
             return None
-        if self.reservations.delayed(request, way, [*found.values()]) is None:
+        if self._reservations.delayed(request, way, [*found.values()]) is None:
             return found
         for placement in found.values():
-            release(placement, self.trial)
+            release(placement, self._trial)
         return None
 
     def _charge(self, way: Way, outcome: Mapping[PlacementUnit, Placement]) -> Charge:
@@ -335,19 +255,19 @@ class WithinQuota(Charging):
         binds = (bind for placement in outcome.values() for bind in placement.binds)
         return way.offer.charge_of(pods[bind.pod.uid] for bind in binds)
 
-    def find_place(
+    def _find_place(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome:
         """Take room for the quorums, unless equal ones of no less priority are known not to fit."""
-        if group.priority > self._failed_at and self.evaluator.displaceable(group):
-            self.known_misfits.clear()
+        if group.priority > self._failed_at and self._evaluator.displaceable(group):
+            self._known_misfits.clear()
             self._failed_at = group.priority
-        outcome = super().find_place(group, units, nominations)
+        outcome = self._placing.find_place(group, units, nominations)
         if not isinstance(outcome, dict):
             self._failed_at = min(self._failed_at, group.priority)
         return outcome
 
-    def _evicts(self, trying: Try, ways: Sequence[Way], *, borrowing: bool = True) -> bool:
+    def _evicts(self, trying: Attempt, ways: Sequence[Way], *, borrowing: bool = True) -> bool:
         """Reserve room and quota that pods leave or must leave, if that is enough in any way.
 
         Of several ways the one with victims of the lower class. Unless `borrowing`, the queue must
@@ -358,21 +278,21 @@ class WithinQuota(Charging):
             left = self._by_class(trying, left, borrowing=borrowing)
         return any(self._evicts_in(trying, way) for way in left)
 
-    def _short_of(self, trying: Try, ways: Sequence[Way]) -> list[Way]:
+    def _short_of(self, trying: Attempt, ways: Sequence[Way]) -> list[Way]:
         """Return the ways that lack room or quota, if evictions may help and were not tried yet."""
         short = {way for way, _ in trying.full} | set(trying.unpaid) if trying.evicting else ()
         return [way for way in ways if way in short and way not in trying.outcomes]
 
-    def _by_class(self, trying: Try, ways: Sequence[Way], *, borrowing: bool) -> list[Way]:
+    def _by_class(self, trying: Attempt, ways: Sequence[Way], *, borrowing: bool) -> list[Way]:
         """Return the ways in which evictions help, those of lower classes first."""
         found = []
-        effort = self.trial.effort
+        effort = self._trial.effort
         for way in self._short_of(trying, ways):
-            if effort.is_over() and not (self.evaluator.departures.room or trying.nominations):
+            if effort.is_over() and not (self._evaluator.departures.room or trying.nominations):
                 self._leave_unsearched(trying)
                 break
-            units = tuple(unit for unit in self.units_of(way) if unit.quorum)
-            foreseen = self.evaluator.foreseen(
+            units = tuple(unit for unit in self._quota.units_of(way) if unit.quorum)
+            foreseen = self._evaluator.foreseen(
                 trying.request.group, units, self._claim(trying.request, way)
             )
             if foreseen is None and effort.cut_off:
@@ -381,72 +301,64 @@ class WithinQuota(Charging):
                 found.append((foreseen.highest_class, way))
         return [way for _, way in sorted(found, key=itemgetter(0))]
 
-    def _leave_unsearched(self, trying: Try) -> None:
+    def _leave_unsearched(self, trying: Attempt) -> None:
         """Note that victims may be found for a group in another cycle."""
-        self.unsearched.update(gang.key for gang in trying.request.group.waiting)
+        self._quota.unsearched.update(gang.key for gang in trying.request.group.waiting)
 
-    def _evicts_in(self, trying: Try, way: Way) -> bool:
-        request, units = trying.request, tuple(unit for unit in self.units_of(way) if unit.quorum)
-        claim = replace(self._claim(request, way), may_take=self.may_take(request, trying.delaying))
-        outcome = self.make_room_for(request.group, units, trying.nominations, claim)
+    def _evicts_in(self, trying: Attempt, way: Way) -> bool:
+        request, group, quota = trying.request, trying.request.group, self._quota
+        units = tuple(unit for unit in quota.units_of(way) if unit.quorum)
+        may_take = quota.may_take(request, trying.delaying)
+        claim = replace(self._claim(request, way), may_take=may_take)
+        outcome = self._placing.make_room_for(group, units, trying.nominations, claim)
         trying.nominations = ()
         trying.outcomes[way] = outcome
         if not outcome.waits:
             if outcome.cut_off:
                 self._leave_unsearched(trying)
             return False
-        self.unsearched.difference_update(gang.key for gang in request.group.waiting)
+        quota.unsearched.difference_update(gang.key for gang in group.waiting)
         full = next((why for each, why in trying.full if each is way), None)
         if full is not None:
-            self.refuse(request.group, *full)
+            self._placing.refuse(group, *full, ways=quota.units_of_ways(group))
         else:
-            self.set_aside(request.group, self.shortages.of(replace(request, ways=(way,))))
-        self.refused.note_preemption(request.group, outcome)
-        self.choose(request, way)
-        self.ledger.charge(request.ref, self._charge_of_nominated(request, way))
-        self.reservations.nominated(request, way)
+            quota.set_aside(group, quota.shortages.of(replace(request, ways=(way,))))
+        self._decided.refused.note_preemption(group, outcome)
+        quota.choose(request, way)
+        self._ledger.charge(request.ref, self._charge_of_nominated(request, way))
+        self._reservations.nominated(request, way)
         return True
 
     def _claim(self, request: Request, way: Way) -> Claim:
         """Return what a group asks for in one way."""
-        return claim_of(request.group, request.ref, way.charge, self.charger(request, way))
+        return claim_of(request.group, request.ref, way.charge, self._quota.charger(request, way))
 
     def _charge_of_nominated(self, request: Request, way: Way) -> Charge:
-        room = self.evaluator.nominated_room
+        room = self._evaluator.nominated_room
         binds = (bind for gang in request.group.waiting for bind in room.binds(gang.key))
-        return self.charger(request, way)(bind.pod for bind in binds)
+        return self._quota.charger(request, way)(bind.pod for bind in binds)
 
-    def _refuse_all(self, trying: Try) -> None:
+    def _refuse_all(self, trying: Attempt) -> None:
         """Note why the first way that has nodes has no room, and why none can be made."""
         group = trying.request.group
         order = {way: place for place, way in enumerate(trying.request.ways)}
         trying.full.sort(key=lambda each: order.get(each[0], 0))
-        self.evaluator.nominated_room.keep(() if trying.evicting else trying.nominations)
-        empty = self.requests.empty_flavors
+        self._evaluator.nominated_room.keep(() if trying.evicting else trying.nominations)
+        empty = self._quota.requests.empty_flavors
         way, unfit = min(trying.full, key=lambda each: len(empty(trying.request, each[0])))
-        self.refuse(group, *unfit, empty(trying.request, way))
+        ways = self._quota.units_of_ways(group)
+        self._placing.refuse(group, *unfit, empty(trying.request, way), ways=ways)
         tried = (trying.outcomes[way] for way, _ in trying.full if way in trying.outcomes)
         told = next((each for each in tried if each.verdict is not NO_VICTIMS), None)
         if told is not None:
-            self.refused.note_preemption(group, told)
-
-    def would_fit_empty(self, group: GangGroup) -> IfEmpty | None:
-        """Return whether the group would fit the empty cluster in any way, on nodes of flavors."""
-        ways = self.tried[group.gangs[0].key].ways
-        return self.empty_cluster.would_fit(group, map(self.units_of, ways))
+            self._decided.refused.note_preemption(group, told)
 
     def _suits(self, way: Way, nominations: Sequence[Nominated]) -> bool:
         """Return whether all nominated nodes are of the flavors."""
         return all(
-            self.requests.is_of(way.offer, each.pod, each.pod.nominated) for each in nominations
+            self._quota.requests.is_of(way.offer, each.pod, each.pod.nominated)
+            for each in nominations
         )
-
-
-def _without_members(asked: Request) -> Request:
-    """Return what a suspended group asks without its units: many wait, and few have a turn."""
-    ways = tuple(replace(way, units=()) for way in asked.ways)
-    asked.group.forget_members()
-    return replace(asked, units=(), ways=ways)
 
 
 def _labels_of(way: Way) -> Labels:

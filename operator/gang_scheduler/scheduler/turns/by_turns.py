@@ -15,17 +15,17 @@ from typing import Final
 from gang_scheduler.model.causes.queues import BehindGang, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Failure, IfEmpty, Plan, Refused
-from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef, QueueState
+from gang_scheduler.model.queues import NONE, FlavorResource, Queue, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason, Strict, those_with
-from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.values import StopPolicy, Strategy
+from gang_scheduler.scheduler.decided import A_GROUP, Progress
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
-from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.steps import A_GROUP, prospects
+from gang_scheduler.scheduler.placing import Placing, prospects
 from gang_scheduler.scheduler.turns import lines, shortages
+from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
 from gang_scheduler.scheduler.turns.lines import Line, OpenTrees
+from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import Request, Way
-from gang_scheduler.scheduler.turns.within_quota import Try, WithinQuota
 from gang_scheduler.scheduler.units import PlacementUnit
 
 BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
@@ -35,140 +35,156 @@ A_WAY: Final = 3
 """Looks that a turn, and each way of its group, cost beside what is searched."""
 
 
-class ByTurns(WithinQuota):
-    """The groups of all queues, in the order of the turns that the queues take."""
+def by_turns(
+    placing: Placing, quota: Quota, progress: Progress, failures: Sequence[Failure]
+) -> Plan:
+    """Decide the groups of all queues but those that failed, in the order of the queues' turns."""
+    decided, attempts = placing.decided, Attempts(placing, quota)
+    turns = TurnTaking(placing, quota, progress, attempts)
+    # 1. Line the groups of each queue up.
+    failed = {each.group.name for each in failures}
+    turns.line_up(each for each in placing.snapshot.groups if each.name not in failed)
+    # 2. Queues take turns, by the fairness of their tree.
+    turns.take_all()
+    # 3. Once all quorums are decided, the surplus, within quota and where room is left.
+    placed = [each.group for each in quota.tried.values()]
+    for group in decided.each(placed):
+        if (decided.untried or turns.is_done()) and decided.has_surplus(group):
+            decided.leave_untried(group)
+        else:
+            quota.place_surplus(group)
+    # 4. Where that moved quorums, what did not fit may fit now.
+    waiting = [each for each in placed if not quota.has_reserved_room(each)]
+    for group in decided.each(placing.worth_another_try(waiting)):
+        attempts.place_again(group)
+    if decided.moved:
+        placing.settle(waiting, attempts.place_again, quota.place_surplus)
+    # 5. Members that a started gang lacks may take the room of lower priorities.
+    for group in decided.each([each for each in placed if each.gangs[0].key in decided.in_part]):
+        quota.make_room(group)
+    # 6. Give the decisions, with a reason for every gang that waits.
+    return quota.charged(placing.plan(failures))
 
-    def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
-        super().__init__(snapshot, profile, state)
+
+class TurnTaking:
+    """The lines of gangs of all queues, and the turns that queues take until none has a head."""
+
+    def __init__(
+        self, placing: Placing, quota: Quota, progress: Progress, attempts: Attempts
+    ) -> None:
+        self._placing = placing
+        self._quota = quota
+        self._progress = progress
+        self._attempts = attempts
+        self._decided = placing.decided
+        self._effort = placing.trial.effort
+        self._ledger = quota.ledger
         self._lines: dict[QueueRef, Line] = {}
         self._heads: dict[QueueRef, Request] = {}
         self._watched: dict[FlavorResource, list[tuple[int, int, Request]]] = {}
         """For each key the heads of several ways, by what may be spent until one is too small."""
         self._order = 0
-        nominated = (each.gang for each in snapshot.nominated)
-        reserved = frozenset((*nominated, *self.asking.standing()))
-        self._trees = OpenTrees(self.forest.root, self._may_fit, reserved)
-        self._alike: dict[Hashable, Refused] = {}
-
-    def decide(self, failures: Sequence[Failure]) -> Plan:
-        """Return the plan for all groups but those that failed."""
-        # 1. Line the groups of each queue up.
-        failed = {each.group.name for each in failures}
-        self._line_up(each for each in self.snapshot.groups if each.name not in failed)
-        # 2. Queues take turns, by the fairness of their tree.
-        self._take_turns()
-        # 3. Once all quorums are decided, the surplus, within quota and where room is left.
-        placed = [each.group for each in self.tried.values()]
-        for group in self.each(placed):
-            if (self.untried or self._is_done()) and self.has_surplus(group):
-                self.leave_untried(group)
-            else:
-                self.place_surplus(group)
-        # 4. Where that moved quorums, what did not fit may fit now.
-        waiting = [each for each in placed if not self.has_reserved_room(each)]
-        for group in self.each(self.worth_another_try(waiting)):
-            self.place_quorums(group)
-        if self.moved:
-            self.settle(waiting)
-        # 5. Members that a started gang lacks may take the room of lower priorities.
-        for group in self.each([each for each in placed if each.gangs[0].key in self.in_part]):
-            self.make_room(group)
-        # 6. Give the decisions, with a reason for every gang that waits.
-        return self.plan(failures)
+        nominated = (each.gang for each in placing.snapshot.nominated)
+        reserved = frozenset((*nominated, *placing.asking.standing()))
+        self._trees = OpenTrees(quota.forest.root, self._may_fit, reserved)
+        self._known_failures = KnownFailures(placing, quota)
 
     # Lines and heads.
 
-    def _line_up(self, groups: Iterable[GangGroup]) -> None:
+    def line_up(self, groups: Iterable[GangGroup]) -> None:
+        """Put the groups of each queue in order; set those aside whose queue takes none."""
         by_queue: dict[QueueRef, list[GangGroup]] = {}
-        for group in self.each(groups):
+        for group in self._decided.each(groups):
             by_queue.setdefault(group.queue or NONE, []).append(group)
         for ref, some in by_queue.items():
-            problem = self.forest.problem(ref)
+            problem = self._quota.forest.problem(ref)
             if problem is None:
-                self._lines[ref] = self._line(self.forest.queue(ref), some)
+                self._lines[ref] = self._line(self._quota.forest.queue(ref), some)
             else:
-                for group in self.each(some):
-                    self.set_aside(group, problem)
+                for group in self._decided.each(some):
+                    self._quota.set_aside(group, problem)
 
     def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> Line:
-        default, now = self.profile.queues.aging, self.snapshot.taken_at
+        default, now = self._placing.profile.queues.aging, self._placing.snapshot.taken_at
         keyed = []
-        for group in self.each(groups):
+        for group in self._decided.each(groups):
             effective = lines.effective_priority(group, queue, default, now)
             reserved = self._trees.is_reserved(group)
-            key = lines.key(self.forest.accounts, group, effective)
+            key = lines.key(self._quota.forest.accounts, group, effective)
             keyed.append(((not reserved, *key), group))
         keyed.sort(key=itemgetter(0), reverse=True)
         return Line(queue, [group for _, group in keyed])
 
-    def _take_turns(self) -> None:
+    def take_all(self) -> None:
+        """Try the heads of queues in the order of their turns, as long as there is work left."""
         self._trees.plant(self._lines.values())
         for root in self._trees.roots:
             if not self._trees.is_open(root):
                 self._refuse_tree(root)
         heads = {ref: head for ref in self._lines if (head := self._next_head(ref)) is not None}
-        turns = Turns(self.ledger.ahead, heads)
-        while (ref := turns.next()) is not None and not self._is_done():
+        turns = Turns(self._ledger.ahead, heads)
+        while (ref := turns.next()) is not None and not self.is_done():
             if not self._trees.is_open(ref):
                 self._refuse_tree(ref)
                 turns.end(ref)
                 continue
             request = self._heads.pop(ref)
-            before = self.forest.charged() if request.nominated else None
-            left = self.ledger.given_back
+            before = self._quota.forest.charged() if request.nominated else None
+            left = self._ledger.given_back
             self._take_turn(request)
             turns.replace(ref, self._next_head(ref))
             # What was charged for its nominations is free now, or what its victims had will be.
-            has_left = self.ledger.given_back != left
-            if has_left or (before is not None and self.forest.has_given_back(before)):
-                turns.restart(self.ledger.ahead, self._heads_anew(self._heads))
+            has_left = self._ledger.given_back != left
+            if has_left or (before is not None and self._quota.forest.has_given_back(before)):
+                turns.restart(self._ledger.ahead, self._heads_anew(self._heads))
             else:
                 for each, head in self._heads_anew(self._outgrown()).items():
                     turns.replace(each, head)
         self._leave_rest()
 
-    def _is_done(self) -> bool:
+    def is_done(self) -> bool:
         """Return whether no further turn is taken: once there was one, and all work is done.
 
         Where only no search has looks left, others have their turns: most gangs evict none.
         """
-        return bool(self.tried) and self.trial.effort.is_done() and not self._goes_on()
+        return bool(self._quota.tried) and self._progress.is_done()
 
     def _leave_rest(self) -> None:
         """Leave to the next cycle what has had no turn."""
-        self.leave_untried(*(each.group for each in self._heads.values()))
+        self._decided.leave_untried(*(each.group for each in self._heads.values()))
         self._heads.clear()
         for line in self._lines.values():
-            self.leave_untried(*line.groups)
+            self._decided.leave_untried(*line.groups)
             line.groups.clear()
 
     def _take_turn(self, request: Request) -> None:
-        self.deciding = request.group
-        self.trial.effort.count(A_TURN + A_WAY * len(request.ways))
-        self.show(request.group)
-        trying = Try(request, self.released(request), evicting=True)
-        self.attempt(trying)
-        self.ask_within_quota(trying)
-        self.reservations.tried(request, self.refused.get(request.group.waiting[0].key))
-        self._trees.decided(request.group)
-        self._note_failure(request)
-        self._note_blocking(self._lines[request.ref], request.group)
+        group = self._decided.deciding = request.group
+        self._effort.count(A_TURN + A_WAY * len(request.ways))
+        self._placing.show(group)
+        trying = Attempt(request, self._quota.released(request), evicting=True)
+        self._attempts.attempt(trying)
+        self._attempts.ask_for_nodes(trying)
+        refused = self._decided.refused.get(group.waiting[0].key)
+        self._quota.reservations.tried(request, refused)
+        self._trees.decided(group)
+        self._known_failures.record(request)
+        self._note_blocking(self._lines[request.ref], group)
 
     def _next_head(self, ref: QueueRef) -> Head | None:
         """Return the next group of a queue that is worth a turn; decide those that are not."""
         line = self._lines[ref]
-        while line.groups and not self._is_done():
-            group = self.deciding = line.groups.pop()
-            self.trial.effort.count(A_GROUP)
+        while line.groups and not self.is_done():
+            group = self._decided.deciding = line.groups.pop()
+            self._effort.count(A_GROUP)
             request = self._request(line, group)
             if request is not None:
                 self._heads[ref] = request
-                self.deciding = None
+                self._decided.deciding = None
                 return self._head(line, request)
-            self.show(group)
+            self._placing.show(group)
             self._trees.decided(group)
             self._note_blocking(line, group)
-        self.deciding = None
+        self._decided.deciding = None
         return None
 
     def _heads_anew(self, refs: Iterable[QueueRef]) -> dict[QueueRef, Head]:
@@ -180,11 +196,11 @@ class ByTurns(WithinQuota):
 
         Found without a look at all heads: nothing left shrinks by more than what is charged.
         """
-        if self.ledger.promised:
+        if self._ledger.promised:
             return [ref for ref, request in self._heads.items() if len(request.ways) > 1]
         found = []
-        for key in self._watched.keys() & self.ledger.spent.keys():
-            heap, spent = self._watched[key], self.ledger.spent[key]
+        for key in self._watched.keys() & self._ledger.spent.keys():
+            heap, spent = self._watched[key], self._ledger.spent[key]
             while heap and heap[0][0] < spent:
                 _, _, request = heapq.heappop(heap)
                 if self._heads.get(request.ref) is request:
@@ -194,7 +210,7 @@ class ByTurns(WithinQuota):
     def _head(self, line: Line, request: Request) -> Head:
         """Return how the group compares: by the way that it would take now."""
         way, group = self._way_now(request), request.group
-        default, now = self.profile.queues.aging, self.snapshot.taken_at
+        default, now = self._placing.profile.queues.aging, self._placing.snapshot.taken_at
         effective = lines.effective_priority(group, line.queue, default, now)
         return Head(way.charge, effective, group.created_at, request.nominated)
 
@@ -206,14 +222,14 @@ class ByTurns(WithinQuota):
         first, *others = request.ways
         if not others:
             return first
-        self.trial.effort.count(A_WAY * len(request.ways))
+        self._effort.count(A_WAY * len(request.ways))
         ref = request.ref
-        ways = [way for way in request.ways if self.ledger.will_fit(ref, way.charge)]
+        ways = [way for way in request.ways if self._ledger.will_fit(ref, way.charge)]
         if not request.queue.fungibility.stop_when_borrowing:
-            borrows = self.ledger.ahead.borrows
+            borrows = self._ledger.ahead.borrows
             ways.sort(key=lambda way: borrows(ref, way.charge))
         for key, asked in ways[0].charge.items() if ways else ():
-            least = self.ledger.spent[key] + self.ledger.left_beside(ref, key, asked)
+            least = self._ledger.spent[key] + self._ledger.left_beside(ref, key, asked)
             self._order += 1
             heapq.heappush(self._watched.setdefault(key, []), (least, self._order, request))
         return ways[0] if ways else first
@@ -222,29 +238,30 @@ class ByTurns(WithinQuota):
         """Return what a group asks; None, with the reason noted, if it cannot be tried."""
         if line.is_over and self._is_refused_at_once(line, group):
             return None
-        ready = self.admitted(group)
+        ready = self._placing.admitted(group)
         if ready is None:
             return None
         asked = self._asked(line, ready)
         if isinstance(asked, Problem):
-            self.set_aside(ready, asked)
+            self._quota.set_aside(ready, asked)
             return None
         return asked
 
     def _asked(self, line: Line, group: GangGroup) -> Request | Problem | None:
         """Return what a group asks of a queue, or why it need not; None if it is refused."""
         queue = line.queue
-        nominated = group.nominated or self.asking.stands(group)
+        nominated = group.nominated or self._placing.asking.stands(group)
         holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
         stands = holds and queue.stop is not StopPolicy.HOLD_AND_DRAIN
         if not stands:
-            problem = self.not_taken(queue, group, holds=holds)
+            problem = self._quota.not_taken(queue, group, holds=holds)
             if problem is not None:
                 return problem
-        units = self.units[group.gangs[0].key]
-        if line.behind is None and not holds and self._is_known(group, queue.ref, units):
+        units = self._decided.units[group.gangs[0].key]
+        is_new = line.behind is None and not holds
+        if is_new and self._known_failures.refuses(group, queue.ref, units):
             return None
-        asked = self.requests.of(group, queue, units, holds=holds, nominated=nominated)
+        asked = self._quota.requests.of(group, queue, units, holds=holds, nominated=nominated)
         if isinstance(asked, Problem) or line.behind is None:
             return asked
         return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, line.behind))
@@ -253,9 +270,9 @@ class ByTurns(WithinQuota):
         """Note that a queue which keeps its order waits behind a group, if it does."""
         if line.queue.strategy is not Strategy.STRICT_FIFO or line.behind is not None:
             return
-        if line.queue.ref.product not in self.declared.enforced:
+        if line.queue.ref.product not in self._quota.declared.enforced:
             return
-        refused = self.refused.get(group.waiting[0].key)
+        refused = self._decided.refused.get(group.waiting[0].key)
         if refused is None or refused.reason not in BLOCKING or refused.left_over:
             return
         if not self._could_never_fit(group, line.queue, refused):
@@ -263,11 +280,11 @@ class ByTurns(WithinQuota):
 
     def _could_never_fit(self, group: GangGroup, queue: Queue, refused: Refused) -> bool:
         """Return whether a group has no room even in the empty cluster, and no nodes are bought."""
-        if self.asking.may_ask(group, queue):
+        if self._placing.asking.may_ask(group, queue):
             return False
         found = refused.if_empty
-        if found is None and group.gangs[0].key in self.tried:
-            found = self.would_fit_empty(group)
+        if found is None and group.gangs[0].key in self._quota.tried:
+            found = self._placing.empty_cluster.would_fit(group, self._quota.units_of_ways(group))
         return found is IfEmpty.TOO_LARGE
 
     # Trees without quota.
@@ -275,53 +292,57 @@ class ByTurns(WithinQuota):
     def _may_fit(self, line: Line, group: GangGroup) -> bool:
         """Return whether a group may gain anything by its turn, if it has not had its turn yet."""
         key = group.waiting[0].key
-        if key in self.refused or key in self.gangs:
+        if key in self._decided.refused or key in self._decided.gangs:
             return False
-        self.deciding = group
-        self.trial.effort.count(A_GROUP)
-        request = self.plain_request(group, line.queue)
+        self._decided.deciding = group
+        self._effort.count(A_GROUP)
+        request = self._quota.plain_request(group, line.queue)
         may_fit = request is None or (
-            bool(request.ways) and self.shortages.for_good(request) is None
+            bool(request.ways) and self._quota.shortages.for_good(request) is None
         )
-        self.deciding = None
-        return may_fit or self._may_be_promised(group, line.queue)
-
-    def _may_be_promised(self, group: GangGroup, queue: Queue) -> bool:
-        """Return whether a group has waited so long that it may be promised a start."""
-        return self.reservations.may_get_one(group, queue.reservations.after_seconds)
+        self._decided.deciding = None
+        return may_fit or self._quota.may_be_promised(group, line.queue)
 
     def _refuse_tree(self, ref: QueueRef) -> None:
         """Refuse all that is left of a tree without quota: one queue after the other will do."""
         for line in self._trees.lines(ref):
             line.is_over, own = True, line.queue.ref
             while own in self._heads or self._next_head(own) is not None:
-                if self._is_done():
+                if self.is_done():
                     return
                 request = self._heads.pop(own)
                 if self._is_refused_at_once(line, request.group):
-                    self.show(request.group)
+                    self._placing.show(request.group)
                 else:
                     self._take_turn(request)
 
     def _is_refused_at_once(self, line: Line, group: GangGroup) -> bool:
         """Refuse a group for quota, if its turn would do no more than that."""
         queue = line.queue
-        if queue.strategy is Strategy.STRICT_FIFO or self._may_be_promised(group, queue):
+        if queue.strategy is Strategy.STRICT_FIFO or self._quota.may_be_promised(group, queue):
             return False
-        request = self.plain_request(group, queue)
+        request = self._quota.plain_request(group, queue)
         if request is None or not request.ways:
             return False
-        if shortages.full(queue, self.ledger.running[queue.ref]) is not None:
+        if shortages.full(queue, self._ledger.running[queue.ref]) is not None:
             return False
-        problem = self.shortages.for_good(request)
+        problem = self._quota.shortages.for_good(request)
         if problem is None:
             return False
-        if self.ledger.kept(queue, (way.charge for way in request.ways)):
+        if self._ledger.kept(queue, (way.charge for way in request.ways)):
             return False
-        self.set_aside(group, problem)
+        self._quota.set_aside(group, problem)
         return True
 
-    # What is known to fail.
+
+class KnownFailures:
+    """Groups that failed in this cycle: a group that is like one of them is refused alike."""
+
+    def __init__(self, placing: Placing, quota: Quota) -> None:
+        self._placing = placing
+        self._quota = quota
+        self._decided = placing.decided
+        self._alike: dict[Hashable, Refused] = {}
 
     def _likeness(
         self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]
@@ -329,29 +350,29 @@ class ByTurns(WithinQuota):
         """Return a key shared by groups that fail alike; None for a group like no other."""
         if len(group.waiting) > 1 or any(unit.gains for unit in units):
             return None
-        alike = prospects(group, units, self.evaluator.pools.own(group))
-        return alike and (self.known_misfits.generation, ref, alike)
+        alike = prospects(group, units, self._placing.evaluator.pools.own(group))
+        return alike and (self._placing.known_misfits.generation, ref, alike)
 
-    def _is_known(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:
+    def refuses(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:
         """Refuse a group that is like one which did not fit; return whether it is."""
-        if not self._alike or self.asking.may_ask(group, self.forest.queue(ref)):
+        if not self._alike or self._placing.asking.may_ask(group, self._quota.forest.queue(ref)):
             return False
         known = self._alike.get(self._likeness(group, ref, units))
-        if known is None or self._may_be_promised(group, self.forest.queue(ref)):
+        if known is None or self._quota.may_be_promised(group, self._quota.forest.queue(ref)):
             return False
         (gang,) = group.waiting
-        self.refused[gang.key] = replace(known, gang=gang, pods=gang.pending)
+        self._decided.refused[gang.key] = replace(known, gang=gang, pods=gang.pending)
         return True
 
-    def _note_failure(self, request: Request) -> None:
+    def record(self, request: Request) -> None:
         """Note that a group failed, for those like it."""
-        key = request.group.waiting[0].key
-        if request.holds or key in self.gangs or self.has_reserved_room(request.group):
+        group, key = request.group, request.group.waiting[0].key
+        if request.holds or key in self._decided.gangs or self._quota.has_reserved_room(group):
             return
-        if isinstance(self.refused[key].cause, DelaysReserved):
+        if isinstance(self._decided.refused[key].cause, DelaysReserved):
             return  # Another one may end sooner.
-        if self.asking.may_ask(request.group, request.queue):
+        if self._placing.asking.may_ask(group, request.queue):
             return  # Each asks for nodes of its own.
-        alike = self._likeness(request.group, request.ref, request.units)
+        alike = self._likeness(group, request.ref, request.units)
         if alike is not None:
-            self._alike[alike] = self.refused[key]
+            self._alike[alike] = self._decided.refused[key]

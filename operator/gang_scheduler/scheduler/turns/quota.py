@@ -1,61 +1,164 @@
-"""What a cycle with queues charges for what it decides, and in which flavors."""
+"""The quota of a cycle: in which flavors a group may start, and what decisions are charged."""
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.causes.queues import DelaysReserved
+from gang_scheduler.model.causes.queues import ChecksUnanswered, DelaysReserved
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.plan import Bind, Failure, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, QueueState
+from gang_scheduler.model.queues import NONE, Charge, FlavorResource, Queue, QueueRef, QueueState
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.placement.anywhere import Placement
-from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservations
 from gang_scheduler.scheduler.rights.claims import Claim, MayTake, claim_of
 from gang_scheduler.scheduler.rights.permits import Limits
 from gang_scheduler.scheduler.rights.rounds import Rounds
-from gang_scheduler.scheduler.steps import Steps
 from gang_scheduler.scheduler.surplus import of_payable
+from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import Offer, Request, Requests, Way, podset_of
-from gang_scheduler.scheduler.turns.shortages import cause_of
+from gang_scheduler.scheduler.turns.shortages import Shortages, cause_of
 from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
 
 
-class Charging(Steps):
-    """The decisions made so far, each charged to the queue of its group.
+class Quota:
+    """The quota that queues have left in a cycle, and what each decision is charged.
 
-    `offers` are the flavors of each group that has a place, or room that pods leave.
+    `tried` are the requests of groups that had a turn. `offers` are the flavors of each group that
+    has a place, or room that pods leave.
     """
 
-    def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
-        super().__init__(snapshot, profile)
+    def __init__(self, placing: Placing, state: QueueState) -> None:
+        snapshot, profile = placing.snapshot, placing.profile
+        self._placing = placing
+        self._snapshot = snapshot
+        self._decided = placing.decided
+        self._trial = placing.trial
+        self._evaluator = placing.evaluator
+        self._asking = placing.asking
         self.declared = state.declared
         self.forest = Forest(state, snapshot.nodes)
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
         self.requests = Requests(snapshot, state, self.ledger)
-        limits_of = Limits.of(profile, snapshot.taken_at)
-        self.rounds = Rounds(snapshot.bound_pods or BoundPods(), self.ledger, limits_of)
-        self.evaluator.rounds = self.rounds
+        limits = Limits.of(profile, snapshot.taken_at)
+        self.rounds = Rounds(snapshot.bound_pods or BoundPods(), self.ledger, limits)
         self.reservations = Reservations(
-            *(snapshot, profile, self.trial, self.ledger, self.evaluator),
+            *(snapshot, profile, self._trial, self.ledger, self._evaluator),
             units_of=self.units_of,
         )
+        self.shortages = Shortages(self.ledger, self.rounds)
+        self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         self.tried: dict[GangKey, Request] = {}
         self.unsearched: set[GangKey] = set()
         """Gangs that wait, for which victims may be found in another cycle."""
         self.offers: dict[GangKey, Offer] = {}
         self._borrowing: set[GangKey] = set()
         self._charged: dict[PlacementUnit, Charge] = {}
-        self.members: dict[str, Pod] = {}
+        self._members: dict[str, Pod] = {}
         self._flavored: dict[Way, tuple[PlacementUnit, ...]] = {}
+        self._evaluator.rounds = self.rounds
+        self._decided.charge = self.charge
+
+    # Which ways there are.
+
+    def plain_request(self, group: GangGroup, queue: Queue) -> Request | None:
+        """Return what a group asks, without ways if it has no turn; None where more matters.
+
+        Worked out once for a group while neither queues nor nodes change.
+        """
+        if self._evaluator.departures.without(group) is not group or self._asking.stands(group):
+            return None
+        return group.derive("plain", self._basis, functools.partial(self._plain, group, queue))
+
+    def _plain(self, group: GangGroup, queue: Queue) -> Request | None:
+        has_begun = group.nominated or bool(group.started) or any(g.bound for g in group.gangs)
+        if has_begun or any(gang.min_resources for gang in group.gangs):
+            return None
+        by_number = self.requests.without_members(group, queue)
+        if by_number is not None:
+            return self._unless_refused(by_number, group, queue)
+        without_turn = Request(group, queue, (), ())
+        verdict = admission.admit(group, self._snapshot, self._trial)
+        if verdict.refusals or self.not_taken(queue, group):
+            return without_turn
+        asked = self.requests.of(group, queue, verdict.units, holds=False, nominated=False)
+        if isinstance(asked, Problem):
+            return without_turn
+        if asked.singly or verdict.warnings:
+            return None
+        return _without_members(asked) if group.suspended else asked
+
+    def _unless_refused(self, asked: Request | Problem, group: GangGroup, queue: Queue) -> Request:
+        """Return what a group asks, without ways if it has no turn."""
+        without_turn = Request(group, queue, (), ())
+        if isinstance(asked, Problem) or self.not_taken(queue, group) is not None:
+            return without_turn
+        return without_turn if admission.refuses(group, self._snapshot, self._trial) else asked
+
+    def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
+        """Return why a queue takes nothing new, or not this group; it may `hold` quota already."""
+        if queue.ref.product not in self.declared.enforced:
+            return None
+        problem = shortages.stopped(queue)
+        return problem if problem or holds else shortages.denied(queue, group, self.declared)
+
+    def may_be_promised(self, group: GangGroup, queue: Queue) -> bool:
+        """Return whether a group has waited so long that it may be promised a start."""
+        return self.reservations.may_get_one(group, queue.reservations.after_seconds)
+
+    def with_quota(self, request: Request) -> list[Way]:
+        """Return the ways that there is quota for."""
+        if request.singly:
+            parts = (self._part_with_quota(request, way) for way in request.ways)
+            return [each for each in parts if each is not None]
+        return [way for way in request.ways if self.ledger.fits(request.ref, way.charge)]
+
+    def _part_with_quota(self, request: Request, way: Way) -> Way | None:
+        """Return the way for as many of the quorum as there is quota for; None for no member."""
+        if self.ledger.fits(request.ref, way.charge):
+            return way
+        required = [pod for unit in way.units for pod in unit.members if pod.uid in unit.required]
+        some, charge = self.payable(request.ref, way.offer, required)
+        uids = frozenset(pod.uid for pod in some)
+        units = tuple(replace(unit, required=unit.required & uids) for unit in way.units)
+        return Way(way.offer, charge, units) if some else None
+
+    def not_now(self, request: Request, ways: Sequence[Way]) -> Problem | None:
+        """Return why the group cannot be admitted now, whatever room there is."""
+        queue, ref = request.queue, request.ref
+        if ref.product not in self.declared.enforced:
+            return None
+        if not request.holds:
+            running = self.ledger.running[ref]
+            full = shortages.full(queue, running)
+            if full is not None:
+                # Of the victims of this cycle none is bound beyond the number, and none counts.
+                return shortages.full(queue, running - self.ledger.gone[ref]) or shortages.awaits(
+                    queue
+                )
+        if not ways:
+            return self.shortages.of(request)
+        if not request.holds and all(shortages.checks(queue, way.offer.names) for way in ways):
+            names = shortages.checks(queue, ways[0].offer.names)
+            return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
+        return None
+
+    def unchecked(self, request: Request, ways: Sequence[Way]) -> Sequence[Way]:
+        """Return the ways that no admission check stands against."""
+        if request.holds or request.ref.product not in self.declared.enforced:
+            return ways
+        return [way for way in ways if not shortages.checks(request.queue, way.offer.names)]
+
+    # What groups are charged.
 
     def set_aside(self, group: GangGroup, problem: Problem) -> None:
         """Note why a group is not tried: by the same refusals as before for the same problem."""
@@ -63,20 +166,20 @@ class Charging(Steps):
             "set_aside", (problem,), functools.partial(_refusals, group.waiting, problem)
         )
         for each in refusals:
-            self.refused[each.gang.key] = each
+            self._decided.refused[each.gang.key] = each
 
     def has_reserved_room(self, group: GangGroup) -> bool:
         """Return whether a group waits for pods to leave."""
-        refused = self.refused.get(group.waiting[0].key)
+        refused = self._decided.refused.get(group.waiting[0].key)
         return refused is not None and refused.reason is Reason.WAITING_FOR_VICTIMS
 
     def released(self, request: Request) -> Sequence[Nominated]:
         """Release the room and the quota that are reserved for a group, to be found again."""
         keys = [gang.key for gang in request.group.gangs]
-        nominations = self.evaluator.nominated_room.release(keys)
+        nominations = self._evaluator.nominated_room.release(keys)
         if nominations:
             self.ledger.release(request.ref, self.requests.nominated(request, nominations))
-        held = self.asking.held(request.group)
+        held = self._asking.held(request.group)
         if held:
             self.ledger.release(request.ref, held)
         return nominations
@@ -85,7 +188,7 @@ class Charging(Steps):
         """Note by which way a group is charged."""
         key = request.group.gangs[0].key
         self.offers[key] = way.offer
-        self.members.update((pod.uid, pod) for unit in request.units for pod in unit.members)
+        self._members.update((pod.uid, pod) for unit in request.units for pod in unit.members)
         if not request.holds:
             self.ledger.running[request.ref] += 1
         if self.forest.borrows(request.ref, way.charge):
@@ -94,18 +197,21 @@ class Charging(Steps):
     def units_of(self, way: Way) -> tuple[PlacementUnit, ...]:
         """Return the units on the nodes of their flavors: the same ones each time."""
         if way not in self._flavored:
-            units = way.offer.units(way.units, self.snapshot)
+            units = way.offer.units(way.units, self._snapshot)
             if isinstance(units, Problem):
                 raise AssertionError(units)
             self._flavored[way] = units
         return self._flavored[way]
 
-    def put(self, unit: PlacementUnit, placement: Placement) -> None:
-        """Note where members of a unit are from now on, and charge them."""
-        super().put(unit, placement)
-        group = self.groups[unit.gangs[0].key]
+    def units_of_ways(self, group: GangGroup) -> Iterator[tuple[PlacementUnit, ...]]:
+        """Yield the units of a group that had a turn, on the nodes of flavors way by way."""
+        yield from map(self.units_of, self.tried[group.gangs[0].key].ways)
+
+    def charge(self, unit: PlacementUnit, placement: Placement) -> None:
+        """Charge the members of a unit that have a place, in place of what it was charged."""
+        group = self._decided.groups[unit.gangs[0].key]
         ref, offer = group.queue or NONE, self.offers[group.gangs[0].key]
-        charge = offer.charge_of(self.members[bind.pod.uid] for bind in placement.binds)
+        charge = offer.charge_of(self._members[bind.pod.uid] for bind in placement.binds)
         before = self._charged.get(unit, {})
         self.reservations.put(unit, group, placement)
         if charge != before:
@@ -135,23 +241,23 @@ class Charging(Steps):
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place the surplus that there is quota and room for, and note why the rest waits."""
         key, ref = group.gangs[0].key, group.queue or NONE
-        for unit in self.units[key]:
-            placed = self.placements.get(unit)
+        for unit in self._decided.units[key]:
+            placed = self._decided.placements.get(unit)
             if placed is None or len(placed.binds) == len(unit.members):
                 continue
             there = {bind.pod.uid for bind in placed.binds}
-            rest = [self.members[pod.uid] for pod in unit.members if pod.uid not in there]
+            rest = [self._members[pod.uid] for pod in unit.members if pod.uid not in there]
             with self.reservations.kept_free(group):
                 more, charge = self.payable(ref, self.offers[key], rest)
                 more = of_payable(unit, there, more)
                 if more:
                     some = unit.only(there | {pod.uid for pod in more})
-                    self.grow(group, unit, some, moving=moving)
+                    self._placing.grow(group, unit, some, moving=moving)
             if len(more) < len(rest):
                 paid = {pod.uid for pod in more}
                 unpaid = [pod for pod in rest if pod.uid not in paid]
                 self._report_unpaid(group, unit, unpaid, charge)
-        self.report_full(group)
+        self._decided.report_full(group)
 
     def _report_unpaid(
         self, group: GangGroup, unit: PlacementUnit, unpaid: Sequence[Pod], charge: Charge
@@ -164,22 +270,23 @@ class Charging(Steps):
             short = self.ledger.shortage(ref, {fr: n + charge.get(fr, 0) for fr, n in one.items()})
         cause = cause_of(ref, short) if short else None
         why = Refused(unit.gangs[0], Reason.WAITING_FOR_QUOTA, (), cause=cause, left_over=True)
-        self.refused.leave_over(unit.only({pod.uid for pod in unpaid}), why)
+        self._decided.refused.leave_over(unit.only({pod.uid for pod in unpaid}), why)
 
-    def make_room(self, group: GangGroup, claim: Claim | None = None) -> None:
+    def make_room(self, group: GangGroup) -> None:
         """Nominate the members that a quorum still lacks, if there is quota for them or will be."""
         key, ref = group.gangs[0].key, group.queue or NONE
-        lacking = self.lacking(group)
+        lacking = self._placing.lacking(group)
         pods = [pod for unit in lacking for pod in unit.members if pod.uid in unit.required]
-        charge = self.offers[key].charge_of(self.members[pod.uid] for pod in pods)
-        if pods and claim is None:
-            request, way = self.tried[key], Way(self.offers[key], charge, lacking)
-            asked = claim_of(group, ref, charge, self.charger(request, way))
-            self.reservations.refresh()
-            super().make_room(group, replace(asked, may_take=self.may_take(request, [])))
-            if self.has_reserved_room(group):
-                self.ledger.charge(ref, charge)
-                self.reservations.nominated(request, way)
+        charge = self.offers[key].charge_of(self._members[pod.uid] for pod in pods)
+        if not pods:
+            return
+        request, way = self.tried[key], Way(self.offers[key], charge, lacking)
+        asked = claim_of(group, ref, charge, self.charger(request, way))
+        self.reservations.refresh()
+        self._placing.make_room(group, replace(asked, may_take=self.may_take(request, [])))
+        if self.has_reserved_room(group):
+            self.ledger.charge(ref, charge)
+            self.reservations.nominated(request, way)
 
     def may_take(self, request: Request, delaying: list[DelaysReserved]) -> MayTake:
         """Return what refuses plans that delay a gang which was promised a start, and notes it."""
@@ -211,9 +318,8 @@ class Charging(Steps):
         as_they_are = {pod.uid: pod for unit in request.units for pod in unit.members}
         return lambda pods: way.offer.charge_of(as_they_are[pod.uid] for pod in pods)
 
-    def plan(self, failures: Sequence[Failure]) -> Plan:
-        """Return the plan, with the pods as they are and the flavors that they are charged in."""
-        plan = super().plan(failures)
+    def charged(self, plan: Plan) -> Plan:
+        """Return a plan with the pods as they are, and the flavors that they are charged in."""
         return replace(
             plan,
             reservations=self.reservations.made(),
@@ -223,7 +329,7 @@ class Charging(Steps):
         )
 
     def _with_flavors(self, placed: Placed) -> Placed:
-        key = self.groups[placed.gang.key].gangs[0].key
+        key = self._decided.groups[placed.gang.key].gangs[0].key
         binds = tuple(self._bind(key, bind) for bind in placed.binds)
         backfilled = self.reservations.backfilled.get(key)
         return replace(placed, binds=binds, borrows=key in self._borrowing, backfilled=backfilled)
@@ -231,11 +337,11 @@ class Charging(Steps):
     def _as_they_are(self, preemption: Preemption) -> Preemption:
         nominations, backfilled = preemption.nominations, None
         if preemption.gangs and nominations:
-            key = self.groups[preemption.gangs[0].key].gangs[0].key
+            key = self._decided.groups[preemption.gangs[0].key].gangs[0].key
             backfilled = self.reservations.backfilled.get(key)
             nominations = tuple(self._bind(key, bind) for bind in nominations)
         displaced = tuple(
-            replace(self.members.get(pod.uid, pod), nominated=pod.nominated)
+            replace(self._members.get(pod.uid, pod), nominated=pod.nominated)
             for pod in preemption.displaced
         )
         return replace(
@@ -243,8 +349,15 @@ class Charging(Steps):
         )
 
     def _bind(self, key: GangKey, bind: Bind) -> Bind:
-        pod = self.members[bind.pod.uid]
+        pod = self._members[bind.pod.uid]
         return replace(bind, pod=pod, flavors=self.offers[key].flavors_of(pod))
+
+
+def _without_members(asked: Request) -> Request:
+    """Return what a suspended group asks without its units: many wait, and few have a turn."""
+    ways = tuple(replace(way, units=()) for way in asked.ways)
+    asked.group.forget_members()
+    return replace(asked, units=(), ways=ways)
 
 
 def _refusals(gangs: Iterable[Gang], problem: Problem) -> tuple[Refused, ...]:

@@ -10,15 +10,15 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report.words.messages import describe
-from gang_scheduler.scheduler import admission, steps
+from gang_scheduler.scheduler import admission, decided
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.decided import KnownMisfits
 from gang_scheduler.scheduler.placement.tree import gather
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.preemption.leaving import Departures, NominatedRoom
 from gang_scheduler.scheduler.preemption.search import cheapest
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
-from gang_scheduler.scheduler.refusals import KnownMisfits
 from gang_scheduler.scheduler.surplus import Surplus
 from support.builders import bound_pod, bound_pods, gang, node, snapshot
 
@@ -37,11 +37,10 @@ STEPS = [
     (admission, "admit", FITS),
     (NominatedRoom, "release", FITS),
     (KnownMisfits, "known", FITS),
-    (Quorums, "as_nominated", FITS),
     (Quorums, "in_any_order", FITS),
     (gather, "place", FITS),
     (Surplus, "grow", FITS),
-    (steps, "_in_rank_order", FITS),
+    (decided, "_in_rank_order", FITS),
     (KnownMisfits, "note", TOO_LARGE),
     (PreemptionEvaluator, "attempt", TOO_LARGE),
     (cheapest, "find", TOO_LARGE),

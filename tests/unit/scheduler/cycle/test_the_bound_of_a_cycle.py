@@ -11,8 +11,8 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.scheduler.steps import Steps
 from support import builders
 from support.builders import gang, node, snapshot
 from support.plan_reading import gangs_placed, reasons
@@ -123,15 +123,15 @@ def test_however_many_groups_fail_what_is_tried_beside_them_is_work_of_one_cycle
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting, tried = different(60), []
-    place = Steps.place_quorums
+    place = Placing.place_quorums
 
-    def failing(self: Steps, group: GangGroup) -> None:
+    def failing(self: Placing, group: GangGroup) -> None:
         tried.append(group)
         if group.gangs[0].created_at < number:
             raise ZeroDivisionError("planted")
         place(self, group)
 
-    monkeypatch.setattr(Steps, "place_quorums", failing)
+    monkeypatch.setattr(Placing, "place_quorums", failing)
     with looks(100):
         plan = schedule(small_cluster(waiting), PROFILE)
 

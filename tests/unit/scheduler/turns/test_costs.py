@@ -27,7 +27,7 @@ RESERVED = "reservations.Reservations._reserve"
 FOUND, WORKED_OUT = "promise.Paper.find", "promise.Running._work_out"
 RELEASED = "forest.Forest.release"
 TRIAL = "gather.place"
-WAY_NOW = "by_turns.ByTurns._way_now"
+WAY_NOW = "by_turns.TurnTaking._way_now"
 
 
 def reclaiming(owners: int, guests: int) -> Snapshot:
