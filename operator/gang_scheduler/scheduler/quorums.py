@@ -49,6 +49,12 @@ class Quorums:
     def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; a unit that found no place is placed first next time."""
         asked = _asked(units)
+        if len(units) == len(asked) == 1 and not (units[0].singly or units[0].elastic):
+            # Most gangs: one unit, all of it or nothing.
+            unit = units[0]
+            self._trial.effort.begin(unit.gangs[0].key)
+            placed = gather.place(unit, unit.quorum, self._trial, self._profile)
+            return (unit, placed) if isinstance(placed, Misfit) else {unit: placed}
         if all(unit.singly for unit in asked):
             return self._each_for_itself(asked)
         outcome = self._all_in_any_order(asked)

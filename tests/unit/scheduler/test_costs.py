@@ -3,11 +3,17 @@
 The bounds are about a quarter above what was counted when they were written.
 """
 
+import inspect
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
 
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
+from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
@@ -16,11 +22,15 @@ from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
 from support.builders import bound_pod, bound_pods, group, node, pod, pod_class, snapshot
-from support.call_counts import Calls, at_most, calls_of
+from support.call_counts import PACKAGE, Calls, at_most, calls_of
 
 SIZE = 20
 NODES = 500
 TRIAL, SEARCH = "gather.place", "cheapest.find"
+OF_QUOTA = {
+    *("by_turns", "quota", "attempts", "requests", "shortages", "ledger", "lines", "flavors"),
+    *("forest", "accounts", "charges", "promises", "trees", "reservations", "promise"),
+}
 EMPTY = "empty_cluster.EmptyCluster._fit"
 ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.EvictionSets._weigh"
 GAIN = "preemptor.Slots.gain"
@@ -60,6 +70,38 @@ def test_nodes_are_never_looked_at_one_by_one() -> None:
     few, many = (cost(cluster(nodes, gangs(50, pod_class()))) for nodes in (200, 2_000))
 
     at_most(1.02 * few.total(), many)
+
+
+def test_without_queues_nothing_of_quota_is_called() -> None:
+    evicting = preempting(2)
+    plain = cost(cluster(10, gangs(3, pod_class(cpu=4))))
+
+    called = {name.partition(".")[0] for calls in (plain, cost(evicting)) for name in calls}
+
+    assert not OF_QUOTA & called
+
+
+def test_a_gang_without_topology_quota_and_preemption_goes_straight_to_the_filters() -> None:
+    depths: list[int] = []
+
+    class Counting:
+        """A filter that notes how many frames of the package are above it."""
+
+        obstacle = PROFILES["binpack"].node_filters[0].obstacle
+
+        def passes(self, _: PodClass, nodes: NodeTable) -> BoolArray:
+            depths.append(sum(PACKAGE in Path(each.filename).parents for each in inspect.stack()))
+            return np.ones(len(nodes), dtype=np.bool_)
+
+        def reasons(self, _: PodClass, __: NodeTable, ___: BoolArray) -> Counter[str]:
+            return Counter()
+
+    profile = replace(PROFILES["binpack"], node_filters=(Counting(),))
+    schedule(cluster(2, gangs(1, pod_class())), profile)
+
+    # From `schedule` on; the filter itself is the last one.
+    assert depths
+    assert max(depths) + 1 <= 18
 
 
 def test_a_thousand_equal_gangs_in_a_full_cluster_cost_one_trial() -> None:
