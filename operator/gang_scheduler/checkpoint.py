@@ -107,14 +107,17 @@ class Checkpoints:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.resume = _resume(environ)
+        self.known = self.resume.path
+        """From where the scheduler surely has the job go on, if the pod is lost in this moment."""
         self.rank = _rank(environ) if rank is None else rank
-        self._agree = agree
+        self.agree = agree
         self._request_file = Path(environ.get("CHECKPOINT_REQUEST_FILE", REQUEST_FILE))
         self._termination_log = Path(environ.get("CHECKPOINT_TERMINATION_LOG", TERMINATION_LOG))
         self._pod = _OwnPod(environ)
         self._terminating = False
         # The id of the request that was last looked at, and of the one that was last met.
         self._request = self._met = ""
+        self._told: tuple[int, str] | None = None
         self._handler_before: Any = None
 
     def __enter__(self) -> Self:
@@ -154,7 +157,7 @@ class Checkpoints:
                 self.saved(done, save(done))
             if due is Due.SAVE_AND_END and done < total:
                 # No rank ends the process of another, as launchers do, before rank 0 has told.
-                self._agree(due)
+                self.agree(due)
                 raise Evicted
 
     def due(self) -> Due:
@@ -166,12 +169,13 @@ class Checkpoints:
             own = Due.SAVE
         else:
             own = Due.NOTHING
-        return Due(self._agree(own))
+        return Due(self.agree(own))
 
     def saved(self, step: int, path: str | os.PathLike[str] | None) -> None:
         """Tell that `step` steps are done and saved at `path`; ranks but 0 tell nothing.
 
-        Without a path nothing is told, with a warning: the job goes on from the checkpoint before.
+        A checkpoint that was just told is not told again. Without a path nothing is told, with a
+        warning: the job goes on from the checkpoint before.
         Telling goes wrong without an exception, but with a warning: the checkpoint is there all
         the same. Raises ValueError for a path that is too long to be told, and TypeError for what
         is no path.
@@ -188,10 +192,15 @@ class Checkpoints:
         message = json.dumps({"checkpoint": {"step": int(step), "path": path}})
         if len(path) > PATH_CHARACTERS or len(message) > TERMINATION_MESSAGE_BYTES:
             raise ValueError(f"the path of a checkpoint has {len(path)} characters: too many")
+        if self._told == (step, path):
+            return
         self._leave(message)
         if self._request_file.parent.is_dir():
             # The id of the request that this may answer is on the pod already.
-            self._pod.annotate({DONE_AT: _now(), STEP: str(step), PATH: path})
+            if not self._pod.annotate({DONE_AT: _now(), STEP: str(step), PATH: path}):
+                return
+            self.known = path
+        self._told = (step, path)
 
     def _terminate(self, _: int, __: FrameType | None) -> None:
         self._terminating = True
@@ -222,11 +231,11 @@ class _OwnPod:
         self._name = environ.get("POD_NAME", "")
         self._namespace = environ.get("POD_NAMESPACE", "")
 
-    def annotate(self, annotations: Mapping[str, str]) -> None:
-        """Write annotations with the rights of the pod's ServiceAccount, or warn."""
+    def annotate(self, annotations: Mapping[str, str]) -> bool:
+        """Write annotations with the rights of the pod's ServiceAccount, or warn: False."""
         if not self._name:
             logger.warning("the checkpoint is not written to the pod: POD_NAME is not set")
-            return
+            return False
         body = json.dumps({"metadata": {"annotations": dict(annotations)}})
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -234,11 +243,12 @@ class _OwnPod:
             except (OSError, http.client.HTTPException) as error:
                 status, answer = 503, repr(error)
             if status < 300:
-                return
+                return True
             if status not in TRY_AGAIN or attempt == ATTEMPTS:
                 break
             time.sleep(PAUSE_SECONDS)
         logger.warning("the checkpoint is not written to pod %s: %s", self._name, answer)
+        return False
 
     def _patch(self, body: str) -> tuple[int, str]:
         # Read each time: the kubelet puts new tokens there.

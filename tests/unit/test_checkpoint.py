@@ -327,3 +327,31 @@ def test_what_was_saved_nowhere_is_not_told(
 def test_what_is_no_path_is_refused(container: Container) -> None:
     with pytest.raises(TypeError):
         container.checkpoints().saved(1, b"/saved/1")  # type: ignore[arg-type]
+
+
+def test_what_was_just_told_is_not_told_again(container: Container) -> None:
+    """A store tells what it publishes, and the loop that called it tells it, too."""
+    checkpoints = container.checkpoints()
+    checkpoints.saved(1, "/saved/1")
+    container.log.write_text("")
+
+    checkpoints.saved(1, "/saved/1")
+    assert "" == container.log.read_text()
+
+    checkpoints.saved(2, "/saved/2")
+    checkpoints.saved(1, "/saved/1")
+    assert {"step": 1, "path": "/saved/1"} == container.told
+
+
+def test_what_could_not_be_written_to_the_pod_is_told_again_and_is_not_known(
+    container: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    """There is no POD_NAME here."""
+    container.ask("one")
+    checkpoints = container.checkpoints({"RESUME_FROM": "/saved/0"})
+
+    checkpoints.saved(1, "/saved/1")
+    checkpoints.saved(1, "/saved/1")
+
+    assert 2 == caplog.text.count("POD_NAME is not set")
+    assert "/saved/0" == checkpoints.known
