@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler import checkpoint
+from gang_scheduler import checkpoint, checkpoint_files, checkpoint_store
 from support import yaml_texts
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PLAIN = EXAMPLES / "34-survive-eviction"
+WITH_STORE = EXAMPLES / "39-checkpoint-store"
 WITH_SCRIPTS = sorted(each.parent for each in EXAMPLES.glob("*/train.py"))
 STEPS = 4000
 
@@ -62,6 +63,41 @@ def test_a_training_that_was_evicted_ends_as_one_that_was_not(scripts: Path) -> 
     ended = last_line(resumed)
     # One after the other: both save where the other does.
     assert last_line(start(scripts, 0.0)) == ended
+
+
+def test_a_training_with_a_store_goes_on_from_what_it_published(tmp_path: Path) -> None:
+    for module in (checkpoint, checkpoint_files, checkpoint_store):
+        shutil.copy(str(module.__file__), tmp_path)
+    shutil.copy(WITH_STORE / "train.py", tmp_path)
+    log = tmp_path / "termination-log"
+    log.touch()
+    kept = tmp_path / "kept"
+
+    def start_with_store(seconds: float, **environ: str) -> subprocess.Popen[str]:
+        command = [sys.executable, str(tmp_path / "train.py"), f"--store={kept}", "--steps=2000"]
+        return subprocess.Popen(
+            [*command, f"--seconds-per-step={seconds}"],
+            env={"CHECKPOINT_TERMINATION_LOG": str(log), **environ},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    process = start_with_store(0.01)
+    assert process.stdout is not None
+    assert "begins at step 0 from nothing\n" == process.stdout.readline()
+    process.terminate()
+    process.communicate()
+    assert 143 == process.returncode
+    told = json.loads(log.read_text())["checkpoint"]
+    assert told["path"].startswith(f"{kept}/step-")
+
+    resumed = start_with_store(0.0, RESUME_FROM=told["path"], RESUME_STEP=str(told["step"]))
+
+    ended = last_line(resumed)
+    kept_paths = [each.path for each in checkpoint_store.Store(kept, environ={}).list()]
+    assert told["path"] in kept_paths
+    assert 5 >= len(kept_paths)
+    assert last_line(start_with_store(0.0)) == ended
 
 
 @pytest.mark.parametrize("directory", WITH_SCRIPTS, ids=lambda path: path.name)
