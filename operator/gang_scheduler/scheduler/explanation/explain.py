@@ -84,8 +84,8 @@ def _unfit(turn: Turn) -> tuple[PlacementUnit, Misfit] | None:
     """Return what finds no place at the turn of the group, with no pod evicted; None if all do."""
     request = turn.request()
     first = None
-    for way in request.ways if request is not None else ():
-        units = way.offer.units(way.units, turn.snapshot)
+    for assignment in request.assignments if request is not None else ():
+        units = assignment.option.units(assignment.units, turn.snapshot)
         if isinstance(units, Problem):
             continue
         outcome = Quorums(turn.trial(), turn.profile).in_any_order(units)

@@ -41,8 +41,8 @@ def charge_of(turn: Turn, forest: Forest) -> Charge:
     state = turn.snapshot.queues
     declared = state.declared if state is not None else QueueSet()
     request = turn.request()
-    if request is not None and request.ways:
-        return request.ways[0].charge
+    if request is not None and request.assignments:
+        return request.assignments[0].charge
     ref = turn.group.queue or NONE
     asked: Counter[str] = Counter()
     for gang in turn.group.waiting:

@@ -20,7 +20,7 @@ from gang_scheduler.scheduler.explanation.findings import Start, StartBasis
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.promise import Clock, Paper, Release, Running, Seat
-from gang_scheduler.scheduler.turns.requests import Offer, Request, Way
+from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOption, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 ANY_TIME: Final = 2**40
@@ -60,8 +60,8 @@ def _request(turn: Turn) -> Request | None:
     if turn.forest is not None:
         return turn.request()
     units = turn.units()
-    way = Way(Offer({}, QueueSet()), {}, units)
-    return Request(turn.group, Queue(NONE), units, (way,)) if units else None
+    assignment = FlavorAssignment(FlavorOption({}, QueueSet()), {}, units)
+    return Request(turn.group, Queue(NONE), units, (assignment,)) if units else None
 
 
 def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | None:
@@ -71,13 +71,13 @@ def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | Non
     forest = turn.forest or Forest(nothing, turn.snapshot.nodes)
     paper = Paper(turn.trial(), forest, turn.profile, releases)
 
-    def units_of(way: Way) -> Sequence[PlacementUnit]:
-        found = way.offer.units(way.units, turn.snapshot)
-        return way.units if isinstance(found, Problem) else found
+    def units_of(assignment: FlavorAssignment) -> Sequence[PlacementUnit]:
+        found = assignment.option.units(assignment.units, turn.snapshot)
+        return assignment.units if isinstance(found, Problem) else found
 
     def fits(place: int) -> bool:
         paper.go_to(place)
-        return paper.find(request, request.ways, units_of) is not None
+        return paper.find(request, request.assignments, units_of) is not None
 
     if fits(0):
         return None  # It waits for something else than ends.

@@ -51,10 +51,10 @@ class Turn:
         """Return the units of the group, on the nodes of the first flavors of its queue."""
         units = admission.admit(self.group, self.snapshot, self._trial).units
         request = self.request()
-        if request is None or not request.ways:
+        if request is None or not request.assignments:
             return units
-        way = request.ways[0]
-        found = way.offer.units(way.units, self.snapshot)
+        assignment = request.assignments[0]
+        found = assignment.option.units(assignment.units, self.snapshot)
         return units if isinstance(found, Problem) else found
 
     def request(self) -> Request | None:

@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.trial import Share, Trial
-from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 # The gangs that hold room or quota, in the order of their expected ends. Gangs with unknown ends
@@ -169,7 +169,7 @@ def _start(pods: Iterable[BoundPod]) -> int:
 SPENT: Final = effort.MOST_LOOKS - 1_600
 """Counts as spent at the start of a search, so that it has 800 looks: 40 milliseconds."""
 
-Units = Callable[[Way], Sequence[PlacementUnit]]
+Units = Callable[[FlavorAssignment], Sequence[PlacementUnit]]
 """The units of a way, on the nodes of their flavors."""
 
 
@@ -178,7 +178,7 @@ class Fit:
     """Where a gang is on paper, and what it is charged there."""
 
     ref: QueueRef
-    way: Way
+    assignment: FlavorAssignment
     placements: Mapping[PlacementUnit, Placement]
 
 
@@ -299,27 +299,29 @@ class Paper:
         held.become(some)
         return held
 
-    def find(self, request: Request, ways: Sequence[Way], units_of: Units) -> Fit | None:
+    def find(
+        self, request: Request, assignments: Sequence[FlavorAssignment], units_of: Units
+    ) -> Fit | None:
         """Return the first way that there is quota and room for; nothing is taken."""
         self.trial.open_spare(replacing=request.group.replacing)
-        for way in ways:
-            if self.forest.fits(request.ref, way.charge):
-                placements = self._placements(units_of(way))
+        for assignment in assignments:
+            if self.forest.fits(request.ref, assignment.charge):
+                placements = self._placements(units_of(assignment))
                 if placements is not None:
-                    return Fit(request.ref, way, placements)
+                    return Fit(request.ref, assignment, placements)
         return None
 
     def take(self, fit: Fit) -> None:
         """Take the room and the quota of a gang."""
         for placement in fit.placements.values():
             assume_again(placement, self.trial)
-        self.forest.charge(fit.ref, fit.way.charge)
+        self.forest.charge(fit.ref, fit.assignment.charge)
 
     def give_back(self, fit: Fit) -> None:
         """Do the opposite."""
         for placement in fit.placements.values():
             release(placement, self.trial)
-        self.forest.release(fit.ref, fit.way.charge)
+        self.forest.release(fit.ref, fit.assignment.charge)
 
     def _placements(
         self, units: Sequence[PlacementUnit]
@@ -363,7 +365,7 @@ class Promise:
     def __init__(
         self,
         request: Request,
-        ways: Sequence[Way],
+        assignments: Sequence[FlavorAssignment],
         fit: Fit,
         paper: Paper,
         ended: Sum,
@@ -373,7 +375,7 @@ class Promise:
         profile: Profile,
     ) -> None:
         self.request = request
-        self.ways = ways
+        self.assignments = assignments
         self.fit = fit
         self.paper = paper
         self.ended = ended
@@ -384,7 +386,7 @@ class Promise:
         """The gang that ends last of those that must have ended."""
         self.start = None if self.last is None else self.last.ends_at
         self.after = None if self.last is None else self.last.gang
-        self.borrows = paper.forest.borrows(request.ref, fit.way.charge)
+        self.borrows = paper.forest.borrows(request.ref, fit.assignment.charge)
         self._ended = frozenset(each.gang for each in paper.releases[: paper.place])
         self._there = frozenset(each.gang for each in paper.releases[paper.place :])
         self._units_of = units_of
@@ -399,7 +401,7 @@ class Promise:
     def shown(self, *, hides_names: bool) -> Reservation:
         """Return the reservation as it is shown; `hides_names` of gangs of other namespaces."""
         pods = (bind.pod for each in self.fit.placements.values() for bind in each.binds)
-        flavors = {pair for pod in pods for pair in self.fit.way.offer.flavors_of(pod)}
+        flavors = {pair for pod in pods for pair in self.fit.assignment.option.flavors_of(pod)}
         waiting = self.request.group.waiting
         after = self.after
         if hides_names and after is not None and after.namespace != self.key.namespace:
@@ -447,7 +449,7 @@ class Promise:
         for each in placements:
             assume_again(each, paper.trial)
         paper.forest.charge(ref, charge)
-        found = paper.find(self.request, self.ways, self._units_of)
+        found = paper.find(self.request, self.assignments, self._units_of)
         paper.forest.release(ref, charge)
         for each in placements:
             release(each, paper.trial)
@@ -469,7 +471,9 @@ class Promise:
         forest.release(ref, before)
         forest.charge(ref, after)
         own = self.request.ref
-        if any(forest.available(own, key) < 0 for key, n in self.fit.way.charge.items() if n):
+        if any(
+            forest.available(own, key) < 0 for key, n in self.fit.assignment.charge.items() if n
+        ):
             self.is_stale = True
 
     def _depends(self) -> bool:

@@ -36,7 +36,7 @@ from gang_scheduler.scheduler.reservation.promise import (
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.ledger import Ledger
-from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 MOST_TRIALS: Final = 100
@@ -97,7 +97,7 @@ class Reservations:
         self._turns: dict[GangKey, int] = {}
         self._decided: dict[GangKey, dict[PlacementUnit, Decided]] = {}
         self._held: dict[GangKey, Release | None] = {}
-        self._nominated: dict[GangKey, tuple[Request, Way]] = {}
+        self._nominated: dict[GangKey, tuple[Request, FlavorAssignment]] = {}
         self._candidates = self._trials = self._looks = 0
         self.backfilled: dict[GangKey, Backfilled] = {}
         """Which groups are let pass because of their ends, by their first gangs."""
@@ -142,13 +142,17 @@ class Reservations:
 
         `before` is what it was promised earlier in this cycle: most often the place is the same.
         """
-        ways = [way for way in request.ways if not shortages.checks(request.queue, way.offer.names)]
+        assignments = [
+            assignment
+            for assignment in request.assignments
+            if not shortages.checks(request.queue, assignment.option.names)
+        ]
         releases = self._releases()
         ended = before.ended if before is not None else Sum(self._trial.nodes)
         known = _place_of(releases, before) if before is not None else None
         ended.become(releases[: known or 0])
         paper = Paper(self._trial, self._ledger.forest, self._profile, releases, ended)
-        find = functools.partial(self._fit_at, paper, request, ways)
+        find = functools.partial(self._fit_at, paper, request, assignments)
         low = self._with_earlier(paper) - 1
         found = _first(len(releases), low, known, find)
         looks = paper.looks + len(releases) // RELEASES_A_LOOK
@@ -159,7 +163,7 @@ class Reservations:
             paper.go_to(place)
             ended.become(releases[:place])
             promise = Promise(
-                *(request, ways, fit, paper, ended),
+                *(request, assignments, fit, paper, ended),
                 turn=turn,
                 units_of=self._units_of,
                 profile=self._profile,
@@ -167,10 +171,10 @@ class Reservations:
             self._promises.append(promise)
 
     def _fit_at(
-        self, paper: Paper, request: Request, ways: Sequence[Way], place: int
+        self, paper: Paper, request: Request, assignments: Sequence[FlavorAssignment], place: int
     ) -> Fit | None:
         paper.go_to(place)
-        return paper.find(request, ways, self._units_of)
+        return paper.find(request, assignments, self._units_of)
 
     def _with_earlier(self, paper: Paper) -> int:
         """Let the gangs of earlier reservations be in their places; return when all of them are."""
@@ -224,8 +228,11 @@ class Reservations:
             charges = [each for each in charged if each is not None]
             ends_at = None
             if key in self._nominated:
-                request, way = self._nominated[key]
-                charges, ends_at = [(request.ref, way.charge)], self._clock.end_of(request.group)
+                request, assignment = self._nominated[key]
+                charges, ends_at = (
+                    [(request.ref, assignment.charge)],
+                    self._clock.end_of(request.group),
+                )
             yield Release(key, ends_at, self._clock.now, seats, tuple(charges), nominated=True)
 
     def _of_promised(self, promise: Promise, rows: Mapping[str, int]) -> Iterator[Release]:
@@ -237,15 +244,15 @@ class Reservations:
         binds = [bind for each in fit.placements.values() for bind in each.binds]
         seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
         began = promise.start or self._clock.now
-        yield Release(promise.key, ends_at, began, seats, ((fit.ref, fit.way.charge),))
+        yield Release(promise.key, ends_at, began, seats, ((fit.ref, fit.assignment.charge),))
 
     # Keeping them.
 
     def delayed(
-        self, request: Request, way: Way, placements: Sequence[Placement]
+        self, request: Request, assignment: FlavorAssignment, placements: Sequence[Placement]
     ) -> DelaysReserved | None:
         """Return which reserved gang would start later if a group started there; None if none."""
-        charge, gone_before = way.charge, []
+        charge, gone_before = assignment.charge, []
         within = not self._ledger.forest.borrows(request.ref, charge)
         for promise in self._kept_from(request, within=within):
             if promise.leaves_alone(placements, request.ref, charge):
@@ -338,10 +345,12 @@ class Reservations:
             if not self._is_gone(promise, known.group):
                 promise.charge(group.queue or NONE, before, after)
 
-    def nominated(self, request: Request, way: Way) -> None:
+    def nominated(self, request: Request, assignment: FlavorAssignment) -> None:
         """Note that room will be made for a group: reserved gangs may start later by that."""
         if self._rules.reservations:
-            self._nominated.update({gang.key: (request, way) for gang in request.group.waiting})
+            self._nominated.update(
+                {gang.key: (request, assignment) for gang in request.group.waiting}
+            )
             self._end(request.group)
             for promise in self._promises:
                 promise.is_stale = True

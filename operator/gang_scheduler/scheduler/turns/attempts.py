@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.rights.claims import Claim, claim_of
 from gang_scheduler.scheduler.turns.quota import Quota
-from gang_scheduler.scheduler.turns.requests import Request, Way, podset_of
+from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request, podset_of
 from gang_scheduler.scheduler.units import PlacementUnit
 
 NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
@@ -43,9 +43,9 @@ class Attempt:
     request: Request
     nominations: Sequence[Nominated]
     evicting: bool
-    full: list[tuple[Way, Unfit]] = field(default_factory=list)
-    unpaid: list[Way] = field(default_factory=list)
-    outcomes: dict[Way, PreemptionOutcome] = field(default_factory=dict)
+    full: list[tuple[FlavorAssignment, Unfit]] = field(default_factory=list)
+    unpaid: list[FlavorAssignment] = field(default_factory=list)
+    outcomes: dict[FlavorAssignment, PreemptionOutcome] = field(default_factory=dict)
     delaying: list[DelaysReserved] = field(default_factory=list)
 
 
@@ -86,40 +86,45 @@ class Attempts:
             return
         if group.waiting[0].key in self._quota.unsearched and not asking.stands(group):
             return
-        found = self._way_to_ask(trying)
+        found = self._assignment_to_ask(trying)
         if found is None:
             return
-        way, rules = found
+        assignment, rules = found
         judgement = asking.consider(
-            *(group, way.units, rules),
-            labels=_labels_of(way),
-            flavors_of=way.offer.flavors_of,
+            *(group, assignment.units, rules),
+            labels=_labels_of(assignment),
+            flavors_of=assignment.option.flavors_of,
         )
         if judgement is None:
             return
         self._decided.refused |= provisioning.retold(group, self._decided.refused, judgement)
         if judgement.step in (Step.ASK, Step.STAND):
-            self._asked_for[group.waiting[0].key] = way.charge
-            self._ledger.charge(request.ref, way.charge)
+            self._asked_for[group.waiting[0].key] = assignment.charge
+            self._ledger.charge(request.ref, assignment.charge)
             if not request.holds:
                 self._ledger.running[request.ref] += 1
 
-    def _way_to_ask(self, trying: Attempt) -> tuple[Way, ProvisioningRules] | None:
+    def _assignment_to_ask(
+        self, trying: Attempt
+    ) -> tuple[FlavorAssignment, ProvisioningRules] | None:
         """Return the first way with quota whose nodes can be bought: that of the last request.
 
         Without one, the first way of all.
         """
         group, queue = trying.request.group, trying.request.queue
-        ways = []
-        for way, _ in trying.full:
-            rules = provisioning.rules_of(group, queue, way.offer.names)
-            if rules is not None and way not in trying.unpaid:
-                ways.append((way, rules))
+        assignments = []
+        for assignment, _ in trying.full:
+            rules = provisioning.rules_of(group, queue, assignment.option.names)
+            if rules is not None and assignment not in trying.unpaid:
+                assignments.append((assignment, rules))
         asked = {each.digest for each in self._placing.asking.known(group) if each.stands}
-        for way, rules in ways if asked else ():
-            if self._placing.asking.digest_of(way.units, rules, _labels_of(way)) in asked:
-                return way, rules
-        return ways[0] if ways else None
+        for assignment, rules in assignments if asked else ():
+            if (
+                self._placing.asking.digest_of(assignment.units, rules, _labels_of(assignment))
+                in asked
+            ):
+                return assignment, rules
+        return assignments[0] if assignments else None
 
     def attempt(self, trying: Attempt) -> None:
         """Find flavors with quota and room for a group, and charge what came of it."""
@@ -127,10 +132,10 @@ class Attempts:
         self._placing.open_spare(request.group)
         self._quota.tried[request.group.gangs[0].key] = request
         self._reservations.refresh()
-        ways = self._quota.with_quota(request)
-        problem = self._quota.not_now(request, ways)
+        assignments = self._quota.with_quota(request)
+        problem = self._quota.not_now(request, assignments)
         short = problem is not None and problem.reason is Reason.WAITING_FOR_QUOTA
-        if (problem is None or (short and trying.evicting)) and self._find(trying, ways):
+        if (problem is None or (short and trying.evicting)) and self._find(trying, assignments):
             return
         if trying.delaying:
             problem = Problem(Reason.WAITING_FOR_TURN, trying.delaying[0])
@@ -141,9 +146,11 @@ class Attempts:
             return
         self._quota.set_aside(request.group, problem)
         if short and trying.evicting:
-            self._ledger.keep(request.queue, [way.charge for way in request.ways])
+            self._ledger.keep(
+                request.queue, [assignment.charge for assignment in request.assignments]
+            )
 
-    def _find(self, trying: Attempt, paid: Sequence[Way]) -> bool:
+    def _find(self, trying: Attempt, paid: Sequence[FlavorAssignment]) -> bool:
         """Take the best way by the rules of the queue; return whether there is one.
 
         There is quota for the ways that are `paid`; for others it may be freed.
@@ -151,86 +158,103 @@ class Attempts:
         request = trying.request
         rules = request.queue.fungibility
         trying.unpaid = self._unpaid(trying, paid)
-        ways = self._quota.unchecked(request, in_order(request, [*paid, *trying.unpaid]))
+        assignments = self._quota.unchecked(request, in_order(request, [*paid, *trying.unpaid]))
         if trying.nominations:
-            ways = sorted(ways, key=lambda way: not self._suits(way, trying.nominations))
+            assignments = sorted(
+                assignments, key=lambda assignment: not self._suits(assignment, trying.nominations)
+            )
         over = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
         judged, later = [], []
-        for way in ways:
-            judged.append(way)
-            borrows = self._quota.forest.borrows(request.ref, way.charge)
+        for assignment in assignments:
+            judged.append(assignment)
+            borrows = self._quota.forest.borrows(request.ref, assignment.charge)
             if borrows and not (over or rules.stop_when_borrowing or rules.stop_when_evicting):
                 # Whether there is room is seen where the way is taken.
-                later.append(way)
+                later.append(assignment)
             elif borrows and (over or not rules.stop_when_borrowing):
-                later += [way] * self._has_room(trying, way)
-            elif self._places(trying, way):
+                later += [assignment] * self._has_room(trying, assignment)
+            elif self._places(trying, assignment):
                 return True
-            if self._is_last(rules, trying, way, borrows=way in later):
+            if self._is_last(rules, trying, assignment, borrows=assignment in later):
                 break
         if over and self._evicts(trying, judged, borrowing=False):
             return True
-        return any(self._places(trying, way) for way in later) or self._evicts(trying, judged)
+        return any(self._places(trying, assignment) for assignment in later) or self._evicts(
+            trying, judged
+        )
 
-    def _is_last(self, rules: Fungibility, trying: Attempt, way: Way, *, borrows: bool) -> bool:
+    def _is_last(
+        self, rules: Fungibility, trying: Attempt, assignment: FlavorAssignment, *, borrows: bool
+    ) -> bool:
         """Return whether the search for a flavor ends with one that borrows, or evicts."""
         if borrows:
             return rules.stop_when_borrowing
-        return rules.stop_when_evicting and bool(self._by_class(trying, [way], borrowing=True))
+        return rules.stop_when_evicting and bool(
+            self._by_class(trying, [assignment], borrowing=True)
+        )
 
-    def _unpaid(self, trying: Attempt, paid: Sequence[Way]) -> list[Way]:
+    def _unpaid(self, trying: Attempt, paid: Sequence[FlavorAssignment]) -> list[FlavorAssignment]:
         """Return the ways without quota, as long as evictions may free some."""
         if not trying.evicting:
             return []
-        offers = {way.offer for way in paid}
-        return [way for way in trying.request.ways if way.offer not in offers]
+        options = {assignment.option for assignment in paid}
+        return [
+            assignment
+            for assignment in trying.request.assignments
+            if assignment.option not in options
+        ]
 
-    def _has_room(self, trying: Attempt, way: Way) -> bool:
+    def _has_room(self, trying: Attempt, assignment: FlavorAssignment) -> bool:
         """Return whether there is room for a way with quota, and leave it free."""
-        if way in trying.unpaid:
+        if assignment in trying.unpaid:
             return False
-        units = self._quota.units_of(way)
+        units = self._quota.units_of(assignment)
         replacing = trying.request.group.replacing
         known = None if replacing else self._known_misfits.known(units)
         outcome = known or self._placing.quorums.in_any_order(units)
         if not isinstance(outcome, dict):
             if not (known or replacing or trying.nominations):
                 self._known_misfits.note(units, *outcome)
-            trying.full.append((way, outcome))
+            trying.full.append((assignment, outcome))
             return False
         for placement in outcome.values():
             release(placement, self._trial)
         return True
 
-    def _places(self, trying: Attempt, way: Way) -> bool:
+    def _places(self, trying: Attempt, assignment: FlavorAssignment) -> bool:
         """Take room for the quorums on the nodes of their flavors, if there is enough."""
-        if way in trying.unpaid:
+        if assignment in trying.unpaid:
             return False
-        request, units = trying.request, self._quota.units_of(way)
+        request, units = trying.request, self._quota.units_of(assignment)
         group, ref = request.group, request.ref
         outcome = self._find_place(group, units, trying.nominations)
-        if isinstance(outcome, dict) and not self._ledger.fits(ref, self._charge(way, outcome)):
+        if isinstance(outcome, dict) and not self._ledger.fits(
+            ref, self._charge(assignment, outcome)
+        ):
             # Other members than the first in rank ask for more: only these were judged.
             for placement in outcome.values():
                 release(placement, self._trial)
             outcome = self._placing.quorums.as_preemptors(units)
         if not isinstance(outcome, dict):
-            trying.full.append((way, outcome))
+            trying.full.append((assignment, outcome))
             return False
-        delayed = self._reservations.delayed(request, way, [*outcome.values()])
+        delayed = self._reservations.delayed(request, assignment, [*outcome.values()])
         if delayed is not None:
-            beside = self._beside_reserved(request, way, outcome)
+            beside = self._beside_reserved(request, assignment, outcome)
             if beside is None:
                 trying.delaying.append(delayed)
                 return False
             outcome = beside
-        self._quota.choose(request, way)
+        self._quota.choose(request, assignment)
         self._decided.units[group.gangs[0].key] = units
         self._decided.keep(group, outcome)
         return True
 
     def _beside_reserved(
-        self, request: Request, way: Way, best: Mapping[PlacementUnit, Placement]
+        self,
+        request: Request,
+        assignment: FlavorAssignment,
+        best: Mapping[PlacementUnit, Placement],
     ) -> dict[PlacementUnit, Placement] | None:
         """Place the quorums where they delay no gang that was promised a start; None if nowhere.
 
@@ -240,20 +264,22 @@ class Attempts:
             release(placement, self._trial)
         found: Outcome | None = None
         with self._reservations.kept_free(request.group):
-            if self._ledger.fits(request.ref, way.charge):
-                found = self._placing.quorums.in_any_order(self._quota.units_of(way))
+            if self._ledger.fits(request.ref, assignment.charge):
+                found = self._placing.quorums.in_any_order(self._quota.units_of(assignment))
         if not isinstance(found, dict):
             return None
-        if self._reservations.delayed(request, way, [*found.values()]) is None:
+        if self._reservations.delayed(request, assignment, [*found.values()]) is None:
             return found
         for placement in found.values():
             release(placement, self._trial)
         return None
 
-    def _charge(self, way: Way, outcome: Mapping[PlacementUnit, Placement]) -> Charge:
-        pods = {pod.uid: pod for unit in way.units for pod in unit.members}
+    def _charge(
+        self, assignment: FlavorAssignment, outcome: Mapping[PlacementUnit, Placement]
+    ) -> Charge:
+        pods = {pod.uid: pod for unit in assignment.units for pod in unit.members}
         binds = (bind for placement in outcome.values() for bind in placement.binds)
-        return way.offer.charge_of(pods[bind.pod.uid] for bind in binds)
+        return assignment.option.charge_of(pods[bind.pod.uid] for bind in binds)
 
     def _find_place(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
@@ -267,109 +293,131 @@ class Attempts:
             self._failed_at = min(self._failed_at, group.priority)
         return outcome
 
-    def _evicts(self, trying: Attempt, ways: Sequence[Way], *, borrowing: bool = True) -> bool:
+    def _evicts(
+        self, trying: Attempt, assignments: Sequence[FlavorAssignment], *, borrowing: bool = True
+    ) -> bool:
         """Reserve room and quota that pods leave or must leave, if that is enough in any way.
 
         Of several ways the one with victims of the lower class. Unless `borrowing`, the queue must
         stay within its promise.
         """
-        left = self._short_of(trying, ways)
+        left = self._short_of(trying, assignments)
         if len(left) > 1 or not borrowing:
             left = self._by_class(trying, left, borrowing=borrowing)
-        return any(self._evicts_in(trying, way) for way in left)
+        return any(self._evicts_in(trying, assignment) for assignment in left)
 
-    def _short_of(self, trying: Attempt, ways: Sequence[Way]) -> list[Way]:
+    def _short_of(
+        self, trying: Attempt, assignments: Sequence[FlavorAssignment]
+    ) -> list[FlavorAssignment]:
         """Return the ways that lack room or quota, if evictions may help and were not tried yet."""
-        short = {way for way, _ in trying.full} | set(trying.unpaid) if trying.evicting else ()
-        return [way for way in ways if way in short and way not in trying.outcomes]
+        short = (
+            {assignment for assignment, _ in trying.full} | set(trying.unpaid)
+            if trying.evicting
+            else ()
+        )
+        return [
+            assignment
+            for assignment in assignments
+            if assignment in short and assignment not in trying.outcomes
+        ]
 
-    def _by_class(self, trying: Attempt, ways: Sequence[Way], *, borrowing: bool) -> list[Way]:
+    def _by_class(
+        self, trying: Attempt, assignments: Sequence[FlavorAssignment], *, borrowing: bool
+    ) -> list[FlavorAssignment]:
         """Return the ways in which evictions help, those of lower classes first."""
         found = []
         effort = self._trial.effort
-        for way in self._short_of(trying, ways):
+        for assignment in self._short_of(trying, assignments):
             if effort.is_over() and not (self._evaluator.departures.room or trying.nominations):
                 self._leave_unsearched(trying)
                 break
-            units = tuple(unit for unit in self._quota.units_of(way) if unit.quorum)
+            units = tuple(unit for unit in self._quota.units_of(assignment) if unit.quorum)
             foreseen = self._evaluator.foreseen(
-                trying.request.group, units, self._claim(trying.request, way)
+                trying.request.group, units, self._claim(trying.request, assignment)
             )
             if foreseen is None and effort.cut_off:
                 self._leave_unsearched(trying)
             if foreseen is not None and (borrowing or not foreseen.borrows):
-                found.append((foreseen.highest_class, way))
-        return [way for _, way in sorted(found, key=itemgetter(0))]
+                found.append((foreseen.highest_class, assignment))
+        return [assignment for _, assignment in sorted(found, key=itemgetter(0))]
 
     def _leave_unsearched(self, trying: Attempt) -> None:
         """Note that victims may be found for a group in another cycle."""
         self._quota.unsearched.update(gang.key for gang in trying.request.group.waiting)
 
-    def _evicts_in(self, trying: Attempt, way: Way) -> bool:
+    def _evicts_in(self, trying: Attempt, assignment: FlavorAssignment) -> bool:
         request, group, quota = trying.request, trying.request.group, self._quota
-        units = tuple(unit for unit in quota.units_of(way) if unit.quorum)
+        units = tuple(unit for unit in quota.units_of(assignment) if unit.quorum)
         may_take = quota.may_take(request, trying.delaying)
-        claim = replace(self._claim(request, way), may_take=may_take)
+        claim = replace(self._claim(request, assignment), may_take=may_take)
         outcome = self._placing.make_room_for(group, units, trying.nominations, claim)
         trying.nominations = ()
-        trying.outcomes[way] = outcome
+        trying.outcomes[assignment] = outcome
         if not outcome.waits:
             if outcome.cut_off:
                 self._leave_unsearched(trying)
             return False
         quota.unsearched.difference_update(gang.key for gang in group.waiting)
-        full = next((why for each, why in trying.full if each is way), None)
+        full = next((why for each, why in trying.full if each is assignment), None)
         if full is not None:
-            self._placing.refuse(group, *full, ways=quota.units_of_ways(group))
+            self._placing.refuse(group, *full, ways=quota.units_of_assignments(group))
         else:
-            quota.set_aside(group, quota.shortages.of(replace(request, ways=(way,))))
+            quota.set_aside(group, quota.shortages.of(replace(request, assignments=(assignment,))))
         self._decided.refused.note_preemption(group, outcome)
-        quota.choose(request, way)
-        self._ledger.charge(request.ref, self._charge_of_nominated(request, way))
-        self._reservations.nominated(request, way)
+        quota.choose(request, assignment)
+        self._ledger.charge(request.ref, self._charge_of_nominated(request, assignment))
+        self._reservations.nominated(request, assignment)
         return True
 
-    def _claim(self, request: Request, way: Way) -> Claim:
+    def _claim(self, request: Request, assignment: FlavorAssignment) -> Claim:
         """Return what a group asks for in one way."""
-        return claim_of(request.group, request.ref, way.charge, self._quota.charger(request, way))
+        return claim_of(
+            request.group, request.ref, assignment.charge, self._quota.charger(request, assignment)
+        )
 
-    def _charge_of_nominated(self, request: Request, way: Way) -> Charge:
+    def _charge_of_nominated(self, request: Request, assignment: FlavorAssignment) -> Charge:
         room = self._evaluator.nominated_room
         binds = (bind for gang in request.group.waiting for bind in room.binds(gang.key))
-        return self._quota.charger(request, way)(bind.pod for bind in binds)
+        return self._quota.charger(request, assignment)(bind.pod for bind in binds)
 
     def _refuse_all(self, trying: Attempt) -> None:
         """Note why the first way that has nodes has no room, and why none can be made."""
         group = trying.request.group
-        order = {way: place for place, way in enumerate(trying.request.ways)}
+        order = {assignment: place for place, assignment in enumerate(trying.request.assignments)}
         trying.full.sort(key=lambda each: order.get(each[0], 0))
         self._evaluator.nominated_room.keep(() if trying.evicting else trying.nominations)
         empty = self._quota.requests.empty_flavors
-        way, unfit = min(trying.full, key=lambda each: len(empty(trying.request, each[0])))
-        ways = self._quota.units_of_ways(group)
-        self._placing.refuse(group, *unfit, empty(trying.request, way), ways=ways)
-        tried = (trying.outcomes[way] for way, _ in trying.full if way in trying.outcomes)
+        assignment, unfit = min(trying.full, key=lambda each: len(empty(trying.request, each[0])))
+        assignments = self._quota.units_of_assignments(group)
+        self._placing.refuse(group, *unfit, empty(trying.request, assignment), ways=assignments)
+        tried = (
+            trying.outcomes[assignment]
+            for assignment, _ in trying.full
+            if assignment in trying.outcomes
+        )
         told = next((each for each in tried if each.verdict is not NO_VICTIMS), None)
         if told is not None:
             self._decided.refused.note_preemption(group, told)
 
-    def _suits(self, way: Way, nominations: Sequence[Nominated]) -> bool:
+    def _suits(self, assignment: FlavorAssignment, nominations: Sequence[Nominated]) -> bool:
         """Return whether all nominated nodes are of the flavors."""
         return all(
-            self._quota.requests.is_of(way.offer, each.pod, each.pod.nominated)
+            self._quota.requests.is_of(assignment.option, each.pod, each.pod.nominated)
             for each in nominations
         )
 
 
-def _labels_of(way: Way) -> Labels:
+def _labels_of(assignment: FlavorAssignment) -> Labels:
     """Return the labels that the nodes of members must have by their flavors."""
     chosen = (
-        (pod.uid, way.offer.choices.get(podset_of(pod))) for u in way.units for pod in u.members
+        (pod.uid, assignment.option.choices.get(podset_of(pod)))
+        for u in assignment.units
+        for pod in u.members
     )
     return {uid: choice.labels for uid, choice in chosen if choice is not None and choice.labels}
 
 
-def in_order(request: Request, ways: Sequence[Way]) -> list[Way]:
+def in_order(request: Request, assignments: Sequence[FlavorAssignment]) -> list[FlavorAssignment]:
     """Return ways in the order of the flavors of the queue."""
-    order = {way.offer: place for place, way in enumerate(request.ways)}
-    return sorted(ways, key=lambda way: order[way.offer])
+    order = {assignment.option: place for place, assignment in enumerate(request.assignments)}
+    return sorted(assignments, key=lambda assignment: order[assignment.option])

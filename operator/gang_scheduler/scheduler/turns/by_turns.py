@@ -23,15 +23,15 @@ from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.placing import Placing, prospects
 from gang_scheduler.scheduler.turns import lines, shortages
 from gang_scheduler.scheduler.turns.attempts import Attempt, Attempts
-from gang_scheduler.scheduler.turns.lines import Line, OpenTrees
+from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
 from gang_scheduler.scheduler.turns.quota import Quota
-from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
 """Reasons that pass with time: only behind these does a queue that keeps its order wait."""
 A_TURN: Final = 20
-A_WAY: Final = 3
+AN_ASSIGNMENT: Final = 3
 """Looks that a turn, and each way of its group, cost beside what is searched."""
 
 
@@ -79,7 +79,7 @@ class TurnTaking:
         self._decided = placing.decided
         self._effort = placing.trial.effort
         self._ledger = quota.ledger
-        self._lines: dict[QueueRef, Line] = {}
+        self._lines: dict[QueueRef, QueueLine] = {}
         self._heads: dict[QueueRef, Request] = {}
         self._watched: dict[FlavorResource, list[tuple[int, int, Request]]] = {}
         """For each key the heads of several ways, by what may be spent until one is too small."""
@@ -104,7 +104,7 @@ class TurnTaking:
                 for group in self._decided.each(some):
                     self._quota.set_aside(group, problem)
 
-    def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> Line:
+    def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> QueueLine:
         default, now = self._placing.profile.queues.aging, self._placing.snapshot.taken_at
         keyed = []
         for group in self._decided.each(groups):
@@ -113,7 +113,7 @@ class TurnTaking:
             key = lines.key(self._quota.forest.accounts, group, effective)
             keyed.append(((not reserved, *key), group))
         keyed.sort(key=itemgetter(0), reverse=True)
-        return Line(queue, [group for _, group in keyed])
+        return QueueLine(queue, [group for _, group in keyed])
 
     def take_all(self) -> None:
         """Try the heads of queues in the order of their turns, as long as there is work left."""
@@ -159,7 +159,7 @@ class TurnTaking:
 
     def _take_turn(self, request: Request) -> None:
         group = self._decided.deciding = request.group
-        self._effort.count(A_TURN + A_WAY * len(request.ways))
+        self._effort.count(A_TURN + AN_ASSIGNMENT * len(request.assignments))
         self._placing.show(group)
         trying = Attempt(request, self._quota.released(request), evicting=True)
         self._attempts.attempt(trying)
@@ -197,7 +197,7 @@ class TurnTaking:
         Found without a look at all heads: nothing left shrinks by more than what is charged.
         """
         if self._ledger.promised:
-            return [ref for ref, request in self._heads.items() if len(request.ways) > 1]
+            return [ref for ref, request in self._heads.items() if len(request.assignments) > 1]
         found = []
         for key in self._watched.keys() & self._ledger.spent.keys():
             heap, spent = self._watched[key], self._ledger.spent[key]
@@ -207,34 +207,38 @@ class TurnTaking:
                     found.append(request.ref)
         return sorted(set(found))
 
-    def _head(self, line: Line, request: Request) -> Head:
+    def _head(self, line: QueueLine, request: Request) -> Head:
         """Return how the group compares: by the way that it would take now."""
-        way, group = self._way_now(request), request.group
+        assignment, group = self._assignment_now(request), request.group
         default, now = self._placing.profile.queues.aging, self._placing.snapshot.taken_at
         effective = lines.effective_priority(group, line.queue, default, now)
-        return Head(way.charge, effective, group.created_at, request.nominated)
+        return Head(assignment.charge, effective, group.created_at, request.nominated)
 
-    def _way_now(self, request: Request) -> Way:
+    def _assignment_now(self, request: Request) -> FlavorAssignment:
         """Return the way that there is quota for: the first, or the first that does not borrow.
 
         It is another one once something is charged that others need, or given back.
         """
-        first, *others = request.ways
+        first, *others = request.assignments
         if not others:
             return first
-        self._effort.count(A_WAY * len(request.ways))
+        self._effort.count(AN_ASSIGNMENT * len(request.assignments))
         ref = request.ref
-        ways = [way for way in request.ways if self._ledger.will_fit(ref, way.charge)]
+        assignments = [
+            assignment
+            for assignment in request.assignments
+            if self._ledger.will_fit(ref, assignment.charge)
+        ]
         if not request.queue.fungibility.stop_when_borrowing:
             borrows = self._ledger.ahead.borrows
-            ways.sort(key=lambda way: borrows(ref, way.charge))
-        for key, asked in ways[0].charge.items() if ways else ():
+            assignments.sort(key=lambda assignment: borrows(ref, assignment.charge))
+        for key, asked in assignments[0].charge.items() if assignments else ():
             least = self._ledger.spent[key] + self._ledger.left_beside(ref, key, asked)
             self._order += 1
             heapq.heappush(self._watched.setdefault(key, []), (least, self._order, request))
-        return ways[0] if ways else first
+        return assignments[0] if assignments else first
 
-    def _request(self, line: Line, group: GangGroup) -> Request | None:
+    def _request(self, line: QueueLine, group: GangGroup) -> Request | None:
         """Return what a group asks; None, with the reason noted, if it cannot be tried."""
         if line.is_over and self._is_refused_at_once(line, group):
             return None
@@ -247,7 +251,7 @@ class TurnTaking:
             return None
         return asked
 
-    def _asked(self, line: Line, group: GangGroup) -> Request | Problem | None:
+    def _asked(self, line: QueueLine, group: GangGroup) -> Request | Problem | None:
         """Return what a group asks of a queue, or why it need not; None if it is refused."""
         queue = line.queue
         nominated = group.nominated or self._placing.asking.stands(group)
@@ -266,7 +270,7 @@ class TurnTaking:
             return asked
         return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, line.behind))
 
-    def _note_blocking(self, line: Line, group: GangGroup) -> None:
+    def _note_blocking(self, line: QueueLine, group: GangGroup) -> None:
         """Note that a queue which keeps its order waits behind a group, if it does."""
         if line.queue.strategy is not Strategy.STRICT_FIFO or line.behind is not None:
             return
@@ -284,12 +288,14 @@ class TurnTaking:
             return False
         found = refused.if_empty
         if found is None and group.gangs[0].key in self._quota.tried:
-            found = self._placing.empty_cluster.would_fit(group, self._quota.units_of_ways(group))
+            found = self._placing.empty_cluster.would_fit(
+                group, self._quota.units_of_assignments(group)
+            )
         return found is IfEmpty.TOO_LARGE
 
     # Trees without quota.
 
-    def _may_fit(self, line: Line, group: GangGroup) -> bool:
+    def _may_fit(self, line: QueueLine, group: GangGroup) -> bool:
         """Return whether a group may gain anything by its turn, if it has not had its turn yet."""
         key = group.waiting[0].key
         if key in self._decided.refused or key in self._decided.gangs:
@@ -298,7 +304,7 @@ class TurnTaking:
         self._effort.count(A_GROUP)
         request = self._quota.plain_request(group, line.queue)
         may_fit = request is None or (
-            bool(request.ways) and self._quota.shortages.for_good(request) is None
+            bool(request.assignments) and self._quota.shortages.for_good(request) is None
         )
         self._decided.deciding = None
         return may_fit or self._quota.may_be_promised(group, line.queue)
@@ -316,20 +322,20 @@ class TurnTaking:
                 else:
                     self._take_turn(request)
 
-    def _is_refused_at_once(self, line: Line, group: GangGroup) -> bool:
+    def _is_refused_at_once(self, line: QueueLine, group: GangGroup) -> bool:
         """Refuse a group for quota, if its turn would do no more than that."""
         queue = line.queue
         if queue.strategy is Strategy.STRICT_FIFO or self._quota.may_be_promised(group, queue):
             return False
         request = self._quota.plain_request(group, queue)
-        if request is None or not request.ways:
+        if request is None or not request.assignments:
             return False
         if shortages.full(queue, self._ledger.running[queue.ref]) is not None:
             return False
         problem = self._quota.shortages.for_good(request)
         if problem is None:
             return False
-        if self._ledger.kept(queue, (way.charge for way in request.ways)):
+        if self._ledger.kept(queue, (assignment.charge for assignment in request.assignments)):
             return False
         self._quota.set_aside(group, problem)
         return True

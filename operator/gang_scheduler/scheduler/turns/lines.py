@@ -17,7 +17,7 @@ _HOUR: Final = 3600
 
 
 @dataclass(eq=False)
-class Line:
+class QueueLine:
     """The groups of one queue that were not tried yet, the first at the end.
 
     `behind` is the gang that ends the turns of a queue that keeps its order. `is_over`: there is
@@ -87,8 +87,8 @@ class _Tree:
     `reserved` is how many groups are yet to give up what is reserved for them.
     """
 
-    lines: list[Line] = field(default_factory=list)
-    hopeful: list[tuple[Line, GangGroup]] = field(default_factory=list)
+    lines: list[QueueLine] = field(default_factory=list)
+    hopeful: list[tuple[QueueLine, GangGroup]] = field(default_factory=list)
     reserved: int = 0
 
 
@@ -101,7 +101,7 @@ class OpenTrees:
     def __init__(
         self,
         root: Callable[[QueueRef], QueueRef],
-        may_fit: Callable[[Line, GangGroup], bool],
+        may_fit: Callable[[QueueLine, GangGroup], bool],
         reserved: Collection[GangKey],
     ) -> None:
         self._root = root
@@ -114,7 +114,7 @@ class OpenTrees:
         """The roots of all trees with lines."""
         return self._trees.keys()
 
-    def plant(self, lines: Iterable[Line]) -> None:
+    def plant(self, lines: Iterable[QueueLine]) -> None:
         """Take in the lines, before any turn."""
         for line in lines:
             tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
@@ -122,7 +122,7 @@ class OpenTrees:
             tree.hopeful += ((line, each) for each in line.groups)
             tree.reserved += sum(map(self.is_reserved, line.groups))
 
-    def lines(self, ref: QueueRef) -> Iterator[Line]:
+    def lines(self, ref: QueueRef) -> Iterator[QueueLine]:
         """Yield the lines of a queue's tree."""
         yield from self._trees[self._root(ref)].lines
 

@@ -25,7 +25,13 @@ from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.surplus import of_payable
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.ledger import Ledger
-from gang_scheduler.scheduler.turns.requests import Offer, Request, Requests, Way, podset_of
+from gang_scheduler.scheduler.turns.requests import (
+    FlavorAssignment,
+    FlavorOption,
+    Request,
+    Requests,
+    podset_of,
+)
 from gang_scheduler.scheduler.turns.shortages import Shortages, cause_of
 from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
 
@@ -33,7 +39,7 @@ from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
 class Quota:
     """The quota that queues have left in a cycle, and what each decision is charged.
 
-    `tried` are the requests of groups that had a turn. `offers` are the flavors of each group that
+    `tried` are the requests of groups that had a turn. `options` are the flavors of each group that
     has a place, or room that pods leave.
     """
 
@@ -60,11 +66,11 @@ class Quota:
         self.tried: dict[GangKey, Request] = {}
         self.unsearched: set[GangKey] = set()
         """Gangs that wait, for which victims may be found in another cycle."""
-        self.offers: dict[GangKey, Offer] = {}
+        self.options: dict[GangKey, FlavorOption] = {}
         self._borrowing: set[GangKey] = set()
         self._charged: dict[PlacementUnit, Charge] = {}
         self._members: dict[str, Pod] = {}
-        self._flavored: dict[Way, tuple[PlacementUnit, ...]] = {}
+        self._flavored: dict[FlavorAssignment, tuple[PlacementUnit, ...]] = {}
         self._evaluator.rounds = self.rounds
         self._decided.charge = self.charge
 
@@ -115,24 +121,34 @@ class Quota:
         """Return whether a group has waited so long that it may be promised a start."""
         return self.reservations.may_get_one(group, queue.reservations.after_seconds)
 
-    def with_quota(self, request: Request) -> list[Way]:
+    def with_quota(self, request: Request) -> list[FlavorAssignment]:
         """Return the ways that there is quota for."""
         if request.singly:
-            parts = (self._part_with_quota(request, way) for way in request.ways)
+            parts = (
+                self._part_with_quota(request, assignment) for assignment in request.assignments
+            )
             return [each for each in parts if each is not None]
-        return [way for way in request.ways if self.ledger.fits(request.ref, way.charge)]
+        return [
+            assignment
+            for assignment in request.assignments
+            if self.ledger.fits(request.ref, assignment.charge)
+        ]
 
-    def _part_with_quota(self, request: Request, way: Way) -> Way | None:
+    def _part_with_quota(
+        self, request: Request, assignment: FlavorAssignment
+    ) -> FlavorAssignment | None:
         """Return the way for as many of the quorum as there is quota for; None for no member."""
-        if self.ledger.fits(request.ref, way.charge):
-            return way
-        required = [pod for unit in way.units for pod in unit.members if pod.uid in unit.required]
-        some, charge = self.payable(request.ref, way.offer, required)
+        if self.ledger.fits(request.ref, assignment.charge):
+            return assignment
+        required = [
+            pod for unit in assignment.units for pod in unit.members if pod.uid in unit.required
+        ]
+        some, charge = self.payable(request.ref, assignment.option, required)
         uids = frozenset(pod.uid for pod in some)
-        units = tuple(replace(unit, required=unit.required & uids) for unit in way.units)
-        return Way(way.offer, charge, units) if some else None
+        units = tuple(replace(unit, required=unit.required & uids) for unit in assignment.units)
+        return FlavorAssignment(assignment.option, charge, units) if some else None
 
-    def not_now(self, request: Request, ways: Sequence[Way]) -> Problem | None:
+    def not_now(self, request: Request, assignments: Sequence[FlavorAssignment]) -> Problem | None:
         """Return why the group cannot be admitted now, whatever room there is."""
         queue, ref = request.queue, request.ref
         if ref.product not in self.declared.enforced:
@@ -145,18 +161,26 @@ class Quota:
                 return shortages.full(queue, running - self.ledger.gone[ref]) or shortages.awaits(
                     queue
                 )
-        if not ways:
+        if not assignments:
             return self.shortages.of(request)
-        if not request.holds and all(shortages.checks(queue, way.offer.names) for way in ways):
-            names = shortages.checks(queue, ways[0].offer.names)
+        if not request.holds and all(
+            shortages.checks(queue, assignment.option.names) for assignment in assignments
+        ):
+            names = shortages.checks(queue, assignments[0].option.names)
             return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
         return None
 
-    def unchecked(self, request: Request, ways: Sequence[Way]) -> Sequence[Way]:
+    def unchecked(
+        self, request: Request, assignments: Sequence[FlavorAssignment]
+    ) -> Sequence[FlavorAssignment]:
         """Return the ways that no admission check stands against."""
         if request.holds or request.ref.product not in self.declared.enforced:
-            return ways
-        return [way for way in ways if not shortages.checks(request.queue, way.offer.names)]
+            return assignments
+        return [
+            assignment
+            for assignment in assignments
+            if not shortages.checks(request.queue, assignment.option.names)
+        ]
 
     # What groups are charged.
 
@@ -184,34 +208,34 @@ class Quota:
             self.ledger.release(request.ref, held)
         return nominations
 
-    def choose(self, request: Request, way: Way) -> None:
+    def choose(self, request: Request, assignment: FlavorAssignment) -> None:
         """Note by which way a group is charged."""
         key = request.group.gangs[0].key
-        self.offers[key] = way.offer
+        self.options[key] = assignment.option
         self._members.update((pod.uid, pod) for unit in request.units for pod in unit.members)
         if not request.holds:
             self.ledger.running[request.ref] += 1
-        if self.forest.borrows(request.ref, way.charge):
+        if self.forest.borrows(request.ref, assignment.charge):
             self._borrowing.add(key)
 
-    def units_of(self, way: Way) -> tuple[PlacementUnit, ...]:
+    def units_of(self, assignment: FlavorAssignment) -> tuple[PlacementUnit, ...]:
         """Return the units on the nodes of their flavors: the same ones each time."""
-        if way not in self._flavored:
-            units = way.offer.units(way.units, self._snapshot)
+        if assignment not in self._flavored:
+            units = assignment.option.units(assignment.units, self._snapshot)
             if isinstance(units, Problem):
                 raise AssertionError(units)
-            self._flavored[way] = units
-        return self._flavored[way]
+            self._flavored[assignment] = units
+        return self._flavored[assignment]
 
-    def units_of_ways(self, group: GangGroup) -> Iterator[tuple[PlacementUnit, ...]]:
+    def units_of_assignments(self, group: GangGroup) -> Iterator[tuple[PlacementUnit, ...]]:
         """Yield the units of a group that had a turn, on the nodes of flavors way by way."""
-        yield from map(self.units_of, self.tried[group.gangs[0].key].ways)
+        yield from map(self.units_of, self.tried[group.gangs[0].key].assignments)
 
     def charge(self, unit: PlacementUnit, placement: Placement) -> None:
         """Charge the members of a unit that have a place, in place of what it was charged."""
         group = self._decided.groups[unit.gangs[0].key]
-        ref, offer = group.queue or NONE, self.offers[group.gangs[0].key]
-        charge = offer.charge_of(self._members[bind.pod.uid] for bind in placement.binds)
+        ref, option = group.queue or NONE, self.options[group.gangs[0].key]
+        charge = option.charge_of(self._members[bind.pod.uid] for bind in placement.binds)
         before = self._charged.get(unit, {})
         self.reservations.put(unit, group, placement)
         if charge != before:
@@ -220,16 +244,18 @@ class Quota:
             self.ledger.charge(ref, charge)
             self._charged[unit] = charge
 
-    def payable(self, ref: QueueRef, offer: Offer, pods: Iterable[Pod]) -> tuple[list[Pod], Charge]:
+    def payable(
+        self, ref: QueueRef, option: FlavorOption, pods: Iterable[Pod]
+    ) -> tuple[list[Pod], Charge]:
         """Return the pods that there is quota for, one after the other, and what they charge."""
         some: list[Pod] = []
         charge: dict[FlavorResource, int] = {}
         refused: set[PodSetKey] = set()
         for pod in pods:
             key = podset_of(pod)
-            if key in refused or key not in offer.choices:
+            if key in refused or key not in option.choices:
                 continue
-            more = offer.charge({key: 1})
+            more = option.charge({key: 1})
             with_it = {fr: charge.get(fr, 0) + more.get(fr, 0) for fr in {**charge, **more}}
             if self.ledger.fits(ref, with_it):
                 some.append(pod)
@@ -248,7 +274,7 @@ class Quota:
             there = {bind.pod.uid for bind in placed.binds}
             rest = [self._members[pod.uid] for pod in unit.members if pod.uid not in there]
             with self.reservations.kept_free(group):
-                more, charge = self.payable(ref, self.offers[key], rest)
+                more, charge = self.payable(ref, self.options[key], rest)
                 more = of_payable(unit, there, more)
                 if more:
                     some = unit.only(there | {pod.uid for pod in more})
@@ -263,8 +289,8 @@ class Quota:
         self, group: GangGroup, unit: PlacementUnit, unpaid: Sequence[Pod], charge: Charge
     ) -> None:
         """Note that there is no quota for members beside what is charged for others."""
-        ref, offer = group.queue or NONE, self.offers[group.gangs[0].key]
-        one = offer.charge_of(unpaid[:1])
+        ref, option = group.queue or NONE, self.options[group.gangs[0].key]
+        one = option.charge_of(unpaid[:1])
         short = self.ledger.shortage(ref, one)
         if short is None:
             short = self.ledger.shortage(ref, {fr: n + charge.get(fr, 0) for fr, n in one.items()})
@@ -277,16 +303,16 @@ class Quota:
         key, ref = group.gangs[0].key, group.queue or NONE
         lacking = self._placing.lacking(group)
         pods = [pod for unit in lacking for pod in unit.members if pod.uid in unit.required]
-        charge = self.offers[key].charge_of(self._members[pod.uid] for pod in pods)
+        charge = self.options[key].charge_of(self._members[pod.uid] for pod in pods)
         if not pods:
             return
-        request, way = self.tried[key], Way(self.offers[key], charge, lacking)
-        asked = claim_of(group, ref, charge, self.charger(request, way))
+        request, assignment = self.tried[key], FlavorAssignment(self.options[key], charge, lacking)
+        asked = claim_of(group, ref, charge, self.charger(request, assignment))
         self.reservations.refresh()
         self._placing.make_room(group, replace(asked, may_take=self.may_take(request, [])))
         if self.has_reserved_room(group):
             self.ledger.charge(ref, charge)
-            self.reservations.nominated(request, way)
+            self.reservations.nominated(request, assignment)
 
     def may_take(self, request: Request, delaying: list[DelaysReserved]) -> MayTake:
         """Return what refuses plans that delay a gang which was promised a start, and notes it."""
@@ -313,10 +339,12 @@ class Quota:
 
         return may_take
 
-    def charger(self, request: Request, way: Way) -> Callable[[Iterable[Pod]], Charge]:
+    def charger(
+        self, request: Request, assignment: FlavorAssignment
+    ) -> Callable[[Iterable[Pod]], Charge]:
         """Return what says what members are charged: by the requests that they were declared."""
         as_they_are = {pod.uid: pod for unit in request.units for pod in unit.members}
-        return lambda pods: way.offer.charge_of(as_they_are[pod.uid] for pod in pods)
+        return lambda pods: assignment.option.charge_of(as_they_are[pod.uid] for pod in pods)
 
     def charged(self, plan: Plan) -> Plan:
         """Return a plan with the pods as they are, and the flavors that they are charged in."""
@@ -350,14 +378,14 @@ class Quota:
 
     def _bind(self, key: GangKey, bind: Bind) -> Bind:
         pod = self._members[bind.pod.uid]
-        return replace(bind, pod=pod, flavors=self.offers[key].flavors_of(pod))
+        return replace(bind, pod=pod, flavors=self.options[key].flavors_of(pod))
 
 
 def _without_members(asked: Request) -> Request:
     """Return what a suspended group asks without its units: many wait, and few have a turn."""
-    ways = tuple(replace(way, units=()) for way in asked.ways)
+    assignments = tuple(replace(assignment, units=()) for assignment in asked.assignments)
     asked.group.forget_members()
-    return replace(asked, units=(), ways=ways)
+    return replace(asked, units=(), assignments=assignments)
 
 
 def _refusals(gangs: Iterable[Gang], problem: Problem) -> tuple[Refused, ...]:

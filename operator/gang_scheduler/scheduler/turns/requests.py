@@ -36,7 +36,7 @@ from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey, in_trees
 # Ways to assign flavors to all members of a group, and the charge of each way. Members of one
 # class and controller are a podset, which gets one flavor for each resource group of the queue.
 
-MOST_OFFERS: Final = 64
+MOST_OPTIONS: Final = 64
 """How many combinations of flavors are judged for one group."""
 
 Amounts = dict[FlavorResource, int]
@@ -74,7 +74,7 @@ def podsets_by_number(group: GangGroup) -> Mapping[PodSetKey, int] | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Offer:
+class FlavorOption:
     """One way: the choice of each podset. Podsets without a choice can only be surplus."""
 
     choices: Mapping[PodSetKey, Choice]
@@ -151,11 +151,11 @@ class Offer:
         return replace(unit, parts=tuple(parts))
 
 
-def offers(
+def options(
     podsets: Mapping[PodSetKey, int],
     choices: Mapping[PodSetKey, Sequence[Choice]],
     declared: QueueSet,
-) -> Iterator[Offer]:
+) -> Iterator[FlavorOption]:
     """Yield the combinations in the order of the choices, those of the first podset first.
 
     What can only be surplus has the first of its choices.
@@ -163,8 +163,8 @@ def offers(
     needed = [key for key, number in podsets.items() if number]
     spare = {key: some[0] for key, some in choices.items() if some and not podsets[key]}
     combinations = itertools.product(*(choices[key] for key in needed))
-    for chosen in itertools.islice(combinations, MOST_OFFERS):
-        yield Offer({**spare, **dict(zip(needed, chosen, strict=True))}, declared)
+    for chosen in itertools.islice(combinations, MOST_OPTIONS):
+        yield FlavorOption({**spare, **dict(zip(needed, chosen, strict=True))}, declared)
 
 
 def _name(tree: str) -> str:
@@ -186,10 +186,10 @@ class _Groups(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Way:
+class FlavorAssignment:
     """An offer, what the quorums are charged by it, and the units that it is for."""
 
-    offer: Offer
+    option: FlavorOption
     charge: Charge
     units: tuple[PlacementUnit, ...]
 
@@ -205,7 +205,7 @@ class Request:
     group: GangGroup
     queue: Queue
     units: tuple[PlacementUnit, ...]
-    ways: tuple[Way, ...]
+    assignments: tuple[FlavorAssignment, ...]
     holds: bool = False
     nominated: bool = False
     singly: bool = False
@@ -221,7 +221,7 @@ class Request:
 
         But for evictions of gangs that are newer than the group.
         """
-        charges = (frozenset(way.charge.items()) for way in self.ways)
+        charges = (frozenset(assignment.charge.items()) for assignment in self.assignments)
         return _kind(self.ref, self.group.queue_priority, self.group.priority, *charges)
 
 
@@ -259,11 +259,11 @@ class Requests:
         """
         basis = (units, self._declared, self._snapshot.nodes, self._snapshot.tree_specs)
         singly = all(unit.singly for unit in units)
-        make = functools.partial(self._ways, group, queue, units, singly=singly)
-        ways = group.derive("ways", basis, lambda: make(podsets_of(units)))
-        if isinstance(ways, Problem):
-            return ways
-        return Request(group, queue, units, ways, holds, nominated, singly)
+        make = functools.partial(self._assignments, group, queue, units, singly=singly)
+        assignments = group.derive("ways", basis, lambda: make(podsets_of(units)))
+        if isinstance(assignments, Problem):
+            return assignments
+        return Request(group, queue, units, assignments, holds, nominated, singly)
 
     def without_members(self, group: GangGroup, queue: Queue) -> Request | Problem | None:
         """Return what a suspended group asks, or why it can never have it, without its units.
@@ -276,10 +276,14 @@ class Requests:
         found = self._of_podsets(group, queue, podsets).values()
         if any(choice.topology for choices, _ in found for choice in choices):
             return None
-        ways = self._ways(group, queue, (), podsets, singly=False)
-        return ways if isinstance(ways, Problem) else Request(group, queue, (), ways)
+        assignments = self._assignments(group, queue, (), podsets, singly=False)
+        return (
+            assignments
+            if isinstance(assignments, Problem)
+            else Request(group, queue, (), assignments)
+        )
 
-    def _ways(
+    def _assignments(
         self,
         group: GangGroup,
         queue: Queue,
@@ -287,32 +291,34 @@ class Requests:
         podsets: Mapping[PodSetKey, int],
         *,
         singly: bool,
-    ) -> tuple[Way, ...] | Problem:
+    ) -> tuple[FlavorAssignment, ...] | Problem:
         found = self._of_podsets(group, queue, podsets)
         enforced = queue.ref.product in self._declared.enforced
         problem = self._never(group, queue, podsets, found)
         if problem is not None and enforced:
             return problem
         choices = {key: some for key, (some, _) in found.items()}
-        ways = [
-            Way(offer, offer.charge(podsets), units)
-            for offer in offers(podsets, choices, self._declared)
-            if self._is_in_topology(offer, units)
+        assignments = [
+            FlavorAssignment(option, option.charge(podsets), units)
+            for option in options(podsets, choices, self._declared)
+            if self._is_in_topology(option, units)
         ]
-        if not (ways or enforced):
+        if not (assignments or enforced):
             # The controller that judges them has let the members pass.
-            ways = [Way(Offer({}, self._declared), {}, units)]
-        if not ways:
+            assignments = [FlavorAssignment(FlavorOption({}, self._declared), {}, units)]
+        if not assignments:
             return _unsuitable(group, queue, _elsewhere(choices))
-        possible = tuple(each for each in ways if singly or self._is_possible(queue, each))
+        possible = tuple(each for each in assignments if singly or self._is_possible(queue, each))
         if not possible:
-            return self._exceeded(queue, ways[0])
+            return self._exceeded(queue, assignments[0])
         return possible
 
-    def empty_flavors(self, request: Request, way: Way) -> tuple[EmptyFlavor, ...]:
+    def empty_flavors(
+        self, request: Request, assignment: FlavorAssignment
+    ) -> tuple[EmptyFlavor, ...]:
         """Return the flavors of a way that no node is of."""
         product = request.ref.product
-        found = (self._choices.flavor(product, name) for name in sorted(way.offer.names))
+        found = (self._choices.flavor(product, name) for name in sorted(assignment.option.names))
         return tuple(
             EmptyFlavor(each.name, each.node_labels)
             for each in found
@@ -324,19 +330,19 @@ class Requests:
         charge: dict[FlavorResource, int] = {}
         for each in nominations:
             found = (
-                way.offer
-                for way in request.ways
-                if self.is_of(way.offer, each.pod, each.pod.nominated)
+                assignment.option
+                for assignment in request.assignments
+                if self.is_of(assignment.option, each.pod, each.pod.nominated)
             )
-            offer = next(found, request.ways[0].offer)
-            for fr, amount in offer.charge_of([each.pod]).items():
+            option = next(found, request.assignments[0].option)
+            for fr, amount in option.charge_of([each.pod]).items():
                 charge[fr] = charge.get(fr, 0) + amount
         return charge
 
-    def is_of(self, offer: Offer, pod: Pod, node: str) -> bool:
+    def is_of(self, option: FlavorOption, pod: Pod, node: str) -> bool:
         """Return whether a node is of the flavors that an offer has for a member."""
         row = self._snapshot.nodes.rows.get(node)
-        choice = offer.choices.get(podset_of(pod))
+        choice = option.choices.get(podset_of(pod))
         if row is None or choice is None:
             return False
         labels = self._snapshot.nodes.nodes[row].labels
@@ -400,17 +406,17 @@ class Requests:
                 return Problem(Reason.QUOTA_EXCEEDED, cause)
         return None
 
-    def _is_in_topology(self, offer: Offer, units: Sequence[PlacementUnit]) -> bool:
-        names = any(choice.topology for choice in offer.choices.values())
-        return not names or not isinstance(offer.units(units, self._snapshot), Problem)
+    def _is_in_topology(self, option: FlavorOption, units: Sequence[PlacementUnit]) -> bool:
+        names = any(choice.topology for choice in option.choices.values())
+        return not names or not isinstance(option.units(units, self._snapshot), Problem)
 
-    def _is_possible(self, queue: Queue, way: Way) -> bool:
-        return self._ledger.exceeds_potential(queue.ref, way.charge) is None
+    def _is_possible(self, queue: Queue, assignment: FlavorAssignment) -> bool:
+        return self._ledger.exceeds_potential(queue.ref, assignment.charge) is None
 
-    def _exceeded(self, queue: Queue, way: Way) -> Problem:
-        short = self._ledger.exceeds_potential(queue.ref, way.charge)
+    def _exceeded(self, queue: Queue, assignment: FlavorAssignment) -> Problem:
+        short = self._ledger.exceeds_potential(queue.ref, assignment.charge)
         if short is None:
-            raise AssertionError(way)
+            raise AssertionError(assignment)
         cause = AbovePotential(queue.ref.name, *short.key, short.asked, short.available)
         return Problem(Reason.QUOTA_EXCEEDED, cause)
 

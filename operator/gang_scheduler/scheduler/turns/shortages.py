@@ -24,7 +24,7 @@ from gang_scheduler.scheduler.rights.claims import claim_of
 from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.ledger import Ledger
-from gang_scheduler.scheduler.turns.requests import Request
+from gang_scheduler.scheduler.turns.requests import Amounts, Request
 
 MOST_KEPT: Final = 8192
 """How many shortages of queues are kept from cycle to cycle."""
@@ -58,9 +58,11 @@ class Shortages:
 
     def lacking(self, request: Request) -> Problem | None:
         """Return what a request lacks of quota; None if there is quota for one of its ways."""
-        if len(request.ways) == 1 and (known := self._known_short(request)) is not None:
+        if len(request.assignments) == 1 and (known := self._known_short(request)) is not None:
             return known
-        if any(self._ledger.fits(request.ref, way.charge) for way in request.ways):
+        if any(
+            self._ledger.fits(request.ref, assignment.charge) for assignment in request.assignments
+        ):
             return None
         return self.of(request)
 
@@ -69,7 +71,7 @@ class Shortages:
         known = self._known_short(request)
         if known is not None:
             return known
-        charge = request.ways[0].charge
+        charge = request.assignments[0].charge
         short = self._ledger.shortage(request.ref, charge)
         if short is None:
             raise AssertionError(request.ref)
@@ -82,15 +84,19 @@ class Shortages:
         if self._rounds.is_idle:
             return False
         claims = (
-            claim_of(request.group, request.ref, way.charge, way.offer.charge_of)
-            for way in request.ways
+            claim_of(request.group, request.ref, assignment.charge, assignment.option.charge_of)
+            for assignment in request.assignments
         )
         return any(map(self._rounds.may_help, claims))
 
     def _known_short(self, request: Request) -> Problem | None:
         """Return what the first way is known to lack, if nothing was charged since."""
         known = self._short.get(request.ref)
-        if known is None or known[0] != self._ledger.version or known[1] != request.ways[0].charge:
+        if (
+            known is None
+            or known[0] != self._ledger.version
+            or known[1] != request.assignments[0].charge
+        ):
             return None
         return known[2]
 
@@ -166,8 +172,6 @@ def _gpus(group: GangGroup, declared: QueueSet) -> int:
 
 # Whether a queue has quota for pods that do not exist yet, by their total need.
 
-Way = dict[FlavorResource, int]
-
 
 def charge_of(
     forest: Forest, declared: QueueSet, ref: QueueRef, needed: Requests
@@ -183,22 +187,22 @@ def charge_of(
     for resource in flavors.uncovered(queue, asked):
         cause = AbovePotential(ref.name, flavors.UNCOVERED, resource, asked[resource], 0)
         return Problem(Reason.QUOTA_EXCEEDED, cause)
-    charge: Way = {}
+    charge: Amounts = {}
     for group in flavors.groups_of(queue, forest.governed(ref), declared.gpu_resources):
         part = {name: asked[name] for name in group.resources if name in asked}
-        ways = [{FlavorResource(each, name): part[name] for name in part} for each in group.flavors]
-        fitting = next((each for each in ways if forest.fits(ref, each)), None)
+        by_flavor = [{FlavorResource(f, name): part[name] for name in part} for f in group.flavors]
+        fitting = next((each for each in by_flavor if forest.fits(ref, each)), None)
         if fitting is None and part:
-            return _lacking(forest, ref, ways)
+            return _lacking(forest, ref, by_flavor)
         charge |= fitting or {}
     return charge
 
 
-def _lacking(forest: Forest, ref: QueueRef, ways: Sequence[Way]) -> Problem:
-    """Return what the first way lacks that could ever do, else why none ever can."""
-    above = [forest.exceeds_potential(ref, each) for each in ways]
-    for way, never in zip(ways, above, strict=True):
-        short = None if never else forest.shortage(ref, way)
+def _lacking(forest: Forest, ref: QueueRef, by_flavor: Sequence[Amounts]) -> Problem:
+    """Return what the first flavor lacks that could ever do, else why none ever can."""
+    above = [forest.exceeds_potential(ref, each) for each in by_flavor]
+    for charge, never in zip(by_flavor, above, strict=True):
+        short = None if never else forest.shortage(ref, charge)
         if short is not None:
             return Problem(Reason.WAITING_FOR_QUOTA, cause_of(ref, short))
     first = next(each for each in above if each is not None)

@@ -27,7 +27,7 @@ RESERVED = "reservations.Reservations._reserve"
 FOUND, WORKED_OUT = "promise.Paper.find", "promise.Running._work_out"
 RELEASED = "forest.Forest.release"
 TRIAL = "gather.place"
-WAY_NOW = "by_turns.TurnTaking._way_now"
+ASSIGNMENT_NOW = "by_turns.TurnTaking._assignment_now"
 
 
 def reclaiming(owners: int, guests: int) -> Snapshot:
@@ -130,4 +130,4 @@ def test_a_charge_costs_a_look_at_the_heads_that_it_may_have_outgrown() -> None:
 
         assert len(promising(snapshot).placed) == queues
         # Once as it becomes the head, and once as the first flavor is full.
-        assert calls[WAY_NOW] <= 2 * queues + 1
+        assert calls[ASSIGNMENT_NOW] <= 2 * queues + 1

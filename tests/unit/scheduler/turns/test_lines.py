@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import QueueRef
-from gang_scheduler.scheduler.turns.lines import Line, OpenTrees
+from gang_scheduler.scheduler.turns.lines import OpenTrees, QueueLine
 from support.builders import gang_key, group
 from support.queue_builders import our_queue, queue_ref
 from support.queue_worlds import in_queue
@@ -25,12 +25,12 @@ class World:
         keys = frozenset(gang_key(name) for name in reserved)
         self.trees = OpenTrees(ROOTS.__getitem__, self._may_fit, keys)
         self.lines = {
-            ref: Line(our_queue(ref.name), [self.groups[name] for name in some])
+            ref: QueueLine(our_queue(ref.name), [self.groups[name] for name in some])
             for ref, some in waiting.items()
         }
         self.trees.plant(self.lines.values())
 
-    def _may_fit(self, line: Line, waiting: GangGroup) -> bool:
+    def _may_fit(self, line: QueueLine, waiting: GangGroup) -> bool:
         name = waiting.gangs[0].key.name
         assert waiting in line.groups
         self.looked_at.append(name)
