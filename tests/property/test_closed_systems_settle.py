@@ -9,7 +9,7 @@ import pytest
 
 from conformance import queue_manifests
 from gang_scheduler.scheduler import effort
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from property import closed_laws, closed_systems
 from property.closed_laws import Life, State
 from property.closed_systems import Gang, Policy, System, Tree

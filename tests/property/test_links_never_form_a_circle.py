@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from support.builders import gang_key
 
 GANGS = [gang_key(str(number)) for number in range(5)]

@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.provisioning import AskingGroups
 from gang_scheduler.scheduler.quorums import Outcome, Quorums
-from gang_scheduler.scheduler.rights.claims import Claim
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.surplus import Surplus, in_steps
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -123,7 +123,7 @@ class Placing:
             self.known_misfits.note(units, *outcome)
         return outcome
 
-    def make_room(self, group: GangGroup, claim: Claim | None = None) -> None:
+    def make_room(self, group: GangGroup, claim: ReclaimRequest | None = None) -> None:
         """Nominate the group to room that pods leave or must leave, if that is enough."""
         if self.trial.spare is not None:
             self.open_spare(group)
@@ -146,7 +146,7 @@ class Placing:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: Claim | None = None,
+        claim: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
         """Reserve room for the quorums that pods leave or must leave, if that is enough.
 
@@ -168,7 +168,7 @@ class Placing:
                 self.hopeless[alike] = outcome
         return outcome
 
-    def _judged_by(self, claim: Claim) -> Hashable:
+    def _judged_by(self, claim: ReclaimRequest) -> Hashable:
         """Return what counts of a claim where evictions are judged."""
         return frozenset(claim.charge.items()), claim.priority, claim.created_at
 
@@ -177,7 +177,7 @@ class Placing:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: Claim | None,
+        claim: ReclaimRequest | None,
     ) -> PreemptionOutcome:
         """Make room for all that the group lacks; if that fails, for gangs of one one by one."""
         outcome = self.evaluator.attempt(group, units, nominations, claim)

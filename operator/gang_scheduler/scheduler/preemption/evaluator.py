@@ -20,9 +20,9 @@ from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements
 from gang_scheduler.scheduler.preemption.search import cheapest
 from gang_scheduler.scheduler.preemption.search.cheapest import Found
 from gang_scheduler.scheduler.preemption.victim_pools import VictimPools
-from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.rights.rounds import Rounds
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import PlacementUnit
 
@@ -52,7 +52,7 @@ class PreemptionEvaluator:
         self._memory = Memory(snapshot.yielded)
         self.nominated_room = NominatedRoom(_ranked(snapshot), trial, _queues(snapshot))
         self.preemptions: list[Preemption] = []
-        self.rounds: Rounds | None = None
+        self.reclaim_requests: ReclaimRequests | None = None
         """What queues say of evictions, where there are any."""
 
     def attempt(
@@ -60,7 +60,7 @@ class PreemptionEvaluator:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: Claim | None = None,
+        claim: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
         """Make room for a group that does not fit; return the outcome.
 
@@ -95,7 +95,7 @@ class PreemptionEvaluator:
         return self._evict(group, units, nominations, claim, potential, resumes=not lost)
 
     def foreseen(
-        self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim
+        self, group: GangGroup, units: Sequence[PlacementUnit], claim: ReclaimRequest
     ) -> Foreseen | None:
         """Return what an attempt would come to that finds victims; None if it finds none."""
         if not any(gang.lacking for gang in group.waiting):
@@ -119,7 +119,7 @@ class PreemptionEvaluator:
         group: GangGroup,
         unit: PlacementUnit,
         nominations: Sequence[Nominated],
-        claim: Claim | None = None,
+        claim: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
         """Make room for members that are gangs of one, for each by itself, in one preemption."""
         before = len(self.preemptions)
@@ -135,10 +135,10 @@ class PreemptionEvaluator:
                 outcomes.append(self.attempt(group, [alone], own, asked))
                 if not outcomes[-1].waits:
                     full.add(pod.pod_class)
-                elif asked is not None and self.rounds is not None:
-                    self.rounds.expect(asked)
-        if self.rounds is not None:
-            self.rounds.expect(None)
+                elif asked is not None and self.reclaim_requests is not None:
+                    self.reclaim_requests.expect(asked)
+        if self.reclaim_requests is not None:
+            self.reclaim_requests.expect(None)
         made = self.preemptions[before:]
         if len(made) > 1:
             self.preemptions[before:] = [_joined(made)]
@@ -164,7 +164,7 @@ class PreemptionEvaluator:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: Claim | None,
+        claim: ReclaimRequest | None,
         *,
         displacing: bool,
     ) -> Preemption | None:
@@ -206,18 +206,18 @@ class PreemptionEvaluator:
         fits = fit_if_empty(pod.pod_class, self._trial, self._profile)
         return row is not None and bool(fits[row])
 
-    def _lacks_quota(self, claim: Claim) -> bool:
+    def _lacks_quota(self, claim: ReclaimRequest) -> bool:
         """Return whether a claim lacks quota even once all that leaves has left."""
-        if self.rounds is None:
+        if self.reclaim_requests is None:
             return False
-        return bool(self.rounds.without_leaving().lacking(claim.ref, claim.charge))
+        return bool(self.reclaim_requests.without_leaving().lacking(claim.ref, claim.charge))
 
     def _evict(
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: Claim | None,
+        claim: ReclaimRequest | None,
         potential: PotentialVictims,
         *,
         resumes: bool,
@@ -312,12 +312,12 @@ class PreemptionEvaluator:
         return preemptor.offers()
 
     def _potential(
-        self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim | None
+        self, group: GangGroup, units: Sequence[PlacementUnit], claim: ReclaimRequest | None
     ) -> PotentialVictims | None:
         """Return the pods that the group may evict, without the victims of earlier gangs."""
         if claim is None:
             return self.pools.below(group)
-        return self.pools.by_rights(group, units, claim, self.rounds, self._memory)
+        return self.pools.by_reclaim(group, units, claim, self.reclaim_requests, self._memory)
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
@@ -327,8 +327,8 @@ class PreemptionEvaluator:
         self.pools.spare(preemption.nominations)
         self.departures.add(preemption.victims)
         self.pools.leave(preemption.victims)
-        if self.rounds is not None:
-            self.rounds.leave(preemption.victims)
+        if self.reclaim_requests is not None:
+            self.reclaim_requests.leave(preemption.victims)
         before = {each.pod.uid: each.pod.nominated for each in nominations}
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
         if preemption.victims or before != after:
@@ -361,7 +361,7 @@ def _blocks(group: GangGroup, *, lost: bool) -> Iterator[PreemptionBlock]:
 
 
 def _may_take(
-    claim: Claim | None, placements: Placements, victims: Sequence[BoundPod] = ()
+    claim: ReclaimRequest | None, placements: Placements, victims: Sequence[BoundPod] = ()
 ) -> bool:
     """Return whether a plan would delay no gang that was promised a start."""
     if claim is None or claim.may_take is None:

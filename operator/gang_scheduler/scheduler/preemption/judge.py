@@ -20,10 +20,10 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
 )
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 from gang_scheduler.scheduler.quota.accounts import Share, borrowed_share
-from gang_scheduler.scheduler.rights.claims import Held
-from gang_scheduler.scheduler.rights.rights import Judgement, Part, Quota, Rights
-from gang_scheduler.scheduler.rights.rounds import Rounds
-from gang_scheduler.scheduler.rights.yielded import Memory, returning
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory, returning
+from gang_scheduler.scheduler.reclaim.reclaim import Judgement, Part, QuotaLedger, Reclaim
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.request import RunningInQueue
 
 Classes = Mapping[GangKey, EvictionClass]
 
@@ -31,11 +31,11 @@ Classes = Mapping[GangKey, EvictionClass]
 class Judge:
     """Judges the victims of one claim."""
 
-    def __init__(self, rounds: Rounds, rights: Rights, memory: Memory) -> None:
-        self.rights = rights
+    def __init__(self, reclaim_requests: ReclaimRequests, reclaim: Reclaim, memory: Memory) -> None:
+        self.reclaim = reclaim
         self._memory = memory
-        self._quota = rounds.without_leaving()
-        self.held = {each.key: each for each in rounds.candidates(rights)}
+        self._quota = reclaim_requests.without_leaving()
+        self.running = {each.key: each for each in reclaim_requests.candidates(reclaim)}
         """The gangs that may have to go in some final state."""
         self._shares: dict[object, ShareRank] = {}
         self._frees: dict[int, bool] = {}
@@ -49,42 +49,42 @@ class Judge:
 
     def standings(self) -> dict[GangKey, Standing]:
         """Return how gangs compare: by the lowest class that is possible, and by their queues."""
-        return {key: self._standing(held) for key, held in self.held.items()}
+        return {key: self._standing(running) for key, running in self.running.items()}
 
-    def _standing(self, held: Held) -> Standing:
-        own = held.ref == self.rights.claim.ref
-        share = NO_SHARE if own else self._share(held)
-        return Standing(min(self.rights.possible(held)), share, held.name)
+    def _standing(self, running: RunningInQueue) -> Standing:
+        own = running.ref == self.reclaim.claim.ref
+        share = NO_SHARE if own else self._share(running)
+        return Standing(min(self.reclaim.possible(running)), share, running.name)
 
-    def _share(self, held: Held) -> ShareRank:
+    def _share(self, running: RunningInQueue) -> ShareRank:
         """Return what the queue of a gang borrows before any plan, as it is compared."""
-        if held.ref not in self._shares:
+        if running.ref not in self._shares:
             accounts = self._quota.forest.accounts
-            row = accounts.promises.trees.rows[held.ref]
-            self._shares[held.ref] = ranked(borrowed_share(accounts.now(row)))
-        return self._shares[held.ref]
+            row = accounts.promises.trees.rows[running.ref]
+            self._shares[running.ref] = ranked(borrowed_share(accounts.now(row)))
+        return self._shares[running.ref]
 
     # Sets of victims.
 
     def lacking(self, victims: Victims) -> Mapping[FlavorResource, int]:
         """Return what lacks of quota once victims have gone; empty if there is enough."""
-        if not self.rights.short:
+        if not self.reclaim.short:
             return {}
         key = frozenset(victims)
         if key not in self._lacking:
-            self._lacking[key] = self.rights.lacking(self._charged(victims))
+            self._lacking[key] = self.reclaim.lacking(self._charged(victims))
         return self._lacking[key]
 
     def freed(self, unit: EvictionUnit) -> Mapping[FlavorResource, int]:
         """Return what a unit is charged."""
-        return self.held[unit.gang].charge_of(unit.uids)
+        return self.running[unit.gang].charge_of(unit.uids)
 
     def frees_quota(self, bound_pod: BoundPod) -> bool:
         """Return whether a pod is charged anything of what lacks."""
-        charge = self.held[bound_pod.gang].charges[bound_pod.pod.uid]
+        charge = self.running[bound_pod.gang].charges[bound_pod.pod.uid]
         # Pods alike have one charge, and there are many pods.
         if id(charge) not in self._frees:
-            self._frees[id(charge)] = any(charge.get(key, 0) > 0 for key in self.rights.short)
+            self._frees[id(charge)] = any(charge.get(key, 0) > 0 for key in self.reclaim.short)
         return self._frees[id(charge)]
 
     def classes(self, victims: Victims) -> Classes | None:
@@ -97,7 +97,7 @@ class Judge:
         key = frozenset(victims)
         if key not in self._judged:
             parts = self._parts(victims)
-            found = self.rights.judge(parts)
+            found = self.reclaim.judge(parts)
             if not found.illegal:
                 found = found._replace(illegal=self._refused(victims, parts, found.classes))
             self._judged[key] = found
@@ -105,7 +105,7 @@ class Judge:
 
     def borrows(self, victims: Victims) -> bool:
         """Return whether the queue of the claim borrows in the final state."""
-        return self.rights.borrows(self._charged(victims))
+        return self.reclaim.borrows(self._charged(victims))
 
     def yielding(self, victims: Victims, classes: Classes) -> Classes:
         """Return the gangs that go as a whole, with their classes."""
@@ -116,36 +116,36 @@ class Judge:
         self, victims: Victims, parts: Sequence[Part], classes: Classes
     ) -> frozenset[GangKey]:
         """Return the victims by which a plan that is legal in all else would go round and round."""
-        rights = self.rights
+        reclaim = self.reclaim
         circling = frozenset(
             gang
             for gang, by in self.yielding(victims, classes).items()
-            if self._memory.closes_a_circle(rights.claim.gangs, gang, by)
+            if self._memory.closes_a_circle(reclaim.claim.gangs, gang, by)
         )
-        return circling | returning(self._quota, rights.claim, parts, rights.limits)
+        return circling | returning(self._quota, reclaim.claim, parts, reclaim.limits)
 
     def _charged(self, victims: Victims) -> list[Part]:
         """Return victims with what they are charged: how they go does not matter for the sum."""
         uids: dict[GangKey, list[str]] = {}
         for uid, each in victims.items():
             uids.setdefault(each.gang, []).append(uid)
-        gangs = ((self.held[gang], some) for gang, some in uids.items())
-        return [Part(held, held.charge_of(some)) for held, some in gangs]
+        gangs = ((self.running[gang], some) for gang, some in uids.items())
+        return [Part(running, running.charge_of(some)) for running, some in gangs]
 
     def _parts(self, victims: Victims) -> list[Part]:
         """Return victims as they go: broken gangs as a whole, surplus pod by pod."""
         found = []
         for gang, some in by_gang(victims.values()).items():
-            held = self.held[gang]
+            running = self.running[gang]
             if self._breaks(some):
-                charge = held.charge_of([each.pod.uid for each in some])
-                found.append(Part(held, charge, quorum=self._quorum_of(held, some)))
+                charge = running.charge_of([each.pod.uid for each in some])
+                found.append(Part(running, charge, quorum=self._quorum_of(running, some)))
             else:
                 uids = (each.pod.uid for each in some)
-                found += [Part(held, held.charge_of([uid]), whole=False) for uid in uids]
+                found += [Part(running, running.charge_of([uid]), whole=False) for uid in uids]
         return found
 
-    def _quorum_of(self, held: Held, members: Sequence[BoundPod]) -> Charge | None:
+    def _quorum_of(self, running: RunningInQueue, members: Sequence[BoundPod]) -> Charge | None:
         """Return what a gang that goes as a whole asks for without its surplus, if it has any."""
         if self.costs is None:
             return None
@@ -159,7 +159,7 @@ class Judge:
             left[portion] -= 1
             if left[portion] >= 0:
                 asked.append(each.pod.uid)
-        return held.charge_of(asked)
+        return running.charge_of(asked)
 
     def _breaks(self, members: Iterable[BoundPod]) -> bool:
         return self.costs is None or self.costs.is_broken(self.costs.numbers(members))
@@ -175,15 +175,15 @@ class Judge:
 
     def traits(self, unit: EvictionUnit) -> tuple[Hashable, ...]:
         """Return what counts of a unit beside its room and its price."""
-        held, claim = self.held[unit.gang], self.rights.claim
-        charge = frozenset(held.charge_of(unit.uids).items())
-        ours, theirs = claim.created_at, held.known.created_at
+        running, claim = self.running[unit.gang], self.reclaim.claim
+        charge = frozenset(running.charge_of(unit.uids).items())
+        ours, theirs = claim.created_at, running.known.created_at
         age = (theirs > ours) - (theirs < ours)
-        possible = self.rights.possible(held)
+        possible = self.reclaim.possible(running)
         circling = frozenset(
-            by for by in possible if self._memory.closes_a_circle(claim.gangs, held.key, by)
+            by for by in possible if self._memory.closes_a_circle(claim.gangs, running.key, by)
         )
-        return held.ref, charge, possible, circling, held.priority, age, held.preempts
+        return running.ref, charge, possible, circling, running.priority, age, running.preempts
 
     # How sets compare.
 
@@ -201,31 +201,31 @@ class Judge:
 
         The root is not meant: what leaves there makes no way to the claim hold less.
         """
-        return self.rights.is_beside(self.held[gang])
+        return self.reclaim.is_beside(self.running[gang])
 
     def _ties(self, victims: Victims) -> tuple[object, ...]:
         """Return what decides between sets that cost the same; never empty."""
-        held = [self.held[gang] for gang in by_gang(victims.values())]
-        own = self.rights.claim.ref
-        shares = sorted((self._share(each) for each in held if each.ref != own), reverse=True)
+        running = [self.running[gang] for gang in by_gang(victims.values())]
+        own = self.reclaim.claim.ref
+        shares = sorted((self._share(each) for each in running if each.ref != own), reverse=True)
         return (
-            tuple(sorted((each.priority for each in held), reverse=True)),
+            tuple(sorted((each.priority for each in running), reverse=True)),
             tuple(shares),
             self._left_over(victims),
-            tuple(sorted(each.name for each in held)),
+            tuple(sorted(each.name for each in running)),
             tuple(sorted(natural_key(each.pod.name) for each in victims.values())),
         )
 
     def _left_over(self, victims: Victims) -> int:
         """Return how much is freed of what lacks: the less beyond the need, the better."""
-        rights = self.rights
-        resources = rights.resources.union(key.resource for key in rights.short)
+        reclaim = self.reclaim
+        resources = reclaim.resources.union(key.resource for key in reclaim.short)
         freed = 0
         for each in victims.values():
             requests = dict(each.pod.pod_class.requests)
             freed += sum(requests.get(name, 0) for name in resources)
             # What quotas count otherwise than pods request it.
-            charge = self.held[each.gang].charges.get(each.pod.uid, {})
+            charge = self.running[each.gang].charges.get(each.pod.uid, {})
             others = resources.difference(requests)
             freed += sum(amount for key, amount in charge.items() if key.resource in others)
         return freed
@@ -234,7 +234,7 @@ class Judge:
 class Draining:
     """What queues borrow as units leave them one by one."""
 
-    def __init__(self, judge: Judge, quota: Quota) -> None:
+    def __init__(self, judge: Judge, quota: QuotaLedger) -> None:
         self._judge = judge
         self._quota = quota
         self.taken: list[tuple[GangKey, Charge]] = []
@@ -242,8 +242,8 @@ class Draining:
 
     def take(self, unit: EvictionUnit) -> None:
         """Let a unit leave."""
-        freed = self._judge.held[unit.gang].charge_of(unit.uids - self._gone)
-        self._quota.release(self._judge.held[unit.gang].ref, freed)
+        freed = self._judge.running[unit.gang].charge_of(unit.uids - self._gone)
+        self._quota.release(self._judge.running[unit.gang].ref, freed)
         # More steps of a gang are taken with those that were taken before.
         self._gone |= unit.uids
         self.taken.append((unit.gang, freed))
@@ -251,13 +251,13 @@ class Draining:
     def rank(self, unit: EvictionUnit) -> ShareRank:
         """Return how the queue of a unit compares now: less where it borrows more."""
         accounts = self._quota.forest.accounts
-        row = accounts.promises.trees.rows[self._judge.held[unit.gang].ref]
+        row = accounts.promises.trees.rows[self._judge.running[unit.gang].ref]
         return ranked(borrowed_share(accounts.now(row)))
 
     def restore(self) -> None:
         """Put all units back."""
         for gang, freed in self.taken:
-            self._quota.charge(self._judge.held[gang].ref, freed)
+            self._quota.charge(self._judge.running[gang].ref, freed)
 
 
 def _highest(victims: Victims, classes: Classes) -> int:

@@ -143,7 +143,7 @@ class PotentialVictims:
 
     @functools.cached_property
     def _freeing(self) -> BoolArray:
-        if self.judge is None or not self.judge.rights.short:
+        if self.judge is None or not self.judge.reclaim.short:
             return np.zeros_like(self.remaining)
         return np.fromiter(map(self.judge.frees_quota, self.bound_pods), dtype=np.bool_)
 

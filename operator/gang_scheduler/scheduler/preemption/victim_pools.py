@@ -18,9 +18,9 @@ from gang_scheduler.scheduler.preemption.potential_victims import PotentialVicti
 from gang_scheduler.scheduler.preemption.preemptor import VICTIMS
 from gang_scheduler.scheduler.preemption.search.cheapest import ANY_PRIORITY
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
-from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.rights.rounds import Rounds
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import PlacementUnit
 
@@ -70,25 +70,25 @@ class VictimPools:
             potential.leave(self._departures.victims)
         return self._by_priority[key]
 
-    def by_rights(
+    def by_reclaim(
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
-        claim: Claim,
-        rounds: Rounds | None,
+        claim: ReclaimRequest,
+        reclaim_requests: ReclaimRequests | None,
         memory: Memory,
     ) -> PotentialVictims | None:
         """Return the pods that the group may have a right to evict; None if there are none."""
         self._trial.effort.begin(units[0].gangs[0].key, VICTIMS)
-        if rounds is None or not rounds.reaches_any(claim):
+        if reclaim_requests is None or not reclaim_requests.reaches_any(claim):
             return None  # Then it need not be found out of what room lacks.
         if not self._trial.effort.may_begin():
             return None
         resources = self._departures.preemptor(units).lacking_resources()
-        judge = Judge(rounds, rounds.rights(claim, resources), memory)
-        if not judge.held:
+        judge = Judge(reclaim_requests, reclaim_requests.reclaim(claim, resources), memory)
+        if not judge.running:
             return None
-        members = [each for gang in judge.held for each in rounds.members(gang)]
+        members = [each for gang in judge.running for each in reclaim_requests.members(gang)]
         # Never so much that the search itself could not begin.
         self._trial.effort.spend(min(len(members) // PODS_A_LOOK, MOST_LOOKS))
         spared = _sparing(

@@ -23,7 +23,7 @@ from gang_scheduler.scheduler.placement.anywhere import Placement, release
 from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.provisioning import Labels, Step
 from gang_scheduler.scheduler.quorums import Outcome
-from gang_scheduler.scheduler.rights.claims import Claim, claim_of
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, reclaim_request_of
 from gang_scheduler.scheduler.turns.quota import Quota
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request, podset_of
 from gang_scheduler.scheduler.units import PlacementUnit
@@ -369,9 +369,9 @@ class Attempts:
         self._reservations.nominated(request, assignment)
         return True
 
-    def _claim(self, request: Request, assignment: FlavorAssignment) -> Claim:
+    def _claim(self, request: Request, assignment: FlavorAssignment) -> ReclaimRequest:
         """Return what a group asks for in one way."""
-        return claim_of(
+        return reclaim_request_of(
             request.group, request.ref, assignment.charge, self._quota.charger(request, assignment)
         )
 

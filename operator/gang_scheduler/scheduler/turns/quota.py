@@ -18,10 +18,10 @@ from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.request import MayTake, ReclaimRequest, reclaim_request_of
 from gang_scheduler.scheduler.reservation.reservations import Eviction, Reservations
-from gang_scheduler.scheduler.rights.claims import Claim, MayTake, claim_of
-from gang_scheduler.scheduler.rights.permits import Limits
-from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.surplus import of_payable
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.scheduler.turns.ledger import Ledger
@@ -56,12 +56,14 @@ class Quota:
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
         self.requests = Requests(snapshot, state, self.ledger)
         limits = Limits.of(profile, snapshot.taken_at)
-        self.rounds = Rounds(snapshot.bound_pods or BoundPods(), self.ledger, limits)
+        self.reclaim_requests = ReclaimRequests(
+            snapshot.bound_pods or BoundPods(), self.ledger, limits
+        )
         self.reservations = Reservations(
             *(snapshot, profile, self._trial, self.ledger, self._evaluator),
             units_of=self.units_of,
         )
-        self.shortages = Shortages(self.ledger, self.rounds)
+        self.shortages = Shortages(self.ledger, self.reclaim_requests)
         self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         self.tried: dict[GangKey, Request] = {}
         self.unsearched: set[GangKey] = set()
@@ -71,7 +73,7 @@ class Quota:
         self._charged: dict[PlacementUnit, Charge] = {}
         self._members: dict[str, Pod] = {}
         self._flavored: dict[FlavorAssignment, tuple[PlacementUnit, ...]] = {}
-        self._evaluator.rounds = self.rounds
+        self._evaluator.reclaim_requests = self.reclaim_requests
         self._decided.charge = self.charge
 
     # Which ways there are.
@@ -307,7 +309,7 @@ class Quota:
         if not pods:
             return
         request, assignment = self.tried[key], FlavorAssignment(self.options[key], charge, lacking)
-        asked = claim_of(group, ref, charge, self.charger(request, assignment))
+        asked = reclaim_request_of(group, ref, charge, self.charger(request, assignment))
         self.reservations.refresh()
         self._placing.make_room(group, replace(asked, may_take=self.may_take(request, [])))
         if self.has_reserved_room(group):
@@ -320,13 +322,15 @@ class Quota:
         victims: list[BoundPod] = []
         charge: Counter[FlavorResource] = Counter()
 
-        def may_take(claim: Claim, more: Sequence[Placement], gone: Sequence[BoundPod]) -> bool:
+        def may_take(
+            claim: ReclaimRequest, more: Sequence[Placement], gone: Sequence[BoundPod]
+        ) -> bool:
             # Members that are gangs of one are asked for one by one: those before them count.
             eviction = Eviction(
                 [*placements, *more],
                 charge + Counter(claim.charge),
                 [*victims, *gone],
-                within=not self.rounds.borrows(claim, gone),
+                within=not self.reclaim_requests.borrows(claim, gone),
             )
             delayed = self.reservations.delayed_by_eviction(request, eviction)
             if delayed is not None:

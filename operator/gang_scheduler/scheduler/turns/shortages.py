@@ -20,8 +20,8 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.resources import Requests
 from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.scheduler.quota.forest import Forest, Shortage
-from gang_scheduler.scheduler.rights.claims import claim_of
-from gang_scheduler.scheduler.rights.rounds import Rounds
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.request import reclaim_request_of
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.turns.requests import Amounts, Request
@@ -33,9 +33,9 @@ MOST_KEPT: Final = 8192
 class Shortages:
     """What the requests of one cycle lack."""
 
-    def __init__(self, ledger: Ledger, rounds: Rounds) -> None:
+    def __init__(self, ledger: Ledger, reclaim_requests: ReclaimRequests) -> None:
         self._ledger = ledger
-        self._rounds = rounds
+        self._reclaim_requests = reclaim_requests
         self._short: dict[QueueRef, tuple[tuple[int, int], Charge, Problem]] = {}
         self._judged_at: Hashable = None
         self._for_good: dict[Hashable, Problem | None] = {}
@@ -45,11 +45,15 @@ class Shortages:
 
         Worked out once for requests alike, until anything is charged: cheap.
         """
-        state = self._rounds.state
+        state = self._reclaim_requests.state
         if self._judged_at != state:
             self._judged_at, self._for_good = state, {}
         # Some gangs on nodes may have been let pass by certain gangs only.
-        kind = (request.kind, request.group.name) if self._rounds.has_backfilled else request.kind
+        kind = (
+            (request.kind, request.group.name)
+            if self._reclaim_requests.has_backfilled
+            else request.kind
+        )
         if kind not in self._for_good:
             problem = self.lacking(request)
             may_help = problem is not None and self._may_free_quota(request)
@@ -81,13 +85,15 @@ class Shortages:
 
     def _may_free_quota(self, request: Request) -> bool:
         """Return whether quota may be free once pods have left for a group."""
-        if self._rounds.is_idle:
+        if self._reclaim_requests.is_idle:
             return False
         claims = (
-            claim_of(request.group, request.ref, assignment.charge, assignment.option.charge_of)
+            reclaim_request_of(
+                request.group, request.ref, assignment.charge, assignment.option.charge_of
+            )
             for assignment in request.assignments
         )
-        return any(map(self._rounds.may_help, claims))
+        return any(map(self._reclaim_requests.may_help, claims))
 
     def _known_short(self, request: Request) -> Problem | None:
         """Return what the first way is known to lack, if nothing was charged since."""

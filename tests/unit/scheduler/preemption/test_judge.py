@@ -11,11 +11,11 @@ from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.preemption.eviction_units import Cost
 from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
-from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.builders import gang_key
 from support.queue_builders import CPU, cluster_queue, cohort, cq_ref
-from support.rights_builders import NOW, Nodes, claim
+from support.reclaim_builders import NOW, Nodes, claim
 
 OVERRUN, RECLAIM, IN_QUEUE, *_ = EvictionClass
 A, B, C = cq_ref("a"), cq_ref("b"), cq_ref("c")
@@ -26,14 +26,14 @@ V, W = gang_key("v"), gang_key("w")
 
 def judge_of(
     nodes: Nodes,
-    asking: Claim,
+    asking: ReclaimRequest,
     queues: Sequence[Queue] = QUEUES,
     *,
     yielded: Mapping[GangKey, Iterable[YieldedTo]] | None = None,
     **bound: Any,
 ) -> Judge:
-    rounds = nodes.rounds(queues)
-    judge = Judge(rounds, rounds.rights(asking), Memory(yielded or {}))
+    reclaim_requests = nodes.reclaim_requests(queues)
+    judge = Judge(reclaim_requests, reclaim_requests.reclaim(asking), Memory(yielded or {}))
     there = nodes.bound_pods(**bound)
     judge.costs = VictimCosts(there, ANY_PRIORITY, NOW, judge.standings())
     return judge

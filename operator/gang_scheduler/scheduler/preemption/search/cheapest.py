@@ -200,7 +200,7 @@ class _Domain:
     def likeness(self) -> Hashable | None:
         """Return a key that only domains share that are alike in all that counts."""
         judge = self._judge
-        if judge is not None and judge.rights.short and self._fits({}):
+        if judge is not None and judge.reclaim.short and self._fits({}):
             # All domains that have room need the same victims, for their quota.
             return LACKS_QUOTA
         return likeness_of(self.candidate, self._preemptor, self._potential)

@@ -35,7 +35,7 @@ def allowed(
 ) -> Victims | None:
     """Return victims that are allowed, and leave room and quota enough; None if none are found."""
     there = candidates.choices_of(bound_pods, costs, ANY_NUMBER) or []
-    own = [each for each in there if judge.held[each.gang].ref == judge.rights.claim.ref]
+    own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.claim.ref]
     orders = [_Order([there], costs, judge)]
     if 0 < len(own) < len(there):
         # Others may go by right once those of the own queue do.
@@ -100,7 +100,7 @@ def _levels(there: Iterable[Choice], costs: VictimCosts, judge: Judge) -> Iterat
         cost = costs.tally().with_more([each.unit])
         level = cost.over_budget, each.unit.lowest_class, each.unit.highest_priority
         lines = levels.setdefault(level, {})
-        lines.setdefault(judge.held[each.gang].ref, []).append((cost, each))
+        lines.setdefault(judge.running[each.gang].ref, []).append((cost, each))
     numbers: Counter[Portion] = Counter()
     for reached in sorted(levels):
         lines = levels[reached]

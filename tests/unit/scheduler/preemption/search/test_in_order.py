@@ -11,10 +11,10 @@ from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.search import in_order
 from gang_scheduler.scheduler.preemption.search.in_order import Fits
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
-from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.queue_builders import cluster_queue, cohort, cq_ref
-from support.rights_builders import NOW, Nodes, claim
+from support.reclaim_builders import NOW, Nodes, claim
 
 A, B, C = cq_ref("a"), cq_ref("b"), cq_ref("c")
 QUEUES = [cohort("all", nominal=10), *(cluster_queue(name, "all", 10) for name in "abc")]
@@ -28,7 +28,7 @@ def always(_: Victims) -> bool:
 
 def victims(
     nodes: Nodes,
-    asking: Claim,
+    asking: ReclaimRequest,
     queues: Sequence[Queue] = QUEUES,
     *,
     fits: Fits = always,
@@ -36,12 +36,12 @@ def victims(
     fairness: Fairness = Fairness.PRIORITY,
 ) -> list[str] | None:
     """Return the victims that are found, by the names of their pods."""
-    rounds = nodes.rounds(queues, fairness=fairness)
-    judge = Judge(rounds, rounds.rights(asking), Memory({}))
+    reclaim_requests = nodes.reclaim_requests(queues, fairness=fairness)
+    judge = Judge(reclaim_requests, reclaim_requests.reclaim(asking), Memory({}))
     bound_pods = nodes.bound_pods(surplus=surplus)
     costs = VictimCosts(bound_pods, ANY_PRIORITY, NOW, judge.standings())
     judge.costs = costs
-    known = [each for each in bound_pods.pods if each.gang in judge.held]
+    known = [each for each in bound_pods.pods if each.gang in judge.running]
     found = in_order.allowed(known, costs, judge, fits)
     return None if found is None else sorted(each.pod.name for each in found.values())
 

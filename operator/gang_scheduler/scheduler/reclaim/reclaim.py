@@ -16,9 +16,8 @@ from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison, Share
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.rights import permits
-from gang_scheduler.scheduler.rights.claims import Claim, Held
-from gang_scheduler.scheduler.rights.permits import (
+from gang_scheduler.scheduler.reclaim import eviction_policy
+from gang_scheduler.scheduler.reclaim.eviction_policy import (
     Limits,
     Meeting,
     Permits,
@@ -26,6 +25,7 @@ from gang_scheduler.scheduler.rights.permits import (
     is_within,
     keys_at,
 )
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
 FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, EvictionClass.IN_QUEUE}
 """The classes that take only what a queue uses beyond its promise."""
@@ -33,7 +33,7 @@ NO_CLASSES: Final = frozenset[EvictionClass]()
 _ONE: Final = Share()._replace(number=Share().number + 1)
 
 
-class Quota(Protocol):
+class QuotaLedger(Protocol):
     """What is charged, and what a queue may be charged still."""
 
     @property
@@ -60,7 +60,7 @@ class Part(NamedTuple):
     `quorum` is what the gang will ask for when it waits again, if that is less than all.
     """
 
-    held: Held
+    running: RunningInQueue
     charge: Charge
     whole: bool = True
     quorum: Charge | None = None
@@ -73,14 +73,18 @@ class Judgement(NamedTuple):
     illegal: frozenset[GangKey] = frozenset()
 
 
-class Rights:
+class Reclaim:
     """The rights of one claim, on what is charged while nothing of it is.
 
     `resources` are those of which room lacks; what lacks of quota is found out.
     """
 
     def __init__(
-        self, quota: Quota, claim: Claim, limits: Limits, resources: Collection[str] = ()
+        self,
+        quota: QuotaLedger,
+        claim: ReclaimRequest,
+        limits: Limits,
+        resources: Collection[str] = (),
     ) -> None:
         self.claim = claim
         self.limits = limits
@@ -120,48 +124,52 @@ class Rights:
 
     # What is possible at all.
 
-    def possible(self, held: Held) -> frozenset[EvictionClass]:
+    def possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
         """Return the classes by which a gang may have to go in some final state."""
-        if held.key not in self._possible:
-            self._possible[held.key] = self._found_possible(held)
-        return self._possible[held.key]
+        if running.key not in self._possible:
+            self._possible[running.key] = self._found_possible(running)
+        return self._possible[running.key]
 
-    def _found_possible(self, held: Held) -> frozenset[EvictionClass]:
-        row = self._trees.rows.get(held.ref)
+    def _found_possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
+        row = self._trees.rows.get(running.ref)
         if row is None:
             return NO_CLASSES
         given = self.permits_at(row)
-        possible = self._possible_alike(row, held, given)
-        if not possible or self._is_young(row, held, given):
+        possible = self._possible_alike(row, running, given)
+        if not possible or self._is_young(row, running, given):
             return NO_CLASSES
         return possible
 
-    def _possible_alike(self, row: int, held: Held, given: Permits) -> frozenset[EvictionClass]:
+    def _possible_alike(
+        self, row: int, running: RunningInQueue, given: Permits
+    ) -> frozenset[EvictionClass]:
         """Return the classes by all but for how long a gang has run: found once for gangs alike."""
-        newer = held.known.created_at > self.claim.created_at
-        alike = row, held.keys, held.resources, held.priority, held.pod_priority, newer
-        if held.known.backfilled is not None:
-            return self._allowed(held, given)
+        newer = running.known.created_at > self.claim.created_at
+        alike = row, running.keys, running.resources, running.priority, running.pod_priority, newer
+        if running.known.backfilled is not None:
+            return self._allowed(running, given)
         if alike not in self._alike:
-            self._alike[alike] = self._allowed(held, given)
+            self._alike[alike] = self._allowed(running, given)
         return self._alike[alike]
 
-    def _allowed(self, held: Held, given: Permits) -> frozenset[EvictionClass]:
-        if not given.classes or not self._uses(held, given):
+    def _allowed(self, running: RunningInQueue, given: Permits) -> frozenset[EvictionClass]:
+        if not given.classes or not self._uses(running, given):
             return NO_CLASSES
         queue = self._trees.queues[self._trees.rows[self.claim.ref]]
         allowed = frozenset(
             each
             for each in given.classes
-            if permits.allows(each, self.claim, held, queue, self.limits)
+            if eviction_policy.allows(each, self.claim, running, queue, self.limits)
         )
         # What others leave makes no queue borrow that does not borrow now.
-        return allowed if self.is_beyond(held) else allowed - FROM_BORROWERS
+        return allowed if self.is_beyond(running) else allowed - FROM_BORROWERS
 
     def permits_at(self, row: int) -> Permits:
         """Return what is possible between the queue of the claim and another, worked out once."""
         if row not in self._permits:
-            self._permits[row] = permits.permits(self._accounts, self.claim, row, self.limits)
+            self._permits[row] = eviction_policy.permits(
+                self._accounts, self.claim, row, self.limits
+            )
         return self._permits[row]
 
     def borrows_what_lacks(self, row: int) -> bool:
@@ -173,43 +181,43 @@ class Rights:
             self._accounts, row, self._keys_at[root]
         )
 
-    def is_beside(self, held: Held) -> bool:
+    def is_beside(self, running: RunningInQueue) -> bool:
         """Return whether a queue below the root has both the gang and the claim in it."""
-        ours, theirs = (self._trees.rows.get(each) for each in (self.claim.ref, held.ref))
+        ours, theirs = (self._trees.rows.get(each) for each in (self.claim.ref, running.ref))
         if ours is None or theirs is None:
             return False
         ways = self._trees.ways
         return ours == theirs or ways[ours][:2] == ways[theirs][:2]
 
-    def is_beyond(self, held: Held) -> bool:
+    def is_beyond(self, running: RunningInQueue) -> bool:
         """Return whether the queue of a gang, and those up to where the ways meet, borrow now.
 
         Each of them something that lacks and that the gang is charged. What is in no queue of a
         tree is always beyond its promise.
         """
-        row = self._trees.rows[held.ref]
+        row = self._trees.rows[running.ref]
         given = self.permits_at(row)
         if given.meeting is None and not given.foreign:
             return False
-        if held.ref == NONE:
+        if running.ref == NONE:
             return True
-        if held.key not in self._keys:
+        if running.key not in self._keys:
             keys = keys_at(self._accounts, row, self._short_for(given), self.resources)
-            self._keys[held.key] = keys & held.keys
+            self._keys[running.key] = keys & running.keys
         rows = (row,) if given.meeting is None else given.meeting.theirs
-        return all(is_over(self._accounts, each, self._keys[held.key]) for each in rows)
+        return all(is_over(self._accounts, each, self._keys[running.key]) for each in rows)
 
     def _short_for(self, given: Permits) -> frozenset[FlavorResource]:
         """Return what lacks of quota: what another tree is charged frees none."""
         return frozenset() if given.foreign else self.short
 
-    def _uses(self, held: Held, given: Permits) -> bool:
+    def _uses(self, running: RunningInQueue, given: Permits) -> bool:
         """Return whether a gang uses anything of what lacks."""
-        by_quota = not held.keys.isdisjoint(self._short_for(given))
-        return by_quota or not self.resources.isdisjoint(held.resources)
+        by_quota = not running.keys.isdisjoint(self._short_for(given))
+        return by_quota or not self.resources.isdisjoint(running.resources)
 
-    def _is_young(self, row: int, held: Held, given: Permits) -> bool:
-        return permits.is_young(self._accounts, row, given.meeting, held, self.limits)
+    def _is_young(self, row: int, running: RunningInQueue, given: Permits) -> bool:
+        return eviction_policy.is_young(self._accounts, row, given.meeting, running, self.limits)
 
     # The final state.
 
@@ -225,7 +233,7 @@ class Rights:
 
     def judge(self, parts: Sequence[Part]) -> "Judgement":
         """Return the class of each gang with victims, and those that go by no right."""
-        illegal = frozenset(each.held.key for each in parts if not self.possible(each.held))
+        illegal = frozenset(each.running.key for each in parts if not self.possible(each.running))
         if illegal:
             return Judgement({}, illegal)
         with self._gone(parts), self._charged(self.claim.ref, self.claim.charge):
@@ -252,10 +260,10 @@ class Rights:
 
     def _judged(self, parts: Sequence[Part]) -> "Judgement":
         final = _Final(self, self._accounts, self._quota, parts)
-        classes = {each.held.key: final.class_of(each.held) for each in parts}
+        classes = {each.running.key: final.class_of(each.running) for each in parts}
         borrowed = []
         for part in parts:
-            found = classes[part.held.key]
+            found = classes[part.running.key]
             if found in FROM_BORROWERS:
                 borrowed.append(part)
             elif found is not None:
@@ -263,7 +271,7 @@ class Rights:
                 final.put_back(part)
         illegal = {key for key, found in classes.items() if found is None}
         if not illegal:
-            illegal = {part.held.key for part in final.left_behind(borrowed)}
+            illegal = {part.running.key for part in final.left_behind(borrowed)}
         return Judgement(
             {key: found for key, found in classes.items() if found is not None}, frozenset(illegal)
         )
@@ -273,7 +281,7 @@ def _by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]
     """Return what parts are charged together: each queue is charged once, however many they are."""
     found: dict[QueueRef, dict[FlavorResource, int]] = {}
     for each in parts:
-        sums = found.setdefault(each.held.ref, {})
+        sums = found.setdefault(each.running.ref, {})
         for key, amount in each.charge.items():
             sums[key] = sums.get(key, 0) + amount
     return found
@@ -283,9 +291,9 @@ class _Final:
     """The final state, as it is charged now; victims are put back to see in which order they go."""
 
     def __init__(
-        self, rights: Rights, accounts: Accounts, quota: Quota, parts: Sequence[Part]
+        self, reclaim: Reclaim, accounts: Accounts, quota: QuotaLedger, parts: Sequence[Part]
     ) -> None:
-        self._rights = rights
+        self._rights = reclaim
         self._accounts = accounts
         self._trees = accounts.promises.trees
         self._quota = quota
@@ -294,10 +302,10 @@ class _Final:
         self._by_shares: dict[tuple[EvictionClass, Meeting], bool] = {}
         self._back: list[Part] = []
 
-    def class_of(self, held: Held) -> EvictionClass | None:
+    def class_of(self, running: RunningInQueue) -> EvictionClass | None:
         """Return the lowest class by which a gang may go."""
-        met = self._rights.permits_at(self._trees.rows[held.ref]).meeting
-        for each in sorted(self._rights.possible(held)):
+        met = self._rights.permits_at(self._trees.rows[running.ref]).meeting
+        for each in sorted(self._rights.possible(running)):
             if each is EvictionClass.RECLAIM and not self._is_within(met):
                 continue
             if each >= EvictionClass.FAIR_SHARE and not self._is_fair(each, met):
@@ -317,23 +325,23 @@ class _Final:
         left = list(borrowed)
         back = list(self._back)
         for part in back:
-            self._quota.charge(part.held.ref, part.charge)
+            self._quota.charge(part.running.ref, part.charge)
         while left:
             later = [part for part in left if not self._goes(part, back)]
             if len(later) == len(left):
                 break
             left = later
         for part in back:
-            self._quota.release(part.held.ref, part.charge)
+            self._quota.release(part.running.ref, part.charge)
         return left
 
     def _goes(self, part: Part, back: list[Part]) -> bool:
         """Put victims back if their queue borrows then; return whether it does."""
-        self._quota.charge(part.held.ref, part.charge)
-        if self._rights.is_beyond(part.held):
+        self._quota.charge(part.running.ref, part.charge)
+        if self._rights.is_beyond(part.running):
             back.append(part)
             return True
-        self._quota.release(part.held.ref, part.charge)
+        self._quota.release(part.running.ref, part.charge)
         return False
 
     def _is_within(self, met: Meeting | None) -> bool:
@@ -370,10 +378,10 @@ class _Final:
     def _with_one_back(self, row: int) -> Iterator[Share]:
         """Yield the share of a queue with one victim of it back, that can be the last to go."""
         for part in self._parts:
-            if row in self._trees.ways[self._trees.rows[part.held.ref]]:
-                self._quota.charge(part.held.ref, part.charge)
-                share, last = self._share(row), self._rights.is_beyond(part.held)
-                self._quota.release(part.held.ref, part.charge)
+            if row in self._trees.ways[self._trees.rows[part.running.ref]]:
+                self._quota.charge(part.running.ref, part.charge)
+                share, last = self._share(row), self._rights.is_beyond(part.running)
+                self._quota.release(part.running.ref, part.charge)
                 if last:
                     yield share
 

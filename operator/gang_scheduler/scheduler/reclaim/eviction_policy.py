@@ -13,7 +13,7 @@ from gang_scheduler.model.values import EvictionPolicy, FairStrategy
 from gang_scheduler.scheduler.ordering.fairness import policy_of
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison
-from gang_scheduler.scheduler.rights.claims import Claim, Held
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
 # The queue at which two queues meet in a tree, and queues that use more than they were promised.
 
@@ -120,7 +120,7 @@ class Permits:
 NO_PERMITS = Permits()
 
 
-def permits(accounts: Accounts, claim: Claim, theirs: int, limits: Limits) -> Permits:
+def permits(accounts: Accounts, claim: ReclaimRequest, theirs: int, limits: Limits) -> Permits:
     """Return what is possible between two queues, by their places, fences and vetoes."""
     trees, declared = accounts.promises.trees, accounts.declared
     ours = trees.rows.get(claim.ref)
@@ -181,42 +181,48 @@ def _is_fenced(accounts: Accounts, ours: tuple[int, ...]) -> bool:
 
 
 def allows(
-    eviction_class: EvictionClass, claim: Claim, held: Held, queue: Queue, limits: Limits
+    eviction_class: EvictionClass,
+    claim: ReclaimRequest,
+    running: RunningInQueue,
+    queue: Queue,
+    limits: Limits,
 ) -> bool:
     """Return whether the rules of the claim's queue let it evict a gang by a class."""
     rules, least = queue.evictions, limits.least
     match eviction_class:
         case EvictionClass.OVERRUN:
-            known = held.known.backfilled
+            known = running.known.backfilled
             return known is not None and known.until <= limits.now and known.ahead_of in claim.gangs
         case EvictionClass.IN_QUEUE if claim.ref == NONE:
-            return held.pod_priority <= claim.pod_priority - least
+            return running.pod_priority <= claim.pod_priority - least
         case EvictionClass.IN_QUEUE:
-            return _is_lower(rules.within_queue, claim, held, least)
+            return _is_lower(rules.within_queue, claim, running, least)
         case EvictionClass.WHILE_BORROWING:
             threshold = rules.while_borrowing_threshold
-            low = threshold is None or held.priority <= threshold
-            return low and _is_lower(rules.while_borrowing, claim, held, least)
-    return _is_lower(rules.reclaim, claim, held, least)
+            low = threshold is None or running.priority <= threshold
+            return low and _is_lower(rules.while_borrowing, claim, running, least)
+    return _is_lower(rules.reclaim, claim, running, least)
 
 
-def _is_lower(policy: EvictionPolicy, claim: Claim, held: Held, least: int) -> bool:
+def _is_lower(
+    policy: EvictionPolicy, claim: ReclaimRequest, running: RunningInQueue, least: int
+) -> bool:
     match policy:
         case EvictionPolicy.NEVER:
             return False
         case EvictionPolicy.ANY:
             return True
-        case EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY if held.priority == claim.priority:
-            return held.known.created_at > claim.created_at
-    return held.priority <= claim.priority - least
+        case EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY if running.priority == claim.priority:
+            return running.known.created_at > claim.created_at
+    return running.priority <= claim.priority - least
 
 
 def is_young(
-    accounts: Accounts, theirs: int, met: Meeting | None, held: Held, limits: Limits
+    accounts: Accounts, theirs: int, met: Meeting | None, running: RunningInQueue, limits: Limits
 ) -> bool:
     """Return whether a gang has not run for as long as it, or a queue of it, asks for."""
-    least = max(held.known.min_runtime, min_runtime(accounts, theirs, met, limits))
-    return limits.now - held.known.started_at < least
+    least = max(running.known.min_runtime, min_runtime(accounts, theirs, met, limits))
+    return limits.now - running.known.started_at < least
 
 
 def min_runtime(accounts: Accounts, theirs: int, met: Meeting | None, limits: Limits) -> int:

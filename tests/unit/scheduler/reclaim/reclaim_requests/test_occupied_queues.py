@@ -6,11 +6,11 @@ import pytest
 
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue, QueueRef
 from gang_scheduler.model.values import EvictionPolicy
-from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.rights.rights import Rights
-from gang_scheduler.scheduler.rights.rounds import HeldQueues
+from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
+from gang_scheduler.scheduler.reclaim.reclaim_requests import OccupiedQueues
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.queue_builders import cluster_queue, cohort, cq_ref
-from support.rights_builders import LIMITS, NOW, claim, held, ledger
+from support.reclaim_builders import LIMITS, NOW, claim, ledger, running
 
 NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
 A, B, C, FAR = cq_ref("a"), cq_ref("b"), cq_ref("c"), cq_ref("far")
@@ -31,20 +31,20 @@ def declared(**rules: EvictionRules) -> list[Queue]:
 
 def reached(
     queues: Sequence[Queue],
-    asking: Claim | None = None,
+    asking: ReclaimRequest | None = None,
     priorities: Mapping[QueueRef, int] | None = None,
     started_at: int = 0,
 ) -> str:
     """Return the names of the queues in which a claim may find candidates, one gang in each."""
     gangs = [
-        held(ref, priority=(priorities or {}).get(ref, 0), started_at=started_at)
+        running(ref, priority=(priorities or {}).get(ref, 0), started_at=started_at)
         for ref in (A, B, C, FAR)
     ]
-    rights = Rights(ledger(queues, gangs), asking or claim(A, 10, priority=1), LIMITS)
+    reclaim = Reclaim(ledger(queues, gangs), asking or claim(A, 10, priority=1), LIMITS)
     trees = ledger(queues).forest.accounts.promises.trees
-    there = HeldQueues(gangs, trees, LIMITS)
+    there = OccupiedQueues(gangs, trees, LIMITS)
     worth = there.rows >= 0
-    return " ".join(trees.queues[row].ref.name for row in there.reached(rights, worth))
+    return " ".join(trees.queues[row].ref.name for row in there.reached(reclaim, worth))
 
 
 @pytest.mark.parametrize(

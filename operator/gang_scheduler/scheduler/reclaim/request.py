@@ -12,12 +12,12 @@ from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.scheduler.placement.anywhere import Placement
 
-MayTake = Callable[["Claim", Sequence[Placement], Sequence[BoundPod]], bool]
+MayTake = Callable[["ReclaimRequest", Sequence[Placement], Sequence[BoundPod]], bool]
 """Whether members may be where they are placed once victims have gone; then they will be."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Claim:
+class ReclaimRequest:
     """What the members of a group that wait ask of a queue together: amounts of one offer.
 
     `charge_of` says what some of the members are charged by the same offer. `pod_priority` is the
@@ -34,16 +34,16 @@ class Claim:
     charge_of: Callable[[Iterable[Pod]], Charge] | None = None
     may_take: "MayTake | None" = None
 
-    def of(self, pods: Iterable[Pod]) -> "Claim":
+    def of(self, pods: Iterable[Pod]) -> "ReclaimRequest":
         """Return what some of the members ask."""
         return self if self.charge_of is None else replace(self, charge=self.charge_of(pods))
 
 
-def claim_of(
+def reclaim_request_of(
     group: GangGroup, ref: QueueRef, charge: Charge, charge_of: Callable[[Iterable[Pod]], Charge]
-) -> Claim:
+) -> ReclaimRequest:
     """Return the claim of a group on a queue."""
-    return Claim(
+    return ReclaimRequest(
         ref,
         charge,
         group.queue_priority,
@@ -55,7 +55,7 @@ def claim_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class RunningInQueue:
     """A gang on nodes, with what each of its pods is charged; `priority` is that in its queue.
 
     `resources` are all that its pods request. `preempts`: its members may evict other pods.
@@ -98,22 +98,22 @@ class Held:
         return found
 
 
-def held_of(gang: BoundGang) -> Held | None:
+def running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:
     """Return a gang on nodes as claims look at it; None for pods that are charged to no queue.
 
     Found once for as long as the gang stays as it is.
     """
-    return gang.derive("held", _held_of)
+    return gang.derive("held", _running_in_queue_of)
 
 
-def _held_of(gang: BoundGang) -> Held | None:
+def _running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:
     ref = next((each[0] for each in gang.charged if each is not None), None)
     if ref is None:
         return None
     pods, known = gang.pods, gang.known
     priority = max(each.priority for each in pods)
     charged = zip(pods, gang.charged, strict=True)
-    return Held(
+    return RunningInQueue(
         pods[0].gang,
         ref,
         priority if known.class_priority is None else known.class_priority,

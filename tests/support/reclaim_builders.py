@@ -8,10 +8,10 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.queues import Product, Queue, QueueRef
 from gang_scheduler.model.values import Fairness
-from gang_scheduler.scheduler.rights.claims import Claim, Held
-from gang_scheduler.scheduler.rights.permits import Limits
-from gang_scheduler.scheduler.rights.rights import Part
-from gang_scheduler.scheduler.rights.rounds import Rounds
+from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.reclaim import Part
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from support import builders
 from support.builders import gang_key
@@ -21,31 +21,31 @@ NOW = 10_000
 LIMITS = Limits(now=NOW)
 
 
-def claim(queue: QueueRef, cpu: Amount = 1, *, name: str = "p", **fields: Any) -> Claim:
+def claim(queue: QueueRef, cpu: Amount = 1, *, name: str = "p", **fields: Any) -> ReclaimRequest:
     """Return what a gang asks that waits since 0, with priority 0."""
     priority = fields.pop("priority", 0)
     created_at = fields.pop("created_at", 0)
-    return Claim(queue, amounts(cpu), priority, created_at, (gang_key(name),), **fields)
+    return ReclaimRequest(queue, amounts(cpu), priority, created_at, (gang_key(name),), **fields)
 
 
-def held(
+def running(
     queue: QueueRef, name: str = "v", cpu: Amount = 1, *, priority: int = 0, **known: Any
-) -> Held:
+) -> RunningInQueue:
     """Return a gang of one pod; `known` are fields of RunningGang."""
     charges = {f"uid-{name}": amounts(cpu)}
     gang = RunningGang(**known)
     resources = frozenset({"cpu"})
-    return Held(gang_key(name), queue, priority, gang, charges, priority, resources)
+    return RunningInQueue(gang_key(name), queue, priority, gang, charges, priority, resources)
 
 
-def part(each: Held, **fields: Any) -> Part:
+def part(each: RunningInQueue, **fields: Any) -> Part:
     """Return a gang that goes."""
     return Part(each, each.charge_of(each.charges), **fields)
 
 
 def ledger(
     queues: Sequence[Queue],
-    running: Iterable[Held] = (),
+    running: Iterable[RunningInQueue] = (),
     *,
     asked: Mapping[QueueRef, Amount] | None = None,
     fairness: Fairness = Fairness.PRIORITY,
@@ -95,9 +95,11 @@ class Nodes:
             found.charge(ref, amounts(self.charges[uid]))
         return found
 
-    def rounds(self, queues: Sequence[Queue], limits: Limits = LIMITS, **fields: Any) -> Rounds:
+    def reclaim_requests(
+        self, queues: Sequence[Queue], limits: Limits = LIMITS, **fields: Any
+    ) -> ReclaimRequests:
         """Return the claims of a cycle on them."""
-        return Rounds(self.bound_pods(), self.ledger(queues, **fields), limits)
+        return ReclaimRequests(self.bound_pods(), self.ledger(queues, **fields), limits)
 
 
 def cpu_of(quota: Ledger, queue: QueueRef) -> int:

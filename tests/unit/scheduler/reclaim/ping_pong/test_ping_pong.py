@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.model.evictions import EvictionClass, Forgotten, YieldedTo
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.rights.yielded import Memory
+from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from support.builders import gang_key
 
 OVERRUN, RECLAIM, IN_QUEUE, WHILE_BORROWING, FAIR_SHARE, AT_FIRST = EvictionClass

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from gang_scheduler.model.evictions import EvictionClass, Forgotten, RunningGang, YieldedTo
 from gang_scheduler.model.queues import Charge
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.rights.claims import Claim, Held
-from gang_scheduler.scheduler.rights.permits import Limits
-from gang_scheduler.scheduler.rights.rights import Part, Quota, Rights
+from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.reclaim import Part, QuotaLedger, Reclaim
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
 # A victim that would at once take back the room for which it was evicted.
 
@@ -27,7 +27,7 @@ _UNKNOWN = GangKey("", "", "")
 
 
 def returning(
-    quota: Quota, claim: Claim, parts: Sequence[Part], limits: Limits
+    quota: QuotaLedger, claim: ReclaimRequest, parts: Sequence[Part], limits: Limits
 ) -> frozenset[GangKey]:
     """Return the victims that wait in the final state and could evict the preemptor alone.
 
@@ -35,47 +35,55 @@ def returning(
     charged, and the claim not; it is left as it was.
     """
     for each in parts:
-        quota.release(each.held.ref, each.charge)
+        quota.release(each.running.ref, each.charge)
     quota.charge(claim.ref, claim.charge)
     try:
         return frozenset(
-            held.key for held, charge in _whole(parts) if _could(quota, claim, held, charge, limits)
+            running.key
+            for running, charge in _whole(parts)
+            if _could(quota, claim, running, charge, limits)
         )
     finally:
         quota.release(claim.ref, claim.charge)
         for each in parts:
-            quota.charge(each.held.ref, each.charge)
+            quota.charge(each.running.ref, each.charge)
 
 
-def _whole(parts: Iterable[Part]) -> Iterable[tuple[Held, Charge]]:
+def _whole(parts: Iterable[Part]) -> Iterable[tuple[RunningInQueue, Charge]]:
     """Return the gangs that go as a whole and may evict: surplus that waits evicts nothing."""
     return (
-        (part.held, part.charge if part.quorum is None else part.quorum)
+        (part.running, part.charge if part.quorum is None else part.quorum)
         for part in parts
-        if part.whole and part.held.preempts
+        if part.whole and part.running.preempts
     )
 
 
-def _could(quota: Quota, claim: Claim, held: Held, charge: Charge, limits: Limits) -> bool:
+def _could(
+    quota: QuotaLedger,
+    claim: ReclaimRequest,
+    running: RunningInQueue,
+    charge: Charge,
+    limits: Limits,
+) -> bool:
     """Return whether a gang that was evicted has the right to evict the preemptor."""
-    back = Claim(
-        held.ref,
+    back = ReclaimRequest(
+        running.ref,
         charge,
-        held.priority,
-        held.known.created_at,
-        (held.key,),
-        held.pod_priority,
+        running.priority,
+        running.known.created_at,
+        (running.key,),
+        running.pod_priority,
     )
-    rights = Rights(quota, back, limits)
-    if not rights.short:
+    reclaim = Reclaim(quota, back, limits)
+    if not reclaim.short:
         return False
-    there = Part(_as_held(claim), claim.charge)
-    return not rights.lacking([there]) and not rights.judge([there]).illegal
+    there = Part(_as_running(claim), claim.charge)
+    return not reclaim.lacking([there]) and not reclaim.judge([there]).illegal
 
 
-def _as_held(claim: Claim) -> Held:
+def _as_running(claim: ReclaimRequest) -> RunningInQueue:
     """Return the preemptor as a gang that runs, for as long as any queue asks."""
-    return Held(
+    return RunningInQueue(
         next(iter(claim.gangs), _UNKNOWN),
         claim.ref,
         claim.priority,

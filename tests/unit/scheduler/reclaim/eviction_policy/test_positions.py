@@ -4,7 +4,13 @@ import pytest
 
 from gang_scheduler.model.queues import FlavorResource, QueueRef
 from gang_scheduler.scheduler.quota.accounts import Accounts
-from gang_scheduler.scheduler.rights.permits import Meeting, is_over, is_within, keys_at, meeting
+from gang_scheduler.scheduler.reclaim.eviction_policy import (
+    Meeting,
+    is_over,
+    is_within,
+    keys_at,
+    meeting,
+)
 from support.queue_builders import CPU, cluster_queue, cohort, cohort_ref, cq_ref, forest_of
 
 A, B, C, ALONE = (cq_ref(name) for name in ("a", "b", "c", "alone"))

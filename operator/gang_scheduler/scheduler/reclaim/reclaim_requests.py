@@ -15,9 +15,13 @@ from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.quota.charges import add_up
 from gang_scheduler.scheduler.quota.trees import NO_ROW, Trees
-from gang_scheduler.scheduler.rights.claims import Claim, Held, held_of
-from gang_scheduler.scheduler.rights.permits import Limits
-from gang_scheduler.scheduler.rights.rights import Quota, Rights
+from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
+from gang_scheduler.scheduler.reclaim.reclaim import QuotaLedger, Reclaim
+from gang_scheduler.scheduler.reclaim.request import (
+    ReclaimRequest,
+    RunningInQueue,
+    running_in_queue_of,
+)
 
 # The queues that have gangs on nodes, as columns: they tell a claim which queues it can skip. A
 # claim that may evict looks for candidates queue by queue. Most queues are ruled out by facts
@@ -25,16 +29,16 @@ from gang_scheduler.scheduler.rights.rights import Quota, Rights
 # priority. All queues are judged at once.
 
 
-class HeldQueues:
+class OccupiedQueues:
     """The gangs that may go at all, by the rows of their queues, as of the snapshot.
 
     Places are those of the queues in the order in which their first gangs came. Columns, one entry
     a place: `rows`, and the `lowest` priority of any gang there.
     """
 
-    def __init__(self, gangs: Iterable[Held], trees: Trees, limits: Limits) -> None:
+    def __init__(self, gangs: Iterable[RunningInQueue], trees: Trees, limits: Limits) -> None:
         self._trees = trees
-        self.by_row: dict[int, list[Held]] = {}
+        self.by_row: dict[int, list[RunningInQueue]] = {}
         for each in gangs:
             self.by_row.setdefault(trees.rows[each.ref], []).append(each)
         self.rows: IntArray = np.array([*self.by_row], dtype=np.int64)
@@ -48,17 +52,17 @@ class HeldQueues:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def reached(self, rights: Rights, worth: BoolArray) -> list[int]:
+    def reached(self, reclaim: Reclaim, worth: BoolArray) -> list[int]:
         """Return the rows of queues in which a claim may find candidates, in order.
 
         `worth` is the mask of the other queues that use more than promised of what lacks.
         """
-        own = self._trees.rows.get(rights.claim.ref)
+        own = self._trees.rows.get(reclaim.claim.ref)
         if own is None:
             return []
         here = self.rows == own
-        found = worth & ~here & (self.lowest <= rights.highest_reached(within=False))
-        found |= here & (self.lowest <= rights.highest_reached(within=True))
+        found = worth & ~here & (self.lowest <= reclaim.highest_reached(within=False))
+        found |= here & (self.lowest <= reclaim.highest_reached(within=True))
         if not found.any():
             return []
         rows: list[int] = self.rows[found & self.open_to(own)].tolist()
@@ -87,7 +91,9 @@ class HeldQueues:
         return found
 
 
-def _column(by_row: Mapping[int, Sequence[Held]], figure: Callable[[Held], int]) -> IntArray:
+def _column(
+    by_row: Mapping[int, Sequence[RunningInQueue]], figure: Callable[[RunningInQueue], int]
+) -> IntArray:
     """Return the least figure of any gang, queue by queue."""
     return np.array([min(map(figure, gangs)) for gangs in by_row.values()], dtype=np.int64)
 
@@ -123,7 +129,7 @@ def _least_run_times(trees: Trees, rows: Iterable[int], limits: Limits) -> IntAr
     return found
 
 
-class Charges(Quota, Protocol):
+class Charges(QuotaLedger, Protocol):
     """What is charged in this cycle so far."""
 
     @property
@@ -139,7 +145,7 @@ class Charges(Quota, Protocol):
         """Return the same charges, to be changed apart."""
 
 
-class Rounds:
+class ReclaimRequests:
     """The gangs on nodes by queue, and what is charged without those that leave.
 
     The gangs are looked at once, in the first round.
@@ -152,7 +158,7 @@ class Rounds:
         self._leaving = 0
         self._freed: dict[QueueRef, dict[FlavorResource, int]] = {}
         """What is charged for all that leaves, queue by queue."""
-        self._expected: list[Claim] = []
+        self._expected: list[ReclaimRequest] = []
         self._without: tuple[Hashable, Charges] | None = None
         self._borrowers: dict[Hashable, BoolArray] = {}
         self._leave(bound_pods.leaving)
@@ -174,7 +180,7 @@ class Rounds:
         for each in leaving:
             add_up(self._freed, *self._charge_of(each))
 
-    def expect(self, claim: Claim | None) -> None:
+    def expect(self, claim: ReclaimRequest | None) -> None:
         """Note that a claim is met, and will be charged; None: all such claims are charged now."""
         self._expected = [*self._expected, claim] if claim is not None else []
 
@@ -196,7 +202,7 @@ class Rounds:
             self._borrowers.clear()
         return self._without[1]
 
-    def borrows(self, claim: Claim, victims: Iterable[BoundPod]) -> bool:
+    def borrows(self, claim: ReclaimRequest, victims: Iterable[BoundPod]) -> bool:
         """Return whether the queue of a claim is over its own quota once victims have gone."""
         quota = self.without_leaving()
         charged = [self._charge_of(each) for each in victims]
@@ -213,49 +219,49 @@ class Rounds:
         """Whether there is nothing that could leave."""
         return not (self._bound_pods.pods or self._leaving)
 
-    def may_help(self, claim: Claim) -> bool:
+    def may_help(self, claim: ReclaimRequest) -> bool:
         """Return whether any gang might have to go for what a claim lacks, or leaves in any case.
 
         As if the claim were older than all: what is equal and newer may be possible then.
         """
-        rights = self.rights(replace(claim, created_at=-math.inf))
-        return not rights.short or any(self.candidates(rights))
+        reclaim = self.reclaim(replace(claim, created_at=-math.inf))
+        return not reclaim.short or any(self.candidates(reclaim))
 
     @functools.cached_property
     def has_backfilled(self) -> bool:
         """Whether a gang on nodes was let pass by its declared end."""
         return bool(self._backfilled)
 
-    def rights(self, claim: Claim, resources: Collection[str] = ()) -> Rights:
+    def reclaim(self, claim: ReclaimRequest, resources: Collection[str] = ()) -> Reclaim:
         """Return the rights of a claim now; `resources` are those of which room lacks."""
-        return Rights(self.without_leaving(), claim, self.limits, resources)
+        return Reclaim(self.without_leaving(), claim, self.limits, resources)
 
-    def reaches_any(self, claim: Claim) -> bool:
+    def reaches_any(self, claim: ReclaimRequest) -> bool:
         """Return whether there is any queue that a claim may look into, whatever lacks. Cheap."""
-        rights, there = self.rights(claim), self._held_queues
-        worth = np.full(len(there), rights.reaches_out)
-        return bool(self._backfilled or there.reached(rights, worth))
+        reclaim, there = self.reclaim(claim), self._occupied_queues
+        worth = np.full(len(there), reclaim.reaches_out)
+        return bool(self._backfilled or there.reached(reclaim, worth))
 
-    def candidates(self, rights: Rights) -> Iterator[Held]:
+    def candidates(self, reclaim: Reclaim) -> Iterator[RunningInQueue]:
         """Yield the gangs that may have to go for a claim in some final state."""
-        there = self._held_queues
-        reached = there.reached(rights, self._worth(rights))
+        there = self._occupied_queues
+        reached = there.reached(reclaim, self._worth(reclaim))
         for row in reached:
-            yield from filter(rights.possible, there.by_row[row])
-        for held in self._backfilled:
-            if self._rows[held.ref] not in reached and rights.possible(held):
-                yield held
+            yield from filter(reclaim.possible, there.by_row[row])
+        for running in self._backfilled:
+            if self._rows[running.ref] not in reached and reclaim.possible(running):
+                yield running
 
-    def _worth(self, rights: Rights) -> BoolArray:
+    def _worth(self, reclaim: Reclaim) -> BoolArray:
         """Return the mask of the queues that use more than promised of what lacks.
 
         None if the claim reaches out to none. Worked out once for what lacks.
         """
-        if not rights.reaches_out:
-            return np.zeros(len(self._held_queues), dtype=np.bool_)
-        key = rights.short, rights.resources
+        if not reclaim.reaches_out:
+            return np.zeros(len(self._occupied_queues), dtype=np.bool_)
+        key = reclaim.short, reclaim.resources
         if key not in self._borrowers:
-            borrow = map(rights.borrows_what_lacks, self._held_queues.by_row)
+            borrow = map(reclaim.borrows_what_lacks, self._occupied_queues.by_row)
             self._borrowers[key] = np.fromiter(borrow, dtype=np.bool_)
         return self._borrowers[key]
 
@@ -274,18 +280,22 @@ class Rounds:
         return self._charged.forest.accounts.promises.trees.rows
 
     @functools.cached_property
-    def _held_queues(self) -> HeldQueues:
-        return HeldQueues(self._gangs, self._charged.forest.accounts.promises.trees, self.limits)
+    def _occupied_queues(self) -> OccupiedQueues:
+        return OccupiedQueues(
+            self._gangs, self._charged.forest.accounts.promises.trees, self.limits
+        )
 
     @functools.cached_property
-    def _backfilled(self) -> Sequence[Held]:
+    def _backfilled(self) -> Sequence[RunningInQueue]:
         return [each for each in self._gangs if each.known.backfilled is not None]
 
     @functools.cached_property
-    def _gangs(self) -> Sequence[Held]:
+    def _gangs(self) -> Sequence[RunningInQueue]:
         """The gangs of which any pod may go: those of others are no candidates."""
         gangs = self._bound_pods.gangs.values()
-        found = (held_of(gang) for gang in gangs if any(each.evictable for each in gang.pods))
+        found = (
+            running_in_queue_of(gang) for gang in gangs if any(each.evictable for each in gang.pods)
+        )
         return [each for each in found if each is not None and each.ref in self._rows]
 
     def _charge_of(self, bound_pod: BoundPod) -> Charged:

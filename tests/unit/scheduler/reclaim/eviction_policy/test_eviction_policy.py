@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.queues import NONE, EvictionRules, Product, Queue, QueueRef
 from gang_scheduler.model.values import EvictionPolicy, Fairness, FairStrategy
-from gang_scheduler.scheduler.rights.permits import (
+from gang_scheduler.scheduler.reclaim.eviction_policy import (
     NO_PERMITS,
     Limits,
     Permits,
@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.rights.permits import (
 )
 from support.builders import gang_key
 from support.queue_builders import cluster_queue, cohort, cohort_ref, cq_ref, our_queue, queue_ref
-from support.rights_builders import LIMITS, NOW, claim, held, ledger
+from support.reclaim_builders import LIMITS, NOW, claim, ledger, running
 
 OVERRUN, RECLAIM, IN_QUEUE, WHILE_BORROWING, FAIR_SHARE, AT_FIRST = EvictionClass
 NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
@@ -152,10 +152,10 @@ def test_each_class_has_a_policy_of_the_queue_of_the_preemptor(
     queue = cluster_queue("a", evictions=rules)
     asking = claim(A, priority=5, created_at=50)
     victims = [
-        held(B, "lower", priority=4),
-        held(B, "newer", priority=5, created_at=51),
-        held(B, "equal", priority=5, created_at=50),
-        held(B, "higher", priority=6, created_at=51),
+        running(B, "lower", priority=4),
+        running(B, "newer", priority=5, created_at=51),
+        running(B, "equal", priority=5, created_at=50),
+        running(B, "higher", priority=6, created_at=51),
     ]
 
     found = [each.key.name for each in victims if allows(by, asking, each, queue, LIMITS)]
@@ -167,7 +167,7 @@ def test_while_borrowing_no_gang_above_the_threshold_is_evicted() -> None:
     rules = EvictionRules(while_borrowing=LOWER, while_borrowing_threshold=2)
     queue, asking = cluster_queue("a", evictions=rules), claim(A, priority=9)
 
-    found = [allows(WHILE_BORROWING, asking, held(B, priority=n), queue, LIMITS) for n in (2, 3)]
+    found = [allows(WHILE_BORROWING, asking, running(B, priority=n), queue, LIMITS) for n in (2, 3)]
 
     assert [True, False] == found
 
@@ -179,7 +179,7 @@ def test_overrun_needs_no_policy_but_an_end_that_has_passed_and_the_gang_that_wa
     until: int, ahead_of: str, *, may: bool
 ) -> None:
     queue = cluster_queue("a", evictions=EvictionRules(NEVER, NEVER, NEVER))
-    passed = held(B, priority=9, backfilled=Backfilled(until, gang_key(ahead_of)))
+    passed = running(B, priority=9, backfilled=Backfilled(until, gang_key(ahead_of)))
 
     assert may == allows(OVERRUN, claim(A), passed, queue, LIMITS)
 
@@ -202,6 +202,6 @@ def test_a_gang_is_safe_for_the_longest_time_that_it_or_its_queue_asks_for(
     ).forest.accounts
     rows = state.promises.trees.rows
     met = permits(state, claim(A), rows[C], LIMITS).meeting
-    gangs = [held(C, min_runtime=of_gang, started_at=NOW - n) for n in (needs, needs - 1)]
+    gangs = [running(C, min_runtime=of_gang, started_at=NOW - n) for n in (needs, needs - 1)]
 
     assert [False, True] == [is_young(state, rows[C], met, each, LIMITS) for each in gangs]

@@ -6,11 +6,11 @@ from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Backfilled, RunningGang
 from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.model.values import EvictionPolicy
-from gang_scheduler.scheduler.rights.claims import Claim
-from gang_scheduler.scheduler.rights.rounds import Rounds
+from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
+from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.builders import gang_key
 from support.queue_builders import CPU, cluster_queue, cohort, cq_ref
-from support.rights_builders import LIMITS, NOW, Nodes, claim, cpu_of
+from support.reclaim_builders import LIMITS, NOW, Nodes, claim, cpu_of
 
 NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
 A, B, C = cq_ref("a"), cq_ref("b"), cq_ref("c")
@@ -18,36 +18,36 @@ QUEUES = [cohort("all"), *(cluster_queue(name, "all", 10) for name in "abc")]
 PEACEFUL = EvictionRules(NEVER, NEVER, NEVER)
 
 
-def names(rounds: Rounds, asking: Claim) -> list[str]:
-    return [each.key.name for each in rounds.candidates(rounds.rights(asking))]
+def names(reclaim_requests: ReclaimRequests, asking: ReclaimRequest) -> list[str]:
+    return [each.key.name for each in reclaim_requests.candidates(reclaim_requests.reclaim(asking))]
 
 
 def test_what_leaves_is_charged_no_longer_and_what_is_expected_is() -> None:
     nodes = Nodes()
     (victim,) = nodes.run(B, "v", 20)
-    rounds = nodes.rounds(QUEUES)
+    reclaim_requests = nodes.reclaim_requests(QUEUES)
 
-    rounds.leave([victim])
-    rounds.expect(claim(A, 7))
-    left = rounds.without_leaving()
+    reclaim_requests.leave([victim])
+    reclaim_requests.expect(claim(A, 7))
+    left = reclaim_requests.without_leaving()
     assert (0, 7) == (left.forest.used(B, CPU), left.forest.used(A, CPU))
 
-    rounds.expect(None)
-    assert rounds.without_leaving().forest.used(A, CPU) == 0
+    reclaim_requests.expect(None)
+    assert reclaim_requests.without_leaving().forest.used(A, CPU) == 0
 
 
 def test_the_charges_are_copied_once_until_anything_changes() -> None:
     nodes = Nodes()
     (victim,) = nodes.run(B, "v", 20)
     charged = nodes.ledger(QUEUES)
-    rounds = Rounds(nodes.bound_pods(), charged, LIMITS)
-    first = rounds.without_leaving()
-    assert first is rounds.without_leaving()
+    reclaim_requests = ReclaimRequests(nodes.bound_pods(), charged, LIMITS)
+    first = reclaim_requests.without_leaving()
+    assert first is reclaim_requests.without_leaving()
 
     charged.charge(A, {CPU: 3})
-    second = rounds.without_leaving()
-    rounds.leave([victim])
-    third = rounds.without_leaving()
+    second = reclaim_requests.without_leaving()
+    reclaim_requests.leave([victim])
+    third = reclaim_requests.without_leaving()
 
     assert (first is second, second is third) == (False, False)
     assert (3, 23) == (third.forest.used(A, CPU), cpu_of(charged, A) + cpu_of(charged, B))
@@ -57,20 +57,22 @@ def test_any_queue_that_could_be_looked_into_is_told_whatever_lacks() -> None:
     nodes = Nodes()
     nodes.run(B, "v", 1, priority=3)
     rules = EvictionRules(NEVER, LOWER, NEVER)
-    rounds = nodes.rounds([QUEUES[0], cluster_queue("a", "all", 10, evictions=rules), QUEUES[2]])
+    reclaim_requests = nodes.reclaim_requests(
+        [QUEUES[0], cluster_queue("a", "all", 10, evictions=rules), QUEUES[2]]
+    )
 
-    assert [False, True] == [rounds.reaches_any(claim(A, priority=n)) for n in (3, 4)]
+    assert [False, True] == [reclaim_requests.reaches_any(claim(A, priority=n)) for n in (3, 4)]
 
 
 def test_what_may_help_an_older_claim_alike_is_not_ruled_out_for_a_newer_one() -> None:
     nodes = Nodes()
     nodes.run(A, "v", 10, known=RunningGang(created_at=5))
     rules = EvictionRules(NEWER_EQUAL, NEVER, NEVER)
-    rounds = nodes.rounds([cluster_queue("a", nominal=10, evictions=rules)])
+    reclaim_requests = nodes.reclaim_requests([cluster_queue("a", nominal=10, evictions=rules)])
 
-    assert rounds.may_help(claim(A, 5, created_at=9))
-    assert [] == names(rounds, claim(A, 5, created_at=9))
-    assert ["v"] == names(rounds, claim(A, 5, created_at=3))
+    assert reclaim_requests.may_help(claim(A, 5, created_at=9))
+    assert [] == names(reclaim_requests, claim(A, 5, created_at=9))
+    assert ["v"] == names(reclaim_requests, claim(A, 5, created_at=3))
 
 
 def test_only_the_own_queue_and_those_that_borrow_what_lacks_are_candidates() -> None:
@@ -78,9 +80,9 @@ def test_only_the_own_queue_and_those_that_borrow_what_lacks_are_candidates() ->
     nodes.run(A, "own", 1, priority=-1)
     nodes.run(B, "borrows", 20)
     nodes.run(C, "keeps", 9)
-    rounds = nodes.rounds(QUEUES)
+    reclaim_requests = nodes.reclaim_requests(QUEUES)
 
-    assert ["own", "borrows"] == names(rounds, claim(A, 9))
+    assert ["own", "borrows"] == names(reclaim_requests, claim(A, 9))
 
 
 def test_gangs_without_a_pod_that_may_go_are_no_candidates() -> None:
@@ -88,7 +90,7 @@ def test_gangs_without_a_pod_that_may_go_are_no_candidates() -> None:
     nodes.run(B, "fixed", 15, evictable=False)
     nodes.run(B, "loose", 15)
 
-    assert ["loose"] == names(nodes.rounds(QUEUES), claim(A, 9))
+    assert ["loose"] == names(nodes.reclaim_requests(QUEUES), claim(A, 9))
 
 
 def test_a_gang_that_overran_its_end_is_one_whatever_the_policies() -> None:
@@ -98,22 +100,22 @@ def test_a_gang_that_overran_its_end_is_one_whatever_the_policies() -> None:
         until = NOW + 1 if name == "early" else NOW
         known = RunningGang(backfilled=Backfilled(until, gang_key("p")))
         nodes.run(ref, name, 10, known=known, priority=9)
-    rounds = nodes.rounds(queues)
+    reclaim_requests = nodes.reclaim_requests(queues)
 
-    assert ["own", "within"] == names(rounds, claim(A, 9))
-    assert [] == names(rounds, claim(A, 9, name="q"))
+    assert ["own", "within"] == names(reclaim_requests, claim(A, 9))
+    assert [] == names(reclaim_requests, claim(A, 9, name="q"))
 
 
 def test_where_no_pod_runs_or_leaves_there_is_nothing_to_look_for() -> None:
     nodes = Nodes()
     (victim,) = nodes.run(B, "v", 1)
-    nothing = Nodes().rounds(QUEUES)
-    leaving = Rounds(BoundPods(leaving=(victim,)), nodes.ledger(QUEUES), LIMITS)
+    nothing = Nodes().reclaim_requests(QUEUES)
+    leaving = ReclaimRequests(BoundPods(leaving=(victim,)), nodes.ledger(QUEUES), LIMITS)
 
     assert (True, False, False) == (
         nothing.is_idle,
-        nodes.rounds(QUEUES).is_idle,
+        nodes.reclaim_requests(QUEUES).is_idle,
         leaving.is_idle,
     )
-    assert [victim] == [*nodes.rounds(QUEUES).members(victim.gang)]
+    assert [victim] == [*nodes.reclaim_requests(QUEUES).members(victim.gang)]
     assert [] == [*leaving.members(victim.gang)]
