@@ -19,7 +19,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.explanation.findings import Start, StartBasis
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
-from gang_scheduler.scheduler.reservation.promise import Clock, Paper, Release, Running, Seat
+from gang_scheduler.scheduler.reservation.promise import Clock, FutureRoom, Release, Running, Seat
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOption, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
@@ -69,15 +69,15 @@ def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | Non
     releases = releases_of(turn, running)
     nothing = QueueState(QueueSet(), QueueUsage())
     forest = turn.forest or Forest(nothing, turn.snapshot.nodes)
-    paper = Paper(turn.trial(), forest, turn.profile, releases)
+    future_room = FutureRoom(turn.trial(), forest, turn.profile, releases)
 
     def units_of(assignment: FlavorAssignment) -> Sequence[PlacementUnit]:
         found = assignment.option.units(assignment.units, turn.snapshot)
         return assignment.units if isinstance(found, Problem) else found
 
     def fits(place: int) -> bool:
-        paper.go_to(place)
-        return paper.find(request, request.assignments, units_of) is not None
+        future_room.go_to(place)
+        return future_room.find(request, request.assignments, units_of) is not None
 
     if fits(0):
         return None  # It waits for something else than ends.

@@ -239,7 +239,7 @@ def _is_plain(pod_class: PodClass) -> bool:
     )
 
 
-class Paper:
+class FutureRoom:
     """A copy of a trial and of what is charged; `place` is how many gangs of it have ended.
 
     At first these are those of `ended`.
@@ -367,7 +367,7 @@ class Promise:
         request: Request,
         assignments: Sequence[FlavorAssignment],
         fit: Fit,
-        paper: Paper,
+        future_room: FutureRoom,
         ended: Sum,
         *,
         turn: int,
@@ -377,21 +377,21 @@ class Promise:
         self.request = request
         self.assignments = assignments
         self.fit = fit
-        self.paper = paper
+        self.future_room = future_room
         self.ended = ended
         self.turn = turn
         self.is_stale = False
         """What is put on the paper leaves no place for the gang: look for another start."""
-        self.last = paper.releases[paper.place - 1] if paper.place else None
+        self.last = future_room.releases[future_room.place - 1] if future_room.place else None
         """The gang that ends last of those that must have ended."""
         self.start = None if self.last is None else self.last.ends_at
         self.after = None if self.last is None else self.last.gang
-        self.borrows = paper.forest.borrows(request.ref, fit.assignment.charge)
-        self._ended = frozenset(each.gang for each in paper.releases[: paper.place])
-        self._there = frozenset(each.gang for each in paper.releases[paper.place :])
+        self.borrows = future_room.forest.borrows(request.ref, fit.assignment.charge)
+        self._ended = frozenset(each.gang for each in future_room.releases[: future_room.place])
+        self._there = frozenset(each.gang for each in future_room.releases[future_room.place :])
         self._units_of = units_of
         self._profile = profile
-        paper.take(fit)
+        future_room.take(fit)
 
     @property
     def key(self) -> GangKey:
@@ -421,53 +421,53 @@ class Promise:
     @contextmanager
     def without(self, victims: Release) -> Iterator[None]:
         """Let victims be gone that would be there at the start; in the end all is as before."""
-        paper, before = self.paper, self.fit
-        paper.end([victims])
+        future_room, before = self.future_room, self.fit
+        future_room.end([victims])
         try:
             yield
         finally:
-            paper.give_back(self.fit)
+            future_room.give_back(self.fit)
             self.fit = before
-            paper.take(before)
-            paper.bring_back([victims])
+            future_room.take(before)
+            future_room.bring_back([victims])
 
     def leaves_alone(self, placements: Iterable[Placement], ref: QueueRef, charge: Charge) -> bool:
         """Return whether there is room and quota for a gang beside this one, at its start."""
-        if not self.paper.forest.fits(ref, charge) or self._depends():
+        if not self.future_room.forest.fits(ref, charge) or self._depends():
             return False
-        with self.paper.trial.all_or_nothing():
+        with self.future_room.trial.all_or_nothing():
             return all(
-                place_on(each.binds, self.paper.trial, self._profile) is not None
+                place_on(each.binds, self.future_room.trial, self._profile) is not None
                 for each in placements
                 if each.binds
             )
 
     def moves_aside(self, placements: Sequence[Placement], ref: QueueRef, charge: Charge) -> bool:
         """Return whether the gang fits elsewhere at its start, and is there from now on."""
-        paper, before = self.paper, self.fit
-        paper.give_back(before)
+        future_room, before = self.future_room, self.fit
+        future_room.give_back(before)
         for each in placements:
-            assume_again(each, paper.trial)
-        paper.forest.charge(ref, charge)
-        found = paper.find(self.request, self.assignments, self._units_of)
-        paper.forest.release(ref, charge)
+            assume_again(each, future_room.trial)
+        future_room.forest.charge(ref, charge)
+        found = future_room.find(self.request, self.assignments, self._units_of)
+        future_room.forest.release(ref, charge)
         for each in placements:
-            release(each, paper.trial)
+            release(each, future_room.trial)
         self.fit = found or before
-        paper.take(self.fit)
+        future_room.take(self.fit)
         return found is not None
 
     def put(self, before: Placement | None, after: Placement) -> None:
         """Put on the paper where members are from now on."""
-        release(before or NOTHING, self.paper.trial)
-        assume_again(after, self.paper.trial)
-        free = self.paper.trial.free
+        release(before or NOTHING, self.future_room.trial)
+        assume_again(after, self.future_room.trial)
+        free = self.future_room.trial.free
         if any((free[share.rows] < 0).any() for share in after.shares):
             self.is_stale = True
 
     def charge(self, ref: QueueRef, before: Charge, after: Charge) -> None:
         """Put on the paper what members are charged from now on."""
-        forest = self.paper.forest
+        forest = self.future_room.forest
         forest.release(ref, before)
         forest.charge(ref, after)
         own = self.request.ref

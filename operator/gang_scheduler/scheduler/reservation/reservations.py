@@ -26,7 +26,7 @@ from gang_scheduler.scheduler.reservation import promise as reservation_promise
 from gang_scheduler.scheduler.reservation.promise import (
     Clock,
     Fit,
-    Paper,
+    FutureRoom,
     Promise,
     Release,
     Running,
@@ -50,7 +50,7 @@ RELEASES_A_LOOK: Final = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Decided:
+class ChargedPlacement:
     """Members that a cycle has placed or nominated, and what they are charged."""
 
     group: GangGroup
@@ -95,7 +95,7 @@ class Reservations:
         self._clock = Clock(snapshot.taken_at, self._rules.backfill_window_seconds)
         self._promises: list[Promise] = []
         self._turns: dict[GangKey, int] = {}
-        self._decided: dict[GangKey, dict[PlacementUnit, Decided]] = {}
+        self._decided: dict[GangKey, dict[PlacementUnit, ChargedPlacement]] = {}
         self._held: dict[GangKey, Release | None] = {}
         self._nominated: dict[GangKey, tuple[Request, FlavorAssignment]] = {}
         self._candidates = self._trials = self._looks = 0
@@ -151,19 +151,19 @@ class Reservations:
         ended = before.ended if before is not None else Sum(self._trial.nodes)
         known = _place_of(releases, before) if before is not None else None
         ended.become(releases[: known or 0])
-        paper = Paper(self._trial, self._ledger.forest, self._profile, releases, ended)
-        find = functools.partial(self._fit_at, paper, request, assignments)
-        low = self._with_earlier(paper) - 1
+        future_room = FutureRoom(self._trial, self._ledger.forest, self._profile, releases, ended)
+        find = functools.partial(self._fit_at, future_room, request, assignments)
+        low = self._with_earlier(future_room) - 1
         found = _first(len(releases), low, known, find)
-        looks = paper.looks + len(releases) // RELEASES_A_LOOK
+        looks = future_room.looks + len(releases) // RELEASES_A_LOOK
         self._looks += looks
         self._trial.effort.count(looks)
         if found is not None:
             place, fit = found
-            paper.go_to(place)
+            future_room.go_to(place)
             ended.become(releases[:place])
             promise = Promise(
-                *(request, assignments, fit, paper, ended),
+                *(request, assignments, fit, future_room, ended),
                 turn=turn,
                 units_of=self._units_of,
                 profile=self._profile,
@@ -171,19 +171,23 @@ class Reservations:
             self._promises.append(promise)
 
     def _fit_at(
-        self, paper: Paper, request: Request, assignments: Sequence[FlavorAssignment], place: int
+        self,
+        future_room: FutureRoom,
+        request: Request,
+        assignments: Sequence[FlavorAssignment],
+        place: int,
     ) -> Fit | None:
-        paper.go_to(place)
-        return paper.find(request, assignments, self._units_of)
+        future_room.go_to(place)
+        return future_room.find(request, assignments, self._units_of)
 
-    def _with_earlier(self, paper: Paper) -> int:
+    def _with_earlier(self, future_room: FutureRoom) -> int:
         """Let the gangs of earlier reservations be in their places; return when all of them are."""
         starts = [0]
         for each in self._promises:
-            paper.take(each.fit)
+            future_room.take(each.fit)
             ended = each.after
-            found = (n for n, one in enumerate(paper.releases, start=1) if one.gang == ended)
-            starts.append(next(found, 0) if each.paper.place else 0)
+            found = (n for n, one in enumerate(future_room.releases, start=1) if one.gang == ended)
+            starts.append(next(found, 0) if each.future_room.place else 0)
         return max(starts)
 
     def _releases(self) -> list[Release]:
@@ -211,7 +215,9 @@ class Reservations:
             if held is not None:
                 yield held
 
-    def _held_by(self, key: GangKey, parts: Sequence[Decided], rows: Mapping[str, int]) -> Release:
+    def _held_by(
+        self, key: GangKey, parts: Sequence[ChargedPlacement], rows: Mapping[str, int]
+    ) -> Release:
         group = parts[0].group
         binds = (bind for each in parts for bind in each.placement.binds)
         seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
@@ -309,9 +315,9 @@ class Reservations:
         if not concerned:
             yield
             return
-        left = np.minimum.reduce([each.paper.trial.free for each in concerned])
+        left = np.minimum.reduce([each.future_room.trial.free for each in concerned])
         kept = np.maximum(self._trial.free - left, 0)
-        self._ledger.promised = tuple(each.paper.forest for each in concerned)
+        self._ledger.promised = tuple(each.future_room.forest for each in concerned)
         self._trial.free -= kept
         try:
             yield
@@ -327,7 +333,7 @@ class Reservations:
         before = of_group.get(unit)
         self._end(group)
         charge = before.charge if before else {}
-        of_group[unit] = Decided(group, placement, charge)
+        of_group[unit] = ChargedPlacement(group, placement, charge)
         self._held.pop(group.gangs[0].key, None)
         for promise in self._promises:
             if not self._is_gone(promise, group):
@@ -339,7 +345,7 @@ class Reservations:
         known = of_group.get(unit)
         if known is None:
             return
-        of_group[unit] = Decided(known.group, known.placement, after)
+        of_group[unit] = ChargedPlacement(known.group, known.placement, after)
         self._held.pop(group.gangs[0].key, None)
         for promise in self._promises:
             if not self._is_gone(promise, known.group):
