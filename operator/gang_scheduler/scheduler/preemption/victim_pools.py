@@ -12,10 +12,10 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.leaving import Departures
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import VICTIMS
+from gang_scheduler.scheduler.preemption.queue_rules import Judge
 from gang_scheduler.scheduler.preemption.search.cheapest import ANY_PRIORITY
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory

@@ -253,7 +253,7 @@ class _Least:
 # gangs.
 
 
-class Choice(NamedTuple):
+class EvictableUnit(NamedTuple):
     """An eviction unit that can be evicted or left.
 
     Of an elastic gang either `single` pods are evicted, no more than its surplus, or some of its
@@ -282,11 +282,11 @@ class Choice(NamedTuple):
         return next(iter(self.unit.numbers))
 
 
-def choices_of(
+def evictable_units_of(
     bound_pods: Iterable[BoundPod], costs: VictimCosts, most: int
-) -> list[Choice] | None:
-    """Return the choices among these bound pods; None if there are more than `most`."""
-    found: dict[object, Choice] = {}
+) -> list[EvictableUnit] | None:
+    """Return the units among these bound pods; None if there are more than `most`."""
+    found: dict[object, EvictableUnit] = {}
     elastic: dict[GangKey, None] = {}
     for each in bound_pods:
         surplus = costs.goes_with(each)
@@ -295,54 +295,60 @@ def choices_of(
             continue
         steps = surplus is not None and each.gang in costs.steps
         single = surplus is not None and not steps
-        found[key] = Choice(costs.unit_of(each), single=single, steps=steps)
+        found[key] = EvictableUnit(costs.unit_of(each), single=single, steps=steps)
         if surplus is not None:
             elastic[each.gang] = None
         if len(found) > most:
             return None
     for gang in elastic:
-        # The members that are no surplus go with all others: that is a choice of its own.
+        # The members that are no surplus go with all others: that is a unit of its own.
         found.pop(gang, None)
     broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
-    both = [*found.values(), *(Choice(unit, whole=True) for unit in broken)]
+    both = [*found.values(), *(EvictableUnit(unit, whole=True) for unit in broken)]
     # Of sets that cost the same always one is chosen, in whatever order the pods come.
     names = Counter(costs.name(gang) for gang in {each.gang for each in both})
     return sorted(both, key=lambda each: _place(each, costs, names))
 
 
 def _place(
-    choice: Choice, costs: VictimCosts, names: Mapping[tuple[object, ...], int]
+    evictable_unit: EvictableUnit, costs: VictimCosts, names: Mapping[tuple[object, ...], int]
 ) -> tuple[Any, ...]:
-    """Return the sort key of a choice: pods are compared by name only where those of gangs tie."""
-    name, last = costs.name(choice.gang), (min(choice.unit.uids), len(choice.unit))
-    if costs.has_standings and (choice.of_surplus or names[name] > 1):
-        pods = choice.unit.bound_pods
-        return choice.whole, name, min(natural_key(each.pod.name) for each in pods), *last
-    return choice.whole, name, *last
+    """Return the sort key of a unit: pods are compared by name only where those of gangs tie."""
+    name, last = (
+        costs.name(evictable_unit.gang),
+        (min(evictable_unit.unit.uids), len(evictable_unit.unit)),
+    )
+    if costs.has_standings and (evictable_unit.of_surplus or names[name] > 1):
+        pods = evictable_unit.unit.bound_pods
+        return evictable_unit.whole, name, min(natural_key(each.pod.name) for each in pods), *last
+    return evictable_unit.whole, name, *last
 
 
 def better(
-    choices: Sequence[Choice], traits: Callable[[EvictionUnit], Hashable] | None = None
+    evictable_units: Sequence[EvictableUnit],
+    traits: Callable[[EvictionUnit], Hashable] | None = None,
 ) -> Mapping[int, frozenset[int]]:
-    """Return for each choice the choices to evict before it: the same room, and no dearer.
+    """Return for each unit the units to evict before it: the same room, and no dearer.
 
-    By their places in the sequence. Of equal choices, the earlier ones. `traits` are what else
+    By their places in the sequence. Of equal units, the earlier ones. `traits` are what else
     counts of a unit.
     """
     alike: dict[object, list[int]] = {}
-    for place, each in enumerate(choices):
+    for place, each in enumerate(evictable_units):
         key = _likeness(each), traits and traits(each.unit)
         alike.setdefault(key, []).append(place)
     found: dict[int, frozenset[int]] = {}
     for several in alike.values():
         for place in several:
             others = (each for each in several if each != place)
-            found[place] = frozenset(each for each in others if _precedes(choices, each, place))
+            found[place] = frozenset(
+                each for each in others if _precedes(evictable_units, each, place)
+            )
     return found
 
 
-def _precedes(choices: Sequence[Choice], one: int, other: int) -> bool:
-    ours, theirs = _price(choices[one].unit), _price(choices[other].unit)
+def _precedes(evictable_units: Sequence[EvictableUnit], one: int, other: int) -> bool:
+    ours, theirs = _price(evictable_units[one].unit), _price(evictable_units[other].unit)
     no_dearer = all(a <= b for a, b in zip(ours, theirs, strict=True))
     return no_dearer and (ours != theirs or one < other)
 
@@ -351,15 +357,15 @@ def _price(unit: EvictionUnit) -> tuple[int, ...]:
     return unit.highest_priority, unit.unprotected, unit.lost_work, unit.going
 
 
-def _likeness(choice: Choice) -> object:
-    """Return a key that choices share if they free the same room and break as many gangs."""
-    unit = choice.unit
+def _likeness(evictable_unit: EvictableUnit) -> object:
+    """Return a key that units share if they free the same room and break as many gangs."""
+    unit = evictable_unit.unit
     room = frozenset(
         Counter((each.pod.node, each.pod.pod_class) for each in unit.bound_pods).items()
     )
     # Choices of an elastic gang are compared within the gang: another gang is one more touched.
     apart: Portion | None = None
-    if choice.of_surplus or choice.whole or not unit.going:
-        apart = choice.portion if choice.single else choice.gang
+    if evictable_unit.of_surplus or evictable_unit.whole or not unit.going:
+        apart = evictable_unit.portion if evictable_unit.single else evictable_unit.gang
     covered = frozenset(unit.covered.items())
-    return room, apart, covered, unit.overlapping, choice.single, choice.tied
+    return room, apart, covered, unit.overlapping, evictable_unit.single, evictable_unit.tied

@@ -8,7 +8,7 @@
 3. In each candidate that may be cheaper than the best so far, the search finds the cheapest set
    of victims that makes room. It is exact up to sixteen units (`exhaustive`), uses eviction sets
    above (`eviction_sets`), and with queues takes the first units that suffice in some order
-   (`in_order`).
+   (`greedy`).
 4. Reprieve: victims are put back, the most valuable first, while the gang still fits and no other
    victim goes by a higher class.
 5. Of all candidates the cheapest is taken; then the one with the least left over; then the first
@@ -30,7 +30,6 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.selectors import PodSelector
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit
-from gang_scheduler.scheduler.preemption.judge import Classes, Judge, victims_of
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import (
     Needs,
@@ -39,8 +38,9 @@ from gang_scheduler.scheduler.preemption.preemptor import (
     Slots,
     usage_of,
 )
-from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, in_order
-from gang_scheduler.scheduler.preemption.search.candidates import Candidate, Choice
+from gang_scheduler.scheduler.preemption.queue_rules import Classes, Judge, victims_of
+from gang_scheduler.scheduler.preemption.search import candidates, exhaustive, greedy
+from gang_scheduler.scheduler.preemption.search.candidates import Candidate, EvictableUnit
 from gang_scheduler.scheduler.preemption.search.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.search.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.victim_costs import Victims
@@ -51,7 +51,7 @@ Traits = tuple[object, ...]
 """What counts of one pod: what it uses, and what its gang costs."""
 
 
-def likeness_of(
+def key_of_equal_domains(
     candidate: Candidate, preemptor: Preemptor, potential: PotentialVictims
 ) -> Hashable | None:
     """Return a key that only domains share that are alike, node by node in some order.
@@ -203,7 +203,7 @@ class _Domain:
         if judge is not None and judge.reclaim.short and self._fits({}):
             # All domains that have room need the same victims, for their quota.
             return LACKS_QUOTA
-        return likeness_of(self.candidate, self._preemptor, self._potential)
+        return key_of_equal_domains(self.candidate, self._preemptor, self._potential)
 
     def cost(self, victims: Victims) -> Cost:
         """Return what victims cost that are allowed."""
@@ -237,7 +237,7 @@ class _Domain:
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
-        there = candidates.choices_of(bound_pods, self._costs, MOST_LOSSES)
+        there = candidates.evictable_units_of(bound_pods, self._costs, MOST_LOSSES)
         if there is None:
             return None, False
         there = [each._replace(tied=self._is_tied(each.unit)) for each in there]
@@ -255,7 +255,7 @@ class _Domain:
         spared = any(not unit.going for unit in units)
         return self._reprieved(victims) if spared else victims, not cut_off
 
-    def _needs(self, there: Sequence[Choice]) -> Needs:
+    def _needs(self, there: Sequence[EvictableUnit]) -> Needs:
         preemptor = self._preemptor
         left = [each.unit.usage(self._nodes).rows for each in there]
         rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
@@ -318,7 +318,7 @@ class _Domain:
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
-        found = in_order.allowed(bound_pods, self._costs, judge, self._fits_counted)
+        found = greedy.allowed(bound_pods, self._costs, judge, self._fits_counted)
         return self._reprieved(found) if found is not None else None
 
     def _by_eviction_sets(self) -> Victims | None:

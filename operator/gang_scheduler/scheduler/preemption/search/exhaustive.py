@@ -22,15 +22,15 @@ from gang_scheduler.model.queues import FlavorResource
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.preemption.eviction_units import Cost, EvictionUnit, Portion, Tally
-from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
 from gang_scheduler.scheduler.preemption.preemptor import (
     NONE,
     Needs,
     cheapest_share,
     lowest_that_suffice,
 )
+from gang_scheduler.scheduler.preemption.queue_rules import Judge, victims_of
 from gang_scheduler.scheduler.preemption.search import candidates
-from gang_scheduler.scheduler.preemption.search.candidates import Choice
+from gang_scheduler.scheduler.preemption.search.candidates import EvictableUnit
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 
 MOST_LOSSES: Final = 16
@@ -47,13 +47,13 @@ Places = tuple[int, ...]
 
 
 class Problem(NamedTuple):
-    """The choices in a domain, what the preemptor needs there, and the test whether it fits.
+    """The units in a domain, what the preemptor needs there, and the test whether it fits.
 
     Sets that cost more than `bound` are not searched. `counts`: counting alone says exactly what
     fits, and not only what cannot. With a `judge` a set must be allowed, too.
     """
 
-    choices: Sequence[Choice]
+    evictable_units: Sequence[EvictableUnit]
     needs: Needs
     nodes: NodeTable
     costs: VictimCosts
@@ -71,12 +71,12 @@ class Answer(NamedTuple):
 
 
 def cheapest(problem: Problem, effort: Effort) -> Answer:
-    """Return the cheapest choices that make room, or the best found before looks were used up."""
+    """Return the cheapest units that make room, or the best found before looks were used up."""
     return _Search(problem, effort).run()
 
 
 class _Branch(NamedTuple):
-    """What is decided: the choices `chosen` for eviction, and those `left` to decide; others stay.
+    """What is decided: the units `chosen` for eviction, and those `left` to decide; others stay.
 
     `free` is what is free on the rows of the needs without the chosen pods. `at_best` are the
     places there if all of `left` were evicted, too; None if not computed yet.
@@ -95,21 +95,21 @@ class _Search:
         self._least: Cost | None = None
         self._problem = problem
         self._effort = effort
-        self._choices = problem.choices
+        self._evictable_units = problem.evictable_units
         self._costs = problem.costs
         self._needs = problem.needs
         self._fit: dict[frozenset[int], bool] = {}
         self._judge = problem.judge
         traits = self._judge.traits if self._judge is not None else None
-        self._better = candidates.better(problem.choices, traits)
-        units = [each.unit for each in problem.choices]
+        self._better = candidates.better(problem.evictable_units, traits)
+        units = [each.unit for each in problem.evictable_units]
         self._used = _used(units, problem.needs, problem.nodes)
         self._parts = problem.needs.parts(self._used)
         self._priorities = [each.highest_priority for each in units]
         self._classes = [each.lowest_class for each in units]
         self._shares = [each.share for each in units]
         self._breaks = [
-            int(each.unit.going > 0 and not each.of_surplus) for each in problem.choices
+            int(each.unit.going > 0 and not each.of_surplus) for each in problem.evictable_units
         ]
         self._unprotected = [each.unprotected for each in units]
         self._work = [each.lost_work for each in units]
@@ -120,12 +120,12 @@ class _Search:
 
     def run(self) -> Answer:
         """Look at every set that could be the cheapest."""
-        all_choices = tuple(range(len(self._choices)))
-        self._branch(_Branch((), all_choices, self._needs.free))
+        everything = tuple(range(len(self._evictable_units)))
+        self._branch(_Branch((), everything, self._needs.free))
         return Answer(self.best, self.cut_off)
 
     def _branch(self, at: _Branch) -> None:
-        """Decide on the choices that are left, after the chosen ones."""
+        """Decide on the units that are left, after the chosen ones."""
         self._effort.spend(LOOKS)
         if self.cut_off or not self._effort.may_go_on():
             self.cut_off = True
@@ -160,12 +160,12 @@ class _Search:
             cost = self._judge.cost(cost, victims, classes)
             if self._is_dear(cost) or not self._needs_all(chosen, cost.highest_class):
                 return True
-        self.best = tuple(self._choices[each].unit for each in chosen)
+        self.best = tuple(self._evictable_units[each].unit for each in chosen)
         self._least = cost
         return True
 
     def _lowering(self, at: _Branch) -> Places:
-        """Return the choices left with which an allowed set may go by a lower class; none if not.
+        """Return the units left with which an allowed set may go by a lower class; none if not.
 
         Only what goes from beside the claim makes the claim keep to a promise, or to a fair share.
         """
@@ -175,12 +175,17 @@ class _Search:
         beside = tuple(
             each
             for each in at.left
-            if self._classes[each] < highest and self._judge.is_beside(self._choices[each].gang)
+            if self._classes[each] < highest
+            and self._judge.is_beside(self._evictable_units[each].gang)
         )
         if not beside:
             return ()
         most = self._judge.judged(self._victims((*at.chosen, *beside))).classes
-        gangs = {self._choices[each].gang for each in at.chosen if self._choices[each].unit.going}
+        gangs = {
+            self._evictable_units[each].gang
+            for each in at.chosen
+            if self._evictable_units[each].unit.going
+        }
         least = max((most.get(gang, highest) for gang in gangs), default=highest)
         return beside if least < highest else ()
 
@@ -199,7 +204,7 @@ class _Search:
             rest = tuple(each for each in chosen if each not in some)
             yield rest
             [first, *others] = some
-            one = self._choices[first]
+            one = self._evictable_units[first]
             gang = one.gang
             if (one.whole or one.steps) and not others:
                 yield from ((*rest, place) for place in self._fewer_steps(one))
@@ -210,7 +215,7 @@ class _Search:
     def _surplus_of(self, gang: GangKey) -> Iterator[Places]:
         """Yield the surplus that a gang can lose: the first pods of each portion, any number."""
         singles: dict[Portion, list[int]] = {}
-        for place, each in enumerate(self._choices):
+        for place, each in enumerate(self._evictable_units):
             if each.single and each.gang == gang:
                 singles.setdefault(each.portion, []).append(place)
         ways = [
@@ -221,9 +226,9 @@ class _Search:
             if any(some):
                 yield tuple(place for places in some for place in places)
 
-    def _fewer_steps(self, one: Choice) -> Iterator[int]:
-        """Yield the choices of fewer steps of a gang than one of it."""
-        for place, each in enumerate(self._choices):
+    def _fewer_steps(self, one: EvictableUnit) -> Iterator[int]:
+        """Yield the units of fewer steps of a gang than one of it."""
+        for place, each in enumerate(self._evictable_units):
             if each.steps and each.gang == one.gang and len(each.unit) < len(one.unit):
                 yield place
 
@@ -239,7 +244,7 @@ class _Search:
         return self._judge.highest_class(victims) <= highest
 
     def _victims(self, chosen: Places) -> Victims:
-        return victims_of(self._choices[each].unit for each in chosen)
+        return victims_of(self._evictable_units[each].unit for each in chosen)
 
     def _short(self, chosen: Places) -> Mapping[FlavorResource, int]:
         """Return what lacks of quota without the chosen units."""
@@ -248,7 +253,7 @@ class _Search:
     def _branches(
         self, at: _Branch, tally: Tally, there: IntArray, lacking: IntArray
     ) -> Iterator[_Branch]:
-        """Yield the branches with and without the most promising choice that is left.
+        """Yield the branches with and without the most promising unit that is left.
 
         No branch if no set that makes room for less can follow.
         """
@@ -261,7 +266,7 @@ class _Search:
                 return
         if self._short((*at.chosen, *at.left)):
             return
-        tied = [each for each in at.left if self._choices[each].tied]
+        tied = [each for each in at.left if self._evictable_units[each].tied]
         if int(lacking.max()) > 0:
             gains, left = self._gaining(at, there, at_best, lacking)
             if not left or self._is_dear(self._at_least(tally, left, gains, int(lacking.max()))):
@@ -286,9 +291,9 @@ class _Search:
     def _gaining(
         self, at: _Branch, there: IntArray, at_best: IntArray, lacking: IntArray
     ) -> tuple[list[float], Places]:
-        """Return the gains for the floor that lacks most, and the choices left that gain anything.
+        """Return the gains for the floor that lacks most, and the units left that gain anything.
 
-        Members that differ may need more than counting says: then every choice is kept.
+        Members that differ may need more than counting says: then every unit is kept.
         """
         some = list(at.left)
         floors = np.flatnonzero(lacking > 0).tolist()
@@ -301,16 +306,19 @@ class _Search:
         kept = [
             (gain, each)
             for gain, use, each in zip(most, useful, some, strict=True)
-            if use > 0 or self._choices[each].tied or not self._problem.counts or self._judge
+            if use > 0
+            or self._evictable_units[each].tied
+            or not self._problem.counts
+            or self._judge
         ]
         return [gain for gain, _ in kept], tuple([each for _, each in kept])
 
     def _freeing(
         self, left: Places, short: Mapping[FlavorResource, int]
     ) -> tuple[list[float], Places]:
-        """Return what each choice frees of the quota that lacks most."""
+        """Return what each unit frees of the quota that lacks most."""
         most = max(short, key=lambda key: (short[key], key))
-        units = (self._choices[each].unit for each in left)
+        units = (self._evictable_units[each].unit for each in left)
         freed = [self._judge.freed(each) if self._judge else {} for each in units]
         return [float(each.get(most, 0)) for each in freed], left
 
@@ -341,7 +349,7 @@ class _Search:
         return lowest_that_suffice([self._classes[each] for each in left], gains, lacking)
 
     def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
-        """Yield sort keys that find good sets soon: the cheapest choice for each place first."""
+        """Yield sort keys that find good sets soon: the cheapest unit for each place first."""
         over = self._over(tally, left) if self._under_budget else [0] * len(left)
         for each, beyond, gain in zip(left, over, gains, strict=True):
             made = max(gain, NONE)
@@ -357,33 +365,33 @@ class _Search:
             )
 
     def _over(self, tally: Tally, left: Places) -> list[int]:
-        """Return for each choice left how many pods more are beyond a budget with it."""
+        """Return for each unit left how many pods more are beyond a budget with it."""
         before = tally.cost.over_budget
-        units = (self._choices[each].unit for each in left)
+        units = (self._evictable_units[each].unit for each in left)
         return [tally.with_more([each]).over_budget - before for each in units]
 
     def _beside(self, taken: int, chosen: Places, others: Places) -> Places:
-        """Return the choices that can go beside `taken`: of an elastic gang some pods, or all."""
-        one = self._choices[taken]
+        """Return the units that can go beside `taken`: of an elastic gang some pods, or all."""
+        one = self._evictable_units[taken]
         if not one.of_surplus and not one.whole:
             return others
-        beside = (self._choices[each] for each in (*chosen, taken))
+        beside = (self._evictable_units[each] for each in (*chosen, taken))
         numbers = Counter(each.portion for each in beside if each.single and each.gang == one.gang)
         return tuple(
             each
             for each in others
-            if self._choices[each].gang != one.gang
-            or (one.single and self._has_more(self._choices[each], numbers))
+            if self._evictable_units[each].gang != one.gang
+            or (one.single and self._has_more(self._evictable_units[each], numbers))
         )
 
-    def _has_more(self, choice: Choice, numbers: Mapping[Portion, int]) -> bool:
+    def _has_more(self, evictable_unit: EvictableUnit, numbers: Mapping[Portion, int]) -> bool:
         """Return whether a single pod is surplus beside so many others of its gang."""
-        number = numbers.get(choice.portion, 0)
-        return choice.single and number < self._costs.surplus(choice.portion)
+        number = numbers.get(evictable_unit.portion, 0)
+        return evictable_unit.single and number < self._costs.surplus(evictable_unit.portion)
 
     def _tally(self, chosen: Places) -> Tally:
         tally = self._costs.tally()
-        tally.add([self._choices[each].unit for each in chosen])
+        tally.add([self._evictable_units[each].unit for each in chosen])
         return tally
 
     def _is_dear(self, cost: Cost) -> bool:
@@ -396,7 +404,9 @@ class _Search:
     def _fits(self, chosen: Places) -> bool:
         key = frozenset(chosen)
         if key not in self._fit:
-            self._fit[key] = self._problem.fits([self._choices[each].unit for each in chosen])
+            self._fit[key] = self._problem.fits(
+                [self._evictable_units[each].unit for each in chosen]
+            )
         return self._fit[key]
 
 

@@ -42,7 +42,7 @@ class Nodes:
         floors = Floors(np.array([nodes.vector(amounts(cpu=self.cpu))]), [self.members])
         free = np.array([nodes.vector(amounts(pods=110))] * len(nodes))
         problem = Problem(
-            choices=self._choices(costs),
+            evictable_units=self._evictable_units(costs),
             needs=Needs(floors, everywhere[np.newaxis], free, everywhere, there),
             nodes=nodes,
             costs=costs,
@@ -65,8 +65,8 @@ class Nodes:
         units = self.answer().units
         return None if units is None else _names(units)
 
-    def _choices(self, costs: VictimCosts) -> list[candidates.Choice]:
-        found = candidates.choices_of(costs.evictable, costs, exhaustive.MOST_LOSSES) or []
+    def _evictable_units(self, costs: VictimCosts) -> list[candidates.EvictableUnit]:
+        found = candidates.evictable_units_of(costs.evictable, costs, exhaustive.MOST_LOSSES) or []
         return [each._replace(tied=bool(_names([each.unit]) & set(self.needed))) for each in found]
 
 

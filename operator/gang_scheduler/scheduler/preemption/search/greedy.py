@@ -14,17 +14,17 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import Cost, Portion
-from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
+from gang_scheduler.scheduler.preemption.queue_rules import Judge, victims_of
 from gang_scheduler.scheduler.preemption.search import candidates
-from gang_scheduler.scheduler.preemption.search.candidates import Choice
+from gang_scheduler.scheduler.preemption.search.candidates import EvictableUnit
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 
 MOST_ROUNDS: Final = 16
 """How often victims are left out, and others tried."""
 MOST_CHOICES: Final = 512
-"""How many choices are evicted for one gang at most."""
+"""How many units are evicted for one gang at most."""
 FIRST: Final = 16
-"""How many choices are put in order at first."""
+"""How many units are put in order at first."""
 ANY_NUMBER: Final = 2**31
 
 Fits = Callable[[Victims], bool]
@@ -34,7 +34,7 @@ def allowed(
     bound_pods: Iterable[BoundPod], costs: VictimCosts, judge: Judge, fits: Fits
 ) -> Victims | None:
     """Return victims that are allowed, and leave room and quota enough; None if none are found."""
-    there = candidates.choices_of(bound_pods, costs, ANY_NUMBER) or []
+    there = candidates.evictable_units_of(bound_pods, costs, ANY_NUMBER) or []
     own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.claim.ref]
     orders = [_Order([there], costs, judge)]
     if 0 < len(own) < len(there):
@@ -52,16 +52,16 @@ def allowed(
     )
 
 
-def _by_priority(*parts: Iterable[Choice]) -> list[list[Choice]]:
+def _by_priority(*parts: Iterable[EvictableUnit]) -> list[list[EvictableUnit]]:
     """Return the parts in turn, once for each priority."""
-    lines: dict[tuple[int, int], list[Choice]] = {}
+    lines: dict[tuple[int, int], list[EvictableUnit]] = {}
     for number, part in enumerate(parts):
         for each in part:
             lines.setdefault((each.unit.highest_priority, number), []).append(each)
     return [lines[key] for key in sorted(lines)]
 
 
-_Line = list[Choice]
+_Line = list[EvictableUnit]
 """Choices of one queue, the next at the end."""
 
 
@@ -71,31 +71,35 @@ class _Order:
     Those of one part before those of the next. As many are put in order as are asked for.
     """
 
-    def __init__(self, parts: Iterable[Iterable[Choice]], costs: VictimCosts, judge: Judge) -> None:
+    def __init__(
+        self, parts: Iterable[Iterable[EvictableUnit]], costs: VictimCosts, judge: Judge
+    ) -> None:
         self._judge = judge
         self._levels = [each for part in parts for each in _levels(part, costs, judge)]
         self._number = sum(len(line) for lines in self._levels for line in lines)
-        self._known: list[Choice] = []
+        self._known: list[EvictableUnit] = []
 
-    def without(self, gone: Collection[GangKey], number: int) -> list[Choice]:
-        """Return so many of the first choices that are not of these gangs, or all of them."""
+    def without(self, gone: Collection[GangKey], number: int) -> list[EvictableUnit]:
+        """Return so many of the first units that are not of these gangs, or all of them."""
         while True:
             found = [each for each in self._known if each.gang not in gone]
             if len(found) >= number or len(self._known) == self._number:
                 return found[:number]
             self._known = self._first(max(FIRST, 2 * len(self._known)))
 
-    def _first(self, number: int) -> list[Choice]:
-        found: list[Choice] = []
+    def _first(self, number: int) -> list[EvictableUnit]:
+        found: list[EvictableUnit] = []
         for lines in self._levels:
             if len(found) < number:
                 found += _drained(lines, self._judge, number - len(found))
         return found
 
 
-def _levels(there: Iterable[Choice], costs: VictimCosts, judge: Judge) -> Iterator[list[_Line]]:
+def _levels(
+    there: Iterable[EvictableUnit], costs: VictimCosts, judge: Judge
+) -> Iterator[list[_Line]]:
     """Yield the lines of the queues for each class and priority, the lowest first."""
-    levels: dict[tuple[int, ...], dict[QueueRef, list[tuple[Cost, Choice]]]] = {}
+    levels: dict[tuple[int, ...], dict[QueueRef, list[tuple[Cost, EvictableUnit]]]] = {}
     for each in there:
         cost = costs.tally().with_more([each.unit])
         level = cost.over_budget, each.unit.lowest_class, each.unit.highest_priority
@@ -120,12 +124,12 @@ def _within_surplus(line: _Line, costs: VictimCosts, numbers: Counter[Portion]) 
     return kept[::-1]
 
 
-def _drained(lines: Iterable[_Line], judge: Judge, most: int) -> list[Choice]:
-    """Return choices by turns: the next one is of the queue that borrows most by then."""
+def _drained(lines: Iterable[_Line], judge: Judge, most: int) -> list[EvictableUnit]:
+    """Return units by turns: the next one is of the queue that borrows most by then."""
     left = [list(line) for line in lines if line]
     if len(left) == 1:
         return left[0][::-1][:most]
-    order: list[Choice] = []
+    order: list[EvictableUnit] = []
     with judge.draining() as drained:
         heap = [(drained.rank(some[-1].unit), number) for number, some in enumerate(left)]
         heapq.heapify(heap)
@@ -154,7 +158,7 @@ def _first_allowed(order: _Order, judge: Judge, fits: Fits) -> Victims | None:
 def _first_enough(
     order: _Order, gone: Collection[GangKey], judge: Judge, fits: Fits
 ) -> Victims | None:
-    """Return the fewest first choices that leave room and quota enough: doubled, then bisected."""
+    """Return the fewest first units that leave room and quota enough: doubled, then bisected."""
 
     def first(number: int) -> Victims:
         return victims_of(each.unit for each in order.without(gone, number))

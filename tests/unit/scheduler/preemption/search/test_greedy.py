@@ -7,9 +7,9 @@ import pytest
 
 from gang_scheduler.model.queues import EvictionRules, Queue
 from gang_scheduler.model.values import EvictionPolicy, Fairness
-from gang_scheduler.scheduler.preemption.judge import Judge
-from gang_scheduler.scheduler.preemption.search import in_order
-from gang_scheduler.scheduler.preemption.search.in_order import Fits
+from gang_scheduler.scheduler.preemption.queue_rules import Judge
+from gang_scheduler.scheduler.preemption.search import greedy
+from gang_scheduler.scheduler.preemption.search.greedy import Fits
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victims
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
@@ -42,7 +42,7 @@ def victims(
     costs = VictimCosts(bound_pods, ANY_PRIORITY, NOW, judge.standings())
     judge.costs = costs
     known = [each for each in bound_pods.pods if each.gang in judge.running]
-    found = in_order.allowed(known, costs, judge, fits)
+    found = greedy.allowed(known, costs, judge, fits)
     return None if found is None else sorted(each.pod.name for each in found.values())
 
 
