@@ -123,7 +123,7 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
     for group in decided.each(placing.worth_another_try(tried)):
         placing.place_quorums(group)
     if decided.moved:
-        placing.settle(tried, placing.place_quorums, placing.place_surplus)
+        placing.refresh_surplus(tried, placing.place_quorums, placing.place_surplus)
     # 6. What still does not fit may take the room of lower priorities.
     short = decided.short_of_room(tried)
     for group in progress.in_time(short, one=is_first):

@@ -56,7 +56,7 @@ class KnownMisfits:
         self.generation = 0
         """How often there was room again."""
 
-    def note(self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit) -> None:
+    def record(self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit) -> None:
         """Note that units did not fit."""
         if _are_comparable(units):
             quorums = tuple(unit.at_least for unit in units)

@@ -120,7 +120,7 @@ class Placing:
             if nominations:
                 self._give_up_room()
         elif not nominations and not opened:
-            self.known_misfits.note(units, *outcome)
+            self.known_misfits.record(units, *outcome)
         return outcome
 
     def make_room(self, group: GangGroup, claim: ReclaimRequest | None = None) -> None:
@@ -248,7 +248,7 @@ class Placing:
         self.known_misfits.clear()
         return decided.without_room(groups)
 
-    def settle(
+    def refresh_surplus(
         self,
         groups: Sequence[GangGroup],
         place_quorums: Callable[[GangGroup], None],

@@ -67,7 +67,9 @@ class Turn:
         holds = any(gang.bound for gang in group.gangs)
         if not units:
             return None
-        asked = quota.requests.of(group, queue, units, holds=holds, nominated=group.nominated)
+        asked = quota.requests.request_of(
+            group, queue, units, holds=holds, nominated=group.nominated
+        )
         return asked if isinstance(asked, Request) else None
 
 
@@ -83,9 +85,9 @@ class Watched:
         self.turn: Turn | None = None
         self._asked = asked
         self._cycle: Cycle | None = None
-        self.plan: Plan = schedule(snapshot, profile, self._look, to_the_end=True)
+        self.plan: Plan = schedule(snapshot, profile, self._record, to_the_end=True)
 
-    def _look(self, cycle: Cycle, group: GangGroup) -> None:
+    def _record(self, cycle: Cycle, group: GangGroup) -> None:
         if cycle is not self._cycle:
             # The cycle was begun anew: without a group whose decision failed.
             self._cycle, self.order, self.turn = cycle, {}, None

@@ -131,7 +131,7 @@ class PreemptionEvaluator:
                 beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
                 own = [each for each in nominations if each.pod.uid == pod.uid]
-                asked = claim.of([pod]) if claim is not None else None
+                asked = claim.for_pods([pod]) if claim is not None else None
                 outcomes.append(self.attempt(group, [alone], own, asked))
                 if not outcomes[-1].waits:
                     full.add(pod.pod_class)

@@ -94,7 +94,7 @@ class Limits:
     fair_strategies: tuple[FairStrategy, ...] = tuple(FairStrategy)
 
     @classmethod
-    def of(cls, profile: Profile, now: int) -> "Limits":
+    def of_profile(cls, profile: Profile, now: int) -> "Limits":
         """Return what a profile says."""
         queues = profile.queues
         return cls(

@@ -34,7 +34,7 @@ class ReclaimRequest:
     charge_of: Callable[[Iterable[Pod]], Charge] | None = None
     may_take: "MayTake | None" = None
 
-    def of(self, pods: Iterable[Pod]) -> "ReclaimRequest":
+    def for_pods(self, pods: Iterable[Pod]) -> "ReclaimRequest":
         """Return what some of the members ask."""
         return self if self.charge_of is None else replace(self, charge=self.charge_of(pods))
 

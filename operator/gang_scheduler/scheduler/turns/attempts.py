@@ -214,7 +214,7 @@ class Attempts:
         outcome = known or self._placing.quorums.in_any_order(units)
         if not isinstance(outcome, dict):
             if not (known or replacing or trying.nominations):
-                self._known_misfits.note(units, *outcome)
+                self._known_misfits.record(units, *outcome)
             trying.full.append((assignment, outcome))
             return False
         for placement in outcome.values():
@@ -362,7 +362,9 @@ class Attempts:
         if full is not None:
             self._placing.refuse(group, *full, ways=quota.units_of_assignments(group))
         else:
-            quota.set_aside(group, quota.shortages.of(replace(request, assignments=(assignment,))))
+            quota.set_aside(
+                group, quota.shortages.problem_of(replace(request, assignments=(assignment,)))
+            )
         self._decided.refused.note_preemption(group, outcome)
         quota.choose(request, assignment)
         self._ledger.charge(request.ref, self._charge_of_nominated(request, assignment))

@@ -58,7 +58,7 @@ def by_turns(
     for group in decided.each(placing.worth_another_try(waiting)):
         attempts.place_again(group)
     if decided.moved:
-        placing.settle(waiting, attempts.place_again, quota.place_surplus)
+        placing.refresh_surplus(waiting, attempts.place_again, quota.place_surplus)
     # 5. Members that a started gang lacks may take the room of lower priorities.
     for group in decided.each([each for each in placed if each.gangs[0].key in decided.in_part]):
         quota.make_room(group)
@@ -265,7 +265,9 @@ class TurnTaking:
         is_new = line.behind is None and not holds
         if is_new and self._known_failures.refuses(group, queue.ref, units):
             return None
-        asked = self._quota.requests.of(group, queue, units, holds=holds, nominated=nominated)
+        asked = self._quota.requests.request_of(
+            group, queue, units, holds=holds, nominated=nominated
+        )
         if isinstance(asked, Problem) or line.behind is None:
             return asked
         return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, line.behind))

@@ -55,7 +55,7 @@ class Quota:
         self.forest = Forest(state, snapshot.nodes)
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
         self.requests = Requests(snapshot, state, self.ledger)
-        limits = Limits.of(profile, snapshot.taken_at)
+        limits = Limits.of_profile(profile, snapshot.taken_at)
         self.reclaim_requests = ReclaimRequests(
             snapshot.bound_pods or BoundPods(), self.ledger, limits
         )
@@ -98,7 +98,7 @@ class Quota:
         verdict = admission.admit(group, self._snapshot, self._trial)
         if verdict.refusals or self.not_taken(queue, group):
             return without_turn
-        asked = self.requests.of(group, queue, verdict.units, holds=False, nominated=False)
+        asked = self.requests.request_of(group, queue, verdict.units, holds=False, nominated=False)
         if isinstance(asked, Problem):
             return without_turn
         if asked.singly or verdict.warnings:
@@ -164,7 +164,7 @@ class Quota:
                     queue
                 )
         if not assignments:
-            return self.shortages.of(request)
+            return self.shortages.problem_of(request)
         if not request.holds and all(
             shortages.checks(queue, assignment.option.names) for assignment in assignments
         ):

@@ -244,7 +244,7 @@ class Requests:
         self._alike: dict[tuple[ResourceGroup, ...], _Groups] = {}
         self._found: dict[tuple[object, ...], _Found] = {}
 
-    def of(
+    def request_of(
         self,
         group: GangGroup,
         queue: Queue,

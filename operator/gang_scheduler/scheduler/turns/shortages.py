@@ -68,9 +68,9 @@ class Shortages:
             self._ledger.fits(request.ref, assignment.charge) for assignment in request.assignments
         ):
             return None
-        return self.of(request)
+        return self.problem_of(request)
 
-    def of(self, request: Request) -> Problem:
+    def problem_of(self, request: Request) -> Problem:
         """Return what is lacking: the same object for requests alike, until anything is charged."""
         known = self._known_short(request)
         if known is not None:

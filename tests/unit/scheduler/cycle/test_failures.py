@@ -41,7 +41,7 @@ STEPS = [
     (gather, "place", FITS),
     (Surplus, "grow", FITS),
     (decided, "_in_rank_order", FITS),
-    (KnownMisfits, "note", TOO_LARGE),
+    (KnownMisfits, "record", TOO_LARGE),
     (PreemptionEvaluator, "attempt", TOO_LARGE),
     (cheapest, "find", TOO_LARGE),
 ]

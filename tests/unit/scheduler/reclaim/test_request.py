@@ -49,14 +49,14 @@ def test_some_of_its_members_ask_for_less() -> None:
     waiting = gang("x", pods=3)
     made = reclaim_request_of(group(waiting), A, {CPU: 3}, one_each)
 
-    assert {CPU: 2} == made.of(waiting.pending[:2]).charge
+    assert {CPU: 2} == made.for_pods(waiting.pending[:2]).charge
     assert {CPU: 3} == made.charge
 
 
 def test_without_a_price_members_ask_for_all_of_the_claim() -> None:
     made: ReclaimRequest = claim(A, 3)
 
-    assert made is made.of(())
+    assert made is made.for_pods(())
 
 
 def test_a_gang_that_no_queue_is_charged_for_is_not_held() -> None:
