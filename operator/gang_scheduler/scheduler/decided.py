@@ -57,7 +57,7 @@ class KnownMisfits:
         """How often there was room again."""
 
     def record(self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit) -> None:
-        """Note that units did not fit."""
+        """Record that units did not fit."""
         if _are_comparable(units):
             quorums = tuple(unit.at_least for unit in units)
             self._by_shape[_shape(units)] = _KnownMisfit(quorums, units.index(blamed), misfit)
@@ -75,7 +75,7 @@ class KnownMisfits:
         return blamed, misfit
 
     def clear(self) -> None:
-        """Note that there may be room again."""
+        """Record that there may be room again."""
         self._by_shape.clear()
         self.generation += 1
 
@@ -138,7 +138,7 @@ class Refusals(dict[GangKey, Refused]):
             self._leave_over(Refused(gang, limit.reason, pods, cause=limit.cause, left_over=True))
 
     def forget_left_over(self, group: GangGroup) -> None:
-        """Forget the members of a group that are left over, before its surplus is placed anew."""
+        """Forget the left-over members of a group, before its surplus is placed again."""
         for gang in group.waiting:
             if gang.key in self and self[gang.key].left_over:
                 del self[gang.key]
@@ -223,7 +223,7 @@ class Decided:
         return [group for group in groups if group.gangs[0].key in short]
 
     def has_surplus(self, group: GangGroup) -> bool:
-        """Return whether members of a group are left that may be placed beside its quorums."""
+        """Return whether a group with a place has surplus members left."""
         units = self.units[group.gangs[0].key]
         return any(
             unit in self.placements and len(self.placements[unit].binds) < len(unit.members)
@@ -231,7 +231,7 @@ class Decided:
         )
 
     def report_full(self, group: GangGroup) -> None:
-        """Note the members of gangs with a place that are more than their roles may have."""
+        """Record the members beyond the limits of their roles, of gangs with a place."""
         for gang in group.waiting:
             if gang.roles and gang.key in self.gangs:
                 self.refused.note_full(gang)
@@ -325,7 +325,7 @@ class Progress:
         return self.effort.is_over(part) and not self._goes_on()
 
     def is_done(self) -> bool:
-        """Return whether all work of the cycle is done, also that which is no search."""
+        """Return whether all work of the cycle is done, searches and the rest."""
         return self.effort.is_done() and not self._goes_on()
 
     def _goes_on(self) -> bool:

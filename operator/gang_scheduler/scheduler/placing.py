@@ -41,7 +41,7 @@ class PlaceSurplus(Protocol):
 class Placing:
     """Finds room for groups, and makes room for them, on one trial.
 
-    `decided` gets what came of it. `watch` looks on before a group is decided, if anything does.
+    The decisions go to `decided`. `watch`, if any, is called before a group is decided.
     """
 
     def __init__(self, snapshot: Snapshot, profile: Profile, decided: Decided) -> None:
@@ -60,7 +60,7 @@ class Placing:
         self.asking = AskingGroups(snapshot)
 
     def admitted(self, group: GangGroup) -> GangGroup | None:
-        """Return the group as it is to be tried; None, with refusals noted, if it cannot be."""
+        """Return the group without departing members; None if it is refused, with the reasons."""
         decided = self.decided
         group = decided.deciding = self.evaluator.departures.without(group)
         # Room that is reserved for lower priorities counts for the minResources of this group.
@@ -90,7 +90,7 @@ class Placing:
         self.refuse(group, *outcome, ways=(units,))
 
     def show(self, group: GangGroup) -> None:
-        """Open spare nodes to the group, or close them; and let what watches look."""
+        """Open spare nodes to the group, or close them, and call `watch`."""
         self.open_spare(group)
         if self.watch is not None:
             self.watch(group)
@@ -169,7 +169,7 @@ class Placing:
         return outcome
 
     def _judged_by(self, claim: ReclaimRequest) -> Hashable:
-        """Return what counts of a claim where evictions are judged."""
+        """Return the parts of a request that decide about evictions."""
         return frozenset(claim.charge.items()), claim.priority, claim.created_at
 
     def _attempt(
@@ -179,14 +179,14 @@ class Placing:
         nominations: Sequence[Nominated],
         claim: ReclaimRequest | None,
     ) -> PreemptionOutcome:
-        """Make room for all that the group lacks; if that fails, for gangs of one one by one."""
+        """Preempt for the whole missing quorum; if that fails, for gangs of one pod one by one."""
         outcome = self.evaluator.attempt(group, units, nominations, claim)
         if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
             return outcome
         return self.evaluator.attempt_each(group, units[0], nominations, claim)
 
     def _give_up_room(self) -> None:
-        """Note that room is not reserved for a gang any more: other gangs may fit there."""
+        """Record that room is not reserved for a gang any more: other gangs may fit there."""
         self.known_misfits.clear()
         self.hopeless.clear()
 
@@ -224,7 +224,7 @@ class Placing:
     def grow(
         self, group: GangGroup, unit: PlacementUnit, some: PlacementUnit, *, moving: bool
     ) -> None:
-        """Place more members of a unit: those that it has as `some`, as many as fit."""
+        """Place more members of a unit: as many as fit of the members of `some`."""
         decided = self.decided
         placed = decided.placements[unit]
         grown = self.surplus.grow(some, placed, decided.placements, moving=moving)
@@ -256,7 +256,7 @@ class Placing:
     ) -> None:
         """Give waiting quorums the room of surplus that was placed with moved quorums.
 
-        Before a quorum moved it was known that no waiting quorum fits beside it; now it is not.
+        A waiting quorum that did not fit before may fit now that other quorums have moved.
         Surplus is placed again in the room that is left.
         """
         decided = self.decided

@@ -56,7 +56,7 @@ def _shared(one: Sequence[int], other: Sequence[int]) -> Iterable[int]:
 
 
 def is_within(accounts: Accounts, row: int, charge: Charge) -> bool:
-    """Return whether a queue uses no more than it was promised, of what is asked for."""
+    """Return whether a queue is within its nominal quota for everything that is asked for."""
     used, terms = accounts.charges.used, accounts.promises.terms
     governed = accounts.promises.trees.governed[accounts.promises.trees.root(row)]
     return all(
@@ -78,7 +78,7 @@ def keys_at(
     lacking: Iterable[FlavorResource],
     resources: Collection[str],
 ) -> frozenset[FlavorResource]:
-    """Return what is lacking as the tree of a row governs it: keys, and resources of any flavor."""
+    """Return the keys a tree governs among what is lacking: exact keys, and resources."""
     governed = accounts.promises.trees.governed[accounts.promises.trees.root(row)]
     own = {key for key in lacking if key in governed}
     return frozenset(own | {key for key in governed if key.resource in resources})
@@ -86,7 +86,7 @@ def keys_at(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the settings say. A higher priority is higher by `least`; times are in seconds."""
+    """Limits from the settings. A priority is higher by `least` or more; times are in seconds."""
 
     now: int = 0
     least: int = 1
@@ -95,7 +95,7 @@ class Limits:
 
     @classmethod
     def of_profile(cls, profile: Profile, now: int) -> "Limits":
-        """Return what a profile says."""
+        """Return the limits that a profile sets."""
         queues = profile.queues
         return cls(
             now,
@@ -107,7 +107,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Permits:
-    """What a claim may do to the gangs of one queue, whatever the final state.
+    """The classes by which a request may evict gangs of one queue, in any final state.
 
     `meeting` is None for the own queue and for that of another tree (`foreign`).
     """
@@ -121,7 +121,7 @@ NO_PERMITS = Permits()
 
 
 def permits(accounts: Accounts, claim: ReclaimRequest, theirs: int, limits: Limits) -> Permits:
-    """Return what is possible between two queues, by their places, fences and vetoes."""
+    """Return the eviction classes between two queues, by position, fences and vetoes."""
     trees, declared = accounts.promises.trees, accounts.declared
     ours = trees.rows.get(claim.ref)
     if ours is None:
@@ -163,7 +163,7 @@ def _in_tree(accounts: Accounts, ours: int, limits: Limits) -> Iterator[Eviction
 
 
 def _is_vetoed(accounts: Accounts, ours: int, theirs: tuple[int, ...]) -> bool:
-    """Return whether a queue on the other way lets no gang of ours evict."""
+    """Return whether a queue on the other side does not let our gangs evict."""
     trees = accounts.promises.trees
     names = {trees.queues[row].ref.name for row in trees.ways[ours]}
     rules = (trees.queues[row].evictions for row in theirs)
@@ -187,7 +187,7 @@ def allows(
     queue: Queue,
     limits: Limits,
 ) -> bool:
-    """Return whether the rules of the claim's queue let it evict a gang by a class."""
+    """Return whether the rules of the requesting queue allow this eviction by a class."""
     rules, least = queue.evictions, limits.least
     match eviction_class:
         case EvictionClass.OVERRUN:
@@ -220,7 +220,7 @@ def _is_lower(
 def is_young(
     accounts: Accounts, theirs: int, met: Meeting | None, running: RunningInQueue, limits: Limits
 ) -> bool:
-    """Return whether a gang has not run for as long as it, or a queue of it, asks for."""
+    """Return whether a gang has not yet run for the minimum time of its own or its queues."""
     least = max(running.known.min_runtime, min_runtime(accounts, theirs, met, limits))
     return limits.now - running.known.started_at < least
 

@@ -74,7 +74,7 @@ class Judgement(NamedTuple):
 
 
 class Reclaim:
-    """The rights of one claim, on what is charged while nothing of it is.
+    """The evictions that one request may make, on charges without the request itself.
 
     `resources` are those of which room lacks; what lacks of quota is found out.
     """
@@ -165,7 +165,7 @@ class Reclaim:
         return allowed if self.is_beyond(running) else allowed - FROM_BORROWERS
 
     def permits_at(self, row: int) -> Permits:
-        """Return what is possible between the queue of the claim and another, worked out once."""
+        """Return the permits between the requesting queue and another, computed once."""
         if row not in self._permits:
             self._permits[row] = eviction_policy.permits(
                 self._accounts, self.claim, row, self.limits
@@ -173,7 +173,7 @@ class Reclaim:
         return self._permits[row]
 
     def borrows_what_lacks(self, row: int) -> bool:
-        """Return whether a queue uses more than it was promised of what lacks."""
+        """Return whether a queue borrows any of the lacking resources."""
         root = self._trees.root(row)
         if root not in self._keys_at:
             self._keys_at[root] = keys_at(self._accounts, row, self.short, self.resources)
@@ -208,11 +208,11 @@ class Reclaim:
         return all(is_over(self._accounts, each, self._keys[running.key]) for each in rows)
 
     def _short_for(self, given: Permits) -> frozenset[FlavorResource]:
-        """Return what lacks of quota: what another tree is charged frees none."""
+        """Return the resources the queue is short of; empty for a victim of another tree."""
         return frozenset() if given.foreign else self.short
 
     def _uses(self, running: RunningInQueue, given: Permits) -> bool:
-        """Return whether a gang uses anything of what lacks."""
+        """Return whether a gang uses any of the lacking resources."""
         by_quota = not running.keys.isdisjoint(self._short_for(given))
         return by_quota or not self.resources.isdisjoint(running.resources)
 
@@ -222,7 +222,7 @@ class Reclaim:
     # The final state.
 
     def lacking(self, parts: Iterable[Part]) -> Mapping[FlavorResource, int]:
-        """Return what the claim lacks of quota once these have gone; empty if it fits."""
+        """Return the remaining shortage once these gangs have gone; empty if the request fits."""
         with self._gone(parts):
             return self._quota.lacking(self.claim.ref, self.claim.charge)
 
@@ -232,7 +232,7 @@ class Reclaim:
             return self._quota.forest.borrows(self.claim.ref, self.claim.charge)
 
     def judge(self, parts: Sequence[Part]) -> "Judgement":
-        """Return the class of each gang with victims, and those that go by no right."""
+        """Return the eviction class of each victim gang, and the gangs without a class."""
         illegal = frozenset(each.running.key for each in parts if not self.possible(each.running))
         if illegal:
             return Judgement({}, illegal)
@@ -278,7 +278,7 @@ class Reclaim:
 
 
 def _by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]:
-    """Return what parts are charged together: each queue is charged once, however many they are."""
+    """Return the sum of the charges of parts for each queue."""
     found: dict[QueueRef, dict[FlavorResource, int]] = {}
     for each in parts:
         sums = found.setdefault(each.running.ref, {})
@@ -318,7 +318,7 @@ class _Final:
         self._back.append(part)
 
     def left_behind(self, borrowed: Sequence[Part]) -> list[Part]:
-        """Return those that cannot go, in any order, while their queues borrow.
+        """Return the parts that cannot go while their queues borrow, in any order.
 
         From the last to the first: those that are back make no queue borrow less.
         """

@@ -190,7 +190,7 @@ class ReclaimRequests:
         return self._charged.version, self._leaving, len(self._expected)
 
     def without_leaving(self) -> Charges:
-        """Return what is charged once all that leaves has left. To be left as it was."""
+        """Return the charges once all leaving pods have left. Not to be changed."""
         state = self.state
         if self._without is None or self._without[0] != state:
             quota = self._charged.copy()

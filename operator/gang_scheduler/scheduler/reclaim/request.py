@@ -1,4 +1,4 @@
-"""What a gang asks of its queue, and the gangs that may have to go for it."""
+"""The reclaim request of a gang to its queue, and the running gangs that may be victims."""
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -35,14 +35,14 @@ class ReclaimRequest:
     may_take: "MayTake | None" = None
 
     def for_pods(self, pods: Iterable[Pod]) -> "ReclaimRequest":
-        """Return what some of the members ask."""
+        """Return the request for some of the members."""
         return self if self.charge_of is None else replace(self, charge=self.charge_of(pods))
 
 
 def reclaim_request_of(
     group: GangGroup, ref: QueueRef, charge: Charge, charge_of: Callable[[Iterable[Pod]], Charge]
 ) -> ReclaimRequest:
-    """Return the claim of a group on a queue."""
+    """Return the reclaim request of a group to a queue."""
     return ReclaimRequest(
         ref,
         charge,
@@ -72,13 +72,13 @@ class RunningInQueue:
 
     @functools.cached_property
     def keys(self) -> frozenset[FlavorResource]:
-        """All that its pods are charged."""
+        """The keys that its pods are charged for."""
         charges = self.charges.values()
         return frozenset(key for charge in charges for key, amount in charge.items() if amount > 0)
 
     @functools.cached_property
     def charge(self) -> Charge:
-        """What all of its pods are charged together."""
+        """The charge of all its pods."""
         return self._sum(self.charges)
 
     @functools.cached_property
@@ -87,7 +87,7 @@ class RunningInQueue:
         return natural_key(self.key.namespace), natural_key(self.key.name), self.key.source
 
     def charge_of(self, uids: Collection[str]) -> Charge:
-        """Return what some of its pods are charged together."""
+        """Return the charge of some of its pods."""
         return self.charge if len(uids) == len(self.charges) else self._sum(uids)
 
     def _sum(self, uids: Iterable[str]) -> Charge:

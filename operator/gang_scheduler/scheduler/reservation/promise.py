@@ -136,7 +136,7 @@ class Running:
 def of_victims(
     victims: Iterable[BoundPod], bound_pods: BoundPods, rows: Mapping[str, int], now: int
 ) -> Release:
-    """Return what is free once victims have gone."""
+    """Return the room and quota that victims release."""
     some = [*victims]
     return Release(None, now, now, _seats(some, rows), _charges(some, bound_pods))
 
@@ -150,7 +150,7 @@ def _seats(pods: Iterable[BoundPod], rows: Mapping[str, int]) -> tuple[Seat, ...
 def _charges(
     pods: Iterable[BoundPod], bound_pods: BoundPods
 ) -> tuple[tuple[QueueRef, Charge], ...]:
-    """Return what pods are charged, once for each queue."""
+    """Return the charges of pods by queue."""
     charged, sums = bound_pods.charged, dict[QueueRef, dict[FlavorResource, int]]()
     for each in pods:
         if each.pod.uid in charged:
@@ -175,7 +175,7 @@ Units = Callable[[FlavorAssignment], Sequence[PlacementUnit]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """Where a gang is on paper, and what it is charged there."""
+    """Where a gang would be at a later moment, and its charge there."""
 
     ref: QueueRef
     assignment: FlavorAssignment
@@ -356,7 +356,7 @@ NOTHING: Final = Placement((), ())
 
 
 class Promise:
-    """A gang that does not fit yet, on the paper of its start. `turn` is when it was tried.
+    """A gang that does not fit yet, in the room of its start. `turn` is when it was tried.
 
     `ended` is what those hold that have ended then.
     `start` is in seconds, None if it is not known. `borrows`: its queue will be over its own quota.
@@ -381,7 +381,7 @@ class Promise:
         self.ended = ended
         self.turn = turn
         self.is_stale = False
-        """What is put on the paper leaves no place for the gang: look for another start."""
+        """The gang has no place in its future room any more: look for another start."""
         self.last = future_room.releases[future_room.place - 1] if future_room.place else None
         """The gang that ends last of those that must have ended."""
         self.start = None if self.last is None else self.last.ends_at
@@ -458,7 +458,7 @@ class Promise:
         return found is not None
 
     def put(self, before: Placement | None, after: Placement) -> None:
-        """Put on the paper where members are from now on."""
+        """Record in the future room where members are from now on."""
         release(before or NOTHING, self.future_room.trial)
         assume_again(after, self.future_room.trial)
         free = self.future_room.trial.free
@@ -466,7 +466,7 @@ class Promise:
             self.is_stale = True
 
     def charge(self, ref: QueueRef, before: Charge, after: Charge) -> None:
-        """Put on the paper what members are charged from now on."""
+        """Record in the future room what members are charged from now on."""
         forest = self.future_room.forest
         forest.release(ref, before)
         forest.charge(ref, after)

@@ -40,7 +40,7 @@ from gang_scheduler.scheduler.turns.requests import FlavorAssignment, Request
 from gang_scheduler.scheduler.units import PlacementUnit
 
 MOST_TRIALS: Final = 100
-"""How often a reserved gang is placed anew in a cycle so that a later gang may start."""
+"""How often a reserved gang is placed again in a cycle so that a later gang may start."""
 MOST_CANDIDATES: Final = 16
 """How many gangs a start is looked for in a cycle."""
 MOST_LOOKS: Final = 4_000
@@ -296,7 +296,7 @@ class Reservations:
         return None
 
     def _of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
-        """Return what victims leave that would be there at a promised start."""
+        """Return what victims release that would still run at a promised start."""
         there = (each for each in victims if not promise.has_ended(each.gang))
         return reservation_promise.of_victims(
             there, self._bound_pods, self._trial.nodes.rows, self._clock.now
@@ -395,7 +395,7 @@ class Reservations:
             later.is_stale = True
 
     def refresh(self) -> None:
-        """Look for the starts anew that do not hold any more, and for those after them.
+        """Look again for promised starts that no longer hold, and for all later ones.
 
         Before a group is tried: its room must not be taken yet.
         """

@@ -107,7 +107,9 @@ class Attempts:
     def _assignment_to_ask(
         self, trying: Attempt
     ) -> tuple[FlavorAssignment, ProvisioningRules] | None:
-        """Return the first way with quota whose nodes can be bought: that of the last request.
+        """Return the first assignment with quota whose nodes can be bought.
+
+        The assignment of the last request comes first.
 
         Without one, the first way of all.
         """
@@ -127,7 +129,7 @@ class Attempts:
         return assignments[0] if assignments else None
 
     def attempt(self, trying: Attempt) -> None:
-        """Find flavors with quota and room for a group, and charge what came of it."""
+        """Find flavors with quota and room for a group, and charge the group for them."""
         request = trying.request
         self._placing.open_spare(request.group)
         self._quota.tried[request.group.gangs[0].key] = request
@@ -186,7 +188,7 @@ class Attempts:
     def _is_last(
         self, rules: Fungibility, trying: Attempt, assignment: FlavorAssignment, *, borrows: bool
     ) -> bool:
-        """Return whether the search for a flavor ends with one that borrows, or evicts."""
+        """Return whether no further flavor is looked at after this one."""
         if borrows:
             return rules.stop_when_borrowing
         return rules.stop_when_evicting and bool(
@@ -372,7 +374,7 @@ class Attempts:
         return True
 
     def _claim(self, request: Request, assignment: FlavorAssignment) -> ReclaimRequest:
-        """Return what a group asks for in one way."""
+        """Return the reclaim request of a group for one assignment."""
         return reclaim_request_of(
             request.group, request.ref, assignment.charge, self._quota.charger(request, assignment)
         )

@@ -32,7 +32,7 @@ BLOCKING: Final = those_with(lambda rule: rule.strict is Strict.HOLDS_UP)
 """Reasons that pass with time: only behind these does a queue that keeps its order wait."""
 A_TURN: Final = 20
 AN_ASSIGNMENT: Final = 3
-"""Looks that a turn, and each way of its group, cost beside what is searched."""
+"""Looks that a turn costs, and each assignment of its group, in addition to searches."""
 
 
 def by_turns(
@@ -192,9 +192,9 @@ class TurnTaking:
         return {ref: self._head(self._lines[ref], self._heads[ref]) for ref in [*refs]}
 
     def _outgrown(self) -> list[QueueRef]:
-        """Return the queues whose heads there may be no quota for by the way that they compare by.
+        """Return the queues whose heads may have lost the quota for the assignment they compare by.
 
-        Found without a look at all heads: nothing left shrinks by more than what is charged.
+        Found without a look at all heads: free quota shrinks by no more than what is charged.
         """
         if self._ledger.promised:
             return [ref for ref, request in self._heads.items() if len(request.assignments) > 1]
@@ -208,16 +208,16 @@ class TurnTaking:
         return sorted(set(found))
 
     def _head(self, line: QueueLine, request: Request) -> Head:
-        """Return how the group compares: by the way that it would take now."""
+        """Return how the group compares, by the assignment that it would take now."""
         assignment, group = self._assignment_now(request), request.group
         default, now = self._placing.profile.queues.aging, self._placing.snapshot.taken_at
         effective = lines.effective_priority(group, line.queue, default, now)
         return Head(assignment.charge, effective, group.created_at, request.nominated)
 
     def _assignment_now(self, request: Request) -> FlavorAssignment:
-        """Return the way that there is quota for: the first, or the first that does not borrow.
+        """Return the first assignment with quota, or the first with quota that does not borrow.
 
-        It is another one once something is charged that others need, or given back.
+        The answer changes when quota is charged or given back.
         """
         first, *others = request.assignments
         if not others:
@@ -239,7 +239,7 @@ class TurnTaking:
         return assignments[0] if assignments else first
 
     def _request(self, line: QueueLine, group: GangGroup) -> Request | None:
-        """Return what a group asks; None, with the reason noted, if it cannot be tried."""
+        """Return the request of a group; None if the group is refused, with the reason recorded."""
         if line.is_over and self._is_refused_at_once(line, group):
             return None
         ready = self._placing.admitted(group)
@@ -252,7 +252,10 @@ class TurnTaking:
         return asked
 
     def _asked(self, line: QueueLine, group: GangGroup) -> Request | Problem | None:
-        """Return what a group asks of a queue, or why it need not; None if it is refused."""
+        """Return the request of a group to its queue, or why the group is not tried.
+
+        None if it is refused already.
+        """
         queue = line.queue
         nominated = group.nominated or self._placing.asking.stands(group)
         holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
@@ -273,7 +276,7 @@ class TurnTaking:
         return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, line.behind))
 
     def _note_blocking(self, line: QueueLine, group: GangGroup) -> None:
-        """Note that a queue which keeps its order waits behind a group, if it does."""
+        """Record that a queue in strict order waits behind a group, if it does."""
         if line.queue.strategy is not Strategy.STRICT_FIFO or line.behind is not None:
             return
         if line.queue.ref.product not in self._quota.declared.enforced:
@@ -373,7 +376,7 @@ class KnownFailures:
         return True
 
     def record(self, request: Request) -> None:
-        """Note that a group failed, for those like it."""
+        """Record that a group failed, for groups like it."""
         group, key = request.group, request.group.waiting[0].key
         if request.holds or key in self._decided.gangs or self._quota.has_reserved_room(group):
             return

@@ -29,19 +29,19 @@ class Ledger:
         self.given_back = 0
         """How often victims have left."""
         self.promised: tuple[Forest, ...] = ()
-        """What is charged when gangs start that were promised it: others must fit beside them."""
+        """The charges at each promised start: a request must fit there, too."""
         self._lending: Forest | None = None
         self._ahead: Forest | None = None
 
     @property
     def version(self) -> tuple[int, int]:
-        """What is another one after anything was charged, released or kept."""
+        """A value that changes whenever anything is charged, released or kept."""
         versions = (each.version for each in (self._lending, self._ahead) if each is not None)
         return self.forest.version, sum(versions)
 
     @property
     def ahead(self) -> Forest:
-        """The trees once the victims of this cycle have gone: those that turns go by."""
+        """The trees once the victims of this cycle have gone. Turns are decided by them."""
         return self.forest if self._ahead is None else self._ahead
 
     def leave(self, ref: QueueRef, charge: Charge) -> None:
@@ -56,7 +56,7 @@ class Ledger:
         return ref.product in self._enforced
 
     def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
-        """Return what a request lacks first; None if it fits."""
+        """Return the first shortage of a request; None if it fits."""
         if ref.product not in self._enforced:
             return None
         short = self.ahead.shortage(ref, charge) or self.forest.shortage(ref, charge)
@@ -111,7 +111,7 @@ class Ledger:
         return self._lending is not None
 
     def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
-        """Return the first of which a request is more than could ever be there."""
+        """Return the first amount of a request that its tree could never provide."""
         if ref.product not in self._enforced:
             return None
         return self.forest.exceeds_potential(ref, charge)
@@ -142,7 +142,7 @@ class Ledger:
             self.spent.update(kept)
 
     def kept(self, queue: Queue, charges: Iterable[Charge]) -> Charge:
-        """Return what the owner would keep of its quota; nothing where none of it is free.
+        """Return the quota that the owner would keep; empty if none of it is free.
 
         A queue that may reclaim from all lends, and takes back later.
         """

@@ -36,7 +36,7 @@ def effective_priority(group: GangGroup, queue: Queue, default: Aging, now: int)
 
 
 def added_by_waiting(queue: Queue, default: Aging, seconds: float) -> int:
-    """Return what waiting for so long adds to a priority."""
+    """Return the priority that so many seconds of waiting add."""
     per_hour = default.per_hour if queue.aging.per_hour is None else queue.aging.per_hour
     if not per_hour:
         return 0
@@ -55,7 +55,7 @@ def key(
 
 
 def _local_share(accounts: Accounts, group: GangGroup) -> Share:
-    """Return what the LocalQueue of a group used of late, by weight.
+    """Return the recent usage of the group's LocalQueue, divided by its weight.
 
     The largest part that it used of what its tree is promised counts. The same for all groups of a
     queue that does not share so.
@@ -134,7 +134,7 @@ class OpenTrees:
         return any(gang.key in reserved for gang in waiting)
 
     def decided(self, group: GangGroup) -> None:
-        """Note that a group has given up what was reserved for it, or has it again."""
+        """Record that a group has given up its reserved room, or has it again."""
         if self.is_reserved(group):
             self._trees[self._root(group.queue or NONE)].reserved -= 1
 

@@ -76,10 +76,12 @@ class Quota:
         self._evaluator.reclaim_requests = self.reclaim_requests
         self._decided.charge = self.charge
 
-    # Which ways there are.
+    # Which flavors a group may have.
 
     def plain_request(self, group: GangGroup, queue: Queue) -> Request | None:
-        """Return what a group asks, without ways if it has no turn; None where more matters.
+        """Return the request of a group; None if more must be known before its turn.
+
+        A request without assignments gets no turn.
 
         Worked out once for a group while neither queues nor nodes change.
         """
@@ -106,7 +108,7 @@ class Quota:
         return _without_members(asked) if group.suspended else asked
 
     def _unless_refused(self, asked: Request | Problem, group: GangGroup, queue: Queue) -> Request:
-        """Return what a group asks, without ways if it has no turn."""
+        """Return the request of a group, without assignments if it gets no turn."""
         without_turn = Request(group, queue, (), ())
         if isinstance(asked, Problem) or self.not_taken(queue, group) is not None:
             return without_turn
@@ -124,7 +126,7 @@ class Quota:
         return self.reservations.may_get_one(group, queue.reservations.after_seconds)
 
     def with_quota(self, request: Request) -> list[FlavorAssignment]:
-        """Return the ways that there is quota for."""
+        """Return the assignments with quota."""
         if request.singly:
             parts = (
                 self._part_with_quota(request, assignment) for assignment in request.assignments
@@ -139,7 +141,7 @@ class Quota:
     def _part_with_quota(
         self, request: Request, assignment: FlavorAssignment
     ) -> FlavorAssignment | None:
-        """Return the way for as many of the quorum as there is quota for; None for no member."""
+        """Return the assignment for as much of the quorum as has quota; None for no member."""
         if self.ledger.fits(request.ref, assignment.charge):
             return assignment
         required = [
@@ -175,7 +177,7 @@ class Quota:
     def unchecked(
         self, request: Request, assignments: Sequence[FlavorAssignment]
     ) -> Sequence[FlavorAssignment]:
-        """Return the ways that no admission check stands against."""
+        """Return the assignments without an open admission check."""
         if request.holds or request.ref.product not in self.declared.enforced:
             return assignments
         return [
@@ -211,7 +213,7 @@ class Quota:
         return nominations
 
     def choose(self, request: Request, assignment: FlavorAssignment) -> None:
-        """Note by which way a group is charged."""
+        """Record the assignment that a group is charged by."""
         key = request.group.gangs[0].key
         self.options[key] = assignment.option
         self._members.update((pod.uid, pod) for unit in request.units for pod in unit.members)
@@ -234,7 +236,7 @@ class Quota:
         yield from map(self.units_of, self.tried[group.gangs[0].key].assignments)
 
     def charge(self, unit: PlacementUnit, placement: Placement) -> None:
-        """Charge the members of a unit that have a place, in place of what it was charged."""
+        """Charge a unit for its members with a place, and release its earlier charge."""
         group = self._decided.groups[unit.gangs[0].key]
         ref, option = group.queue or NONE, self.options[group.gangs[0].key]
         charge = option.charge_of(self._members[bind.pod.uid] for bind in placement.binds)
@@ -290,7 +292,7 @@ class Quota:
     def _report_unpaid(
         self, group: GangGroup, unit: PlacementUnit, unpaid: Sequence[Pod], charge: Charge
     ) -> None:
-        """Note that there is no quota for members beside what is charged for others."""
+        """Record that the quota does not cover these members in addition to the others."""
         ref, option = group.queue or NONE, self.options[group.gangs[0].key]
         one = option.charge_of(unpaid[:1])
         short = self.ledger.shortage(ref, one)
@@ -317,7 +319,7 @@ class Quota:
             self.reservations.nominated(request, assignment)
 
     def may_take(self, request: Request, delaying: list[DelaysReserved]) -> MayTake:
-        """Return what refuses plans that delay a gang which was promised a start, and notes it."""
+        """Return a function that refuses plans delaying a promised start, and records the delay."""
         placements: list[Placement] = []
         victims: list[BoundPod] = []
         charge: Counter[FlavorResource] = Counter()
@@ -346,7 +348,7 @@ class Quota:
     def charger(
         self, request: Request, assignment: FlavorAssignment
     ) -> Callable[[Iterable[Pod]], Charge]:
-        """Return what says what members are charged: by the requests that they were declared."""
+        """Return a function that computes the charge of pods from their declared requests."""
         as_they_are = {pod.uid: pod for unit in request.units for pod in unit.members}
         return lambda pods: assignment.option.charge_of(as_they_are[pod.uid] for pod in pods)
 
@@ -386,7 +388,7 @@ class Quota:
 
 
 def _without_members(asked: Request) -> Request:
-    """Return what a suspended group asks without its units: many wait, and few have a turn."""
+    """Return the request without units: many suspended groups wait, and few get a turn."""
     assignments = tuple(replace(assignment, units=()) for assignment in asked.assignments)
     asked.group.forget_members()
     return replace(asked, units=(), assignments=assignments)

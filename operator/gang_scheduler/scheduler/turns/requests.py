@@ -33,7 +33,7 @@ from gang_scheduler.scheduler.turns.flavors import Choice, FlavorChoices, Labels
 from gang_scheduler.scheduler.turns.ledger import Ledger
 from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey, in_trees
 
-# Ways to assign flavors to all members of a group, and the charge of each way. Members of one
+# Flavor assignments for all members of a group, and the charge of each. Members of one
 # class and controller are a podset, which gets one flavor for each resource group of the queue.
 
 MOST_OPTIONS: Final = 64
@@ -75,7 +75,7 @@ def podsets_by_number(group: GangGroup) -> Mapping[PodSetKey, int] | None:
 
 @dataclass(frozen=True, eq=False)
 class FlavorOption:
-    """One way: the choice of each podset. Podsets without a choice can only be surplus."""
+    """A choice of flavors for each podset. Podsets without a choice can only be surplus."""
 
     choices: Mapping[PodSetKey, Choice]
     declared: QueueSet
@@ -91,7 +91,7 @@ class FlavorOption:
         return choice.flavors if choice else ()
 
     def charge(self, podsets: Mapping[PodSetKey, int]) -> Amounts:
-        """Return what so many members of podsets are charged together."""
+        """Return the charge of so many members of each podset."""
         charge: Amounts = {}
         for key, number in podsets.items():
             asked = self.declared.charged(key[0].requests)
@@ -101,7 +101,7 @@ class FlavorOption:
         return charge
 
     def charge_of(self, pods: Iterable[Pod]) -> Amounts:
-        """Return what members are charged together."""
+        """Return the charge of these members."""
         return self.charge(Counter(podset_of(pod) for pod in pods))
 
     def units(
@@ -187,7 +187,7 @@ class _Groups(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlavorAssignment:
-    """An offer, what the quorums are charged by it, and the units that it is for."""
+    """A flavor option for units of a group, and the charge of their quorums."""
 
     option: FlavorOption
     charge: Charge
@@ -196,7 +196,7 @@ class FlavorAssignment:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A group that can be tried, with the ways in the order of the flavors of its queue.
+    """A group that can be tried, with its assignments in the order of the queue's flavors.
 
     `holds` quota: a gang of the group runs, or is nominated. `singly`: what the members lack need
     not be charged together.
@@ -253,7 +253,7 @@ class Requests:
         holds: bool,
         nominated: bool,
     ) -> Request | Problem:
-        """Return what a group asks, or why it can never have it.
+        """Return the request of a group, or why it can never be met.
 
         Worked out once for a group while neither its units nor queues and nodes change.
         """
@@ -266,7 +266,7 @@ class Requests:
         return Request(group, queue, units, assignments, holds, nominated, singly)
 
     def without_members(self, group: GangGroup, queue: Queue) -> Request | Problem | None:
-        """Return what a suspended group asks, or why it can never have it, without its units.
+        """Return the request of a suspended group without its units, or why it can never be met.
 
         None where these matter.
         """
@@ -316,7 +316,7 @@ class Requests:
     def empty_flavors(
         self, request: Request, assignment: FlavorAssignment
     ) -> tuple[EmptyFlavor, ...]:
-        """Return the flavors of a way that no node is of."""
+        """Return the flavors of an assignment that have no node."""
         product = request.ref.product
         found = (self._choices.flavor(product, name) for name in sorted(assignment.option.names))
         return tuple(
@@ -326,7 +326,7 @@ class Requests:
         )
 
     def nominated(self, request: Request, nominations: Sequence[Nominated]) -> Charge:
-        """Return what the nominated members are charged: in the first flavors of their nodes."""
+        """Return the charge of nominated members, in the first flavors of their nodes."""
         charge: dict[FlavorResource, int] = {}
         for each in nominations:
             found = (

@@ -41,7 +41,7 @@ class Shortages:
         self._for_good: dict[Hashable, Problem | None] = {}
 
     def for_good(self, request: Request) -> Problem | None:
-        """Return what a request lacks of quota in all its ways; None if pods may leave for it.
+        """Return the shortage of a request in all assignments; None if evictions may free quota.
 
         Worked out once for requests alike, until anything is charged: cheap.
         """
@@ -61,7 +61,7 @@ class Shortages:
         return self._for_good[kind]
 
     def lacking(self, request: Request) -> Problem | None:
-        """Return what a request lacks of quota; None if there is quota for one of its ways."""
+        """Return the shortage of a request; None if one of its assignments has quota."""
         if len(request.assignments) == 1 and (known := self._known_short(request)) is not None:
             return known
         if any(
@@ -71,7 +71,7 @@ class Shortages:
         return self.problem_of(request)
 
     def problem_of(self, request: Request) -> Problem:
-        """Return what is lacking: the same object for requests alike, until anything is charged."""
+        """Return the shortage: the same object for equal requests, until anything is charged."""
         known = self._known_short(request)
         if known is not None:
             return known
@@ -96,7 +96,7 @@ class Shortages:
         return any(map(self._reclaim_requests.may_help, claims))
 
     def _known_short(self, request: Request) -> Problem | None:
-        """Return what the first way is known to lack, if nothing was charged since."""
+        """Return the known shortage of the first assignment, if nothing was charged since."""
         known = self._short.get(request.ref)
         if (
             known is None
@@ -114,7 +114,7 @@ def _problem_of(ref: QueueRef, short: Shortage) -> Problem:
 
 
 def cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:
-    """Return a shortage of a queue as it is told."""
+    """Return the cause that describes a shortage to users."""
     borrowers = tuple(map(_name_of, short.borrowers))
     return QuotaShort(_name_of(ref), *short.key, short.asked, short.available, borrowers)
 
@@ -182,7 +182,7 @@ def _gpus(group: GangGroup, declared: QueueSet) -> int:
 def charge_of(
     forest: Forest, declared: QueueSet, ref: QueueRef, needed: Requests
 ) -> Charge | Problem:
-    """Return what a queue would be charged now, of each resource in its first flavor with room.
+    """Return the charge of a need now, of each resource in the first flavor with quota.
 
     Or why it does not admit it. Which nodes the pods could use is not looked at.
     """
@@ -205,7 +205,7 @@ def charge_of(
 
 
 def _lacking(forest: Forest, ref: QueueRef, by_flavor: Sequence[Amounts]) -> Problem:
-    """Return what the first flavor lacks that could ever do, else why none ever can."""
+    """Return the shortage in the first flavor that could ever do, else why none ever can."""
     above = [forest.exceeds_potential(ref, each) for each in by_flavor]
     for charge, never in zip(by_flavor, above, strict=True):
         short = None if never else forest.shortage(ref, charge)
