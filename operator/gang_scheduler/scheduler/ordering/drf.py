@@ -1,4 +1,4 @@
-"""`DRF`: of the queues that stay within their promises first, then the one that has least.
+"""`DRF`: queues within their promises come first, then the queue with the least share.
 
 What is charged of each resource is seen against all that the tree is promised; the largest part of
 what is asked for counts, by weight.
@@ -19,7 +19,7 @@ def key(standing: Standing) -> tuple[bool, Share]:
 
 
 def share(standing: Standing) -> Share:
-    """Return the largest part that the queue has of what the tree is promised."""
+    """Return the queue's largest fraction of the quota that its tree is promised."""
     weight = standing.accounts.queue(standing.row).weight
     resources = {fr.resource for fr in standing.total}
     return max(

@@ -1,4 +1,4 @@
-"""`DRS`: of the queues that stay within their promises first, then the one that borrows least.
+"""`DRS`: queues within their promises come first, then the queue that borrows least.
 
 What is borrowed of each resource is seen against what the queue above could ever lend; the largest
 part counts, by weight. All resources are looked at, asked for or not.

@@ -2,7 +2,7 @@
 
 In a line all heads of a tree are compared; in a tournament those below each queue, and the winner
 goes one level up. A turn changes the charges on one way to the root, so only that way is compared
-anew: depth operations, each with a heap of siblings.
+again: depth operations, each with a heap of siblings.
 """
 
 import heapq
@@ -88,7 +88,7 @@ class _Order(Protocol):
         """Compare all heads, once."""
 
     def update(self, leaf: int) -> None:
-        """Compare anew what a new head, or new charges, of a leaf can change."""
+        """Compare again the rows that a new head, or new charges, of a leaf can change."""
 
     def first(self) -> int | None:
         """Return the leaf that has its turn."""
@@ -203,7 +203,7 @@ class Turns:
         self.restart(forest, heads)
 
     def restart(self, forest: Forest, heads: Mapping[QueueRef, Head]) -> None:
-        """Compare all heads anew: these in place of those that there were."""
+        """Replace all heads by these, and compare all of them again."""
         self._accounts = forest.accounts
         self._borrowing = _Standings(self._accounts, _borrows)
         self._orders: dict[int, _Order] = {}
@@ -241,7 +241,7 @@ class Turns:
         self._line.put(root, None)
 
     def update(self, ref: QueueRef) -> None:
-        """Compare a queue anew, and those above it: more was charged to it."""
+        """Compare a queue and all queues above it again: more was charged to it."""
         leaf = self._trees.rows[ref]
         root = self._trees.root(leaf)
         self._order(root).update(leaf)

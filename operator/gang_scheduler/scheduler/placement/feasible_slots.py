@@ -16,11 +16,11 @@ F = TypeVar("F", bound=RoomFilter)
 Offer = Callable[[PodClass, Trial], IntArray]
 
 NODES_A_LOOK: Final = 1_000
-"""How many nodes are offered to a class in the time of a look, beside one for the call."""
+"""How many nodes are offered to a class in the time of a look, plus one look for the call."""
 
 
 def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
-    """Return how many pods of a class each node could take beside what is assumed there."""
+    """Return how many more pods of a class each node could take."""
     filters = (*profile.room_filters, *profile.coupled_filters)
     return _least(
         pod_class, trial, profile, (each.slots for each in _concerned(filters, pod_class, trial))
@@ -52,7 +52,7 @@ def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
 def one_by_one(
     pod_class: PodClass, trial: Trial, profile: Profile
 ) -> tuple[IntArray, list[OneByOne]] | None:
-    """Return what a coupled class finds while its pods are placed one by one.
+    """Return the slots and filter states of a coupled class whose pods are placed one by one.
 
     That is how many pods each node could take as far as they do not depend on each other, and what
     the filters say by which they do. None where that must be looked up anew after each pod.

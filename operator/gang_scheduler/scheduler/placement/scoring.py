@@ -71,7 +71,7 @@ def _unasked(pod_class: PodClass, nodes: NodeTable) -> list[int]:
 
 
 def _room(columns: Sequence[int], trial: Trial) -> IntArray:
-    """Return how much of these resources is free on each node, in thousandths of what it has."""
+    """Return the free fraction of these resources on each node, in thousandths."""
     return sum((_free(column, trial) for column in columns), np.zeros_like(trial.free[:, 0]))
 
 

@@ -17,7 +17,7 @@ def turn(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArr
 
 
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
-    """Return the nodes that are emptiest with one more pod, chosen anew for every pod.
+    """Return the nodes that are emptiest with one more pod, chosen again for every pod.
 
     `slots` must hold at least `count` in all. Ties go by what a place costs those that come later.
     """

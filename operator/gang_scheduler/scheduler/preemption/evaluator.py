@@ -1,4 +1,4 @@
-"""What becomes of a group that does not fit: it waits for pods that leave, or evicts pods."""
+"""Preemption for a group that does not fit: it waits for leaving pods, or evicts pods."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ NOT_SEARCHED = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS, cut_off=True)
 
 
 class Foreseen(NamedTuple):
-    """What evictions for a group would come to: the highest class, and whether it borrows then."""
+    """The result of evictions for a group: the highest class, and whether the queue borrows."""
 
     highest_class: int = 0
     borrows: bool = False
@@ -97,7 +97,7 @@ class PreemptionEvaluator:
     def foreseen(
         self, group: GangGroup, units: Sequence[PlacementUnit], claim: ReclaimRequest
     ) -> Foreseen | None:
-        """Return what an attempt would come to that finds victims; None if it finds none."""
+        """Dry run: return the class of the victims and whether the queue borrows; None without."""
         if not any(gang.lacking for gang in group.waiting):
             return None
         has_quota = not self._lacks_quota(claim)
@@ -150,7 +150,7 @@ class PreemptionEvaluator:
     def displace(
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
     ) -> None:
-        """Note that a group was placed on these nodes after this reserved room was released."""
+        """Record that a group was placed on these nodes after this reserved room was released."""
         pods = self.nominated_room.keep_elsewhere(released, nodes)
         if pods:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
@@ -306,7 +306,7 @@ class PreemptionEvaluator:
         return PreemptionOutcome(verdict, cut_off=is_cut_off, offers=offers)
 
     def _offers(self, units: Sequence[PlacementUnit], potential: PotentialVictims) -> Offers | None:
-        """Return what the domains offer without any potential victim, if the group must gather."""
+        """Return the offers of domains without potential victims, for a group that must gather."""
         preemptor = self.departures.preemptor(units)
         preemptor.free(potential.shares(potential.remaining))
         return preemptor.offers()

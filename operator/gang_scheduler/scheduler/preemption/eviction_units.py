@@ -18,7 +18,7 @@ NO_PRIORITY: Final = -(2**31)
 
 
 ShareRank = tuple[int, Fraction]
-"""How much a queue borrows, so that of two the one that borrows more is less."""
+"""A sort key for how much a queue borrows: the queue that borrows more sorts first."""
 NO_SHARE: Final[ShareRank] = (-1, Fraction(0))
 """Less than all: no victim is of another queue, or there are no queues."""
 
@@ -108,7 +108,7 @@ class EvictionUnit:
         return frozenset(each.pod.uid for each in self.bound_pods)
 
     def usage(self, nodes: NodeTable) -> Usage:
-        """Return what the pods use on the nodes that exist.
+        """Return the usage of the pods on existing nodes.
 
         Computed once: a unit is always asked with the same nodes.
         """

@@ -93,7 +93,7 @@ class LeastCosts:
         self._find_gangs(nodes)
 
     def _find_gangs(self, nodes: int) -> None:
-        """Note what each gang uses of each node, and which nodes share gangs."""
+        """Record what each gang uses of each node, and which nodes share gangs."""
         gangs, rows = self._columns.gangs, self._columns.rows
         pairs, inverse = np.unique(gangs * nodes + rows, return_inverse=True)
         used = np.zeros((len(pairs), self._largest.shape[1]), dtype=np.int64)

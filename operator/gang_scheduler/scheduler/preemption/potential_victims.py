@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.trial import Share
 NOWHERE: Final = -1
 """The row of pods on nodes that do not exist."""
 MOST_QUESTIONS: Final = 256
-"""Of so many questions it is kept what was weighed: of those that were asked last."""
+"""The results of so many questions are kept: of the latest ones."""
 
 
 class Pool(NamedTuple):
@@ -176,7 +176,7 @@ class PotentialVictims:
         return found
 
     def freed(self, chosen: BoolArray) -> IntArray:
-        """Return what the chosen pods free, nodes by resources."""
+        """Return the resources that the chosen pods free, nodes by resources."""
         freed = np.zeros((len(self.nodes), len(self.nodes.resources)), dtype=np.int64)
         placed = chosen & (self.rows != NOWHERE)
         np.add.at(freed, self.rows[placed], self.used[placed])
@@ -204,7 +204,7 @@ class PotentialVictims:
         return known[pool]
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
-        """Return what was weighed for the same question, by row, and is valid with so much free."""
+        """Return the results for the same question, by row, that are valid with so much free."""
         known = self._weighed.pop(question, None) or _Answers(free, {}, self._changes)
         changed = (known.free != free).any(axis=1) | (self._changed_last > known.at)
         if changed.any():

@@ -229,7 +229,7 @@ class Preemptor:
         return bool((np.array(sums) >= needed).all(axis=0).any())
 
     def free_without(self, freed: IntArray) -> IntArray:
-        """Return what is free once so much more is freed, nodes by resources."""
+        """Return the free resources once so much more is freed, nodes by resources."""
         return self.trial.free + freed
 
     def place(self, within: int | None) -> Placements | None:
@@ -296,7 +296,7 @@ class Preemptor:
         return int(there.sum()) >= self.units[0].quorum
 
     def offers(self) -> Offers | None:
-        """Return what the domains offer to the first unit that fits in none of the domains."""
+        """Return the offers of domains to the first unit that fits in none of them."""
         if all(unit.scope is None for unit in self.units):
             return None
         with self.trial.all_or_nothing():
@@ -417,7 +417,7 @@ class Slots:
         return self._on_all(self.free + freed)
 
     def needed_for_one_more(self, rows: IntArray) -> IntArray:
-        """Return what must be freed on nodes at least for one more slot, rows by resources."""
+        """Return the least to free on nodes for one more slot, rows by resources."""
         return self.request * (self.slots[rows] + 1)[:, np.newaxis] - self.free[rows]
 
     def without(self, leaving: Iterable[Share]) -> IntArray:

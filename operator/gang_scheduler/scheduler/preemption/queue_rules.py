@@ -57,7 +57,7 @@ class Judge:
         return Standing(min(self.reclaim.possible(running)), share, running.name)
 
     def _share(self, running: RunningInQueue) -> ShareRank:
-        """Return what the queue of a gang borrows before any plan, as it is compared."""
+        """Return the borrowed share of a gang's queue before any plan, as a sort key."""
         if running.ref not in self._shares:
             accounts = self._quota.forest.accounts
             row = accounts.promises.trees.rows[running.ref]
@@ -67,7 +67,7 @@ class Judge:
     # Sets of victims.
 
     def lacking(self, victims: Victims) -> Mapping[FlavorResource, int]:
-        """Return what lacks of quota once victims have gone; empty if there is enough."""
+        """Return the shortage of quota once victims have gone; empty if there is enough."""
         if not self.reclaim.short:
             return {}
         key = frozenset(victims)
@@ -76,11 +76,11 @@ class Judge:
         return self._lacking[key]
 
     def freed(self, unit: EvictionUnit) -> Mapping[FlavorResource, int]:
-        """Return what a unit is charged."""
+        """Return the charge of a unit."""
         return self.running[unit.gang].charge_of(unit.uids)
 
     def frees_quota(self, bound_pod: BoundPod) -> bool:
-        """Return whether a pod is charged anything of what lacks."""
+        """Return whether a pod is charged any of the lacking resources."""
         charge = self.running[bound_pod.gang].charges[bound_pod.pod.uid]
         # Pods alike have one charge, and there are many pods.
         if id(charge) not in self._frees:
@@ -146,7 +146,7 @@ class Judge:
         return found
 
     def _quorum_of(self, running: RunningInQueue, members: Sequence[BoundPod]) -> Charge | None:
-        """Return what a gang that goes as a whole asks for without its surplus, if it has any."""
+        """Return the charge of the quorum of a gang evicted as a whole; None without surplus."""
         if self.costs is None:
             return None
         numbers = self.costs.numbers(members)
@@ -174,7 +174,7 @@ class Judge:
             drained.restore()
 
     def traits(self, unit: EvictionUnit) -> tuple[Hashable, ...]:
-        """Return what counts of a unit beside its room and its price."""
+        """Return the traits of a unit that matter in addition to its room and its price."""
         running, claim = self.running[unit.gang], self.reclaim.claim
         charge = frozenset(running.charge_of(unit.uids).items())
         ours, theirs = claim.created_at, running.known.created_at
@@ -204,7 +204,7 @@ class Judge:
         return self.reclaim.is_beside(self.running[gang])
 
     def _ties(self, victims: Victims) -> tuple[object, ...]:
-        """Return what decides between sets that cost the same; never empty."""
+        """Return the tie-break between sets of equal cost; never empty."""
         running = [self.running[gang] for gang in by_gang(victims.values())]
         own = self.reclaim.claim.ref
         shares = sorted((self._share(each) for each in running if each.ref != own), reverse=True)
@@ -217,7 +217,7 @@ class Judge:
         )
 
     def _left_over(self, victims: Victims) -> int:
-        """Return how much is freed of what lacks: the less beyond the need, the better."""
+        """Return how much of the shortage is freed: the less beyond the need, the better."""
         reclaim = self.reclaim
         resources = reclaim.resources.union(key.resource for key in reclaim.short)
         freed = 0

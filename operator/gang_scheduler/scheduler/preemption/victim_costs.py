@@ -60,7 +60,7 @@ class SurplusSteps:
         return sum(map(len, self._steps[gang]))
 
     def place(self, bound_pod: BoundPod) -> int | None:
-        """Return in which step a pod goes; None for one that goes only with its whole gang."""
+        """Return the step in which a pod goes; None if it goes only with its whole gang."""
         return self._places.get(bound_pod.pod.uid)
 
     def up_to(self, gang: GangKey, place: int) -> list[BoundPod]:
@@ -80,7 +80,7 @@ class SurplusSteps:
         return [step for step in steps if step][::-1]
 
     def leave(self, gang: GangKey, gone: Collection[str]) -> None:
-        """Note that pods have left."""
+        """Record that pods have left."""
         if gang not in self._steps:
             return
         for each in (each for step in self._steps[gang] for each in step):
@@ -156,7 +156,7 @@ class VictimCosts:
         return self._standings.get(gang, NO_STANDING).name[:2]
 
     def leave(self, victims: Collection[BoundPod]) -> set[GangKey]:
-        """Note that victims have left, with all members of their gangs that must go with them.
+        """Record that victims have left, with all members of their gangs that must go with them.
 
         Return the gangs that cost otherwise from now on.
         """

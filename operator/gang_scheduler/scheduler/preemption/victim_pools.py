@@ -37,7 +37,7 @@ _VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
 
 
 class VictimPools:
-    """What may be evicted for a group: pods of lower priority, or those that queues give it."""
+    """The potential victims of a group: pods of lower priority, or the pods that queues allow."""
 
     def __init__(
         self, snapshot: Snapshot, trial: Trial, profile: Profile, departures: Departures

@@ -1,4 +1,4 @@
-"""A queue's charges beside its promises, as they are or with a request charged on top."""
+"""A queue's charges and promises, as they are or with a request charged on top."""
 
 import enum
 import functools
@@ -178,7 +178,7 @@ class Standing:
 
 
 def borrowed_share(standing: Standing) -> Share:
-    """Return the largest part that a queue borrows of what can be lent, by its weight.
+    """Return the largest fraction of lendable quota that a queue borrows, by its weight.
 
     All resources are looked at, asked for or not. A root borrows nothing.
     """

@@ -57,7 +57,7 @@ class Charges:
             row = parents[row]
 
     def used_after(self, leaf: int, top: int, key: FlavorResource, amount: int) -> int:
-        """Return what would count against `top`, a row above the leaf or itself, once charged."""
+        """Return the amount that would count against `top`, the leaf or a row above it."""
         parents, guaranteed = self.promises.trees.parents, self.promises.terms[key].guaranteed
         used = self.used[key]
         while leaf != top:
@@ -67,12 +67,12 @@ class Charges:
 
 
 def _beyond(used: int, more: int, guaranteed: int) -> int:
-    """Return how much of what is charged more counts in the queue above."""
+    """Return how much of a further charge counts in the queue above."""
     return max(0, used + more - guaranteed) - max(0, used - guaranteed)
 
 
 def charges_of(state: QueueState, promises: Promises) -> Charges:
-    """Return what a state charges; made once for a usage. Not to be changed."""
+    """Return the charges of a state, made once for a usage. Not to be changed."""
     return state.declared.derive(
         "charges", (promises, state.usage), lambda: _charged(state.usage, promises)
     )
@@ -89,7 +89,7 @@ def _charged(usage: QueueUsage, promises: Promises) -> Charges:
 def entries(
     promises: Promises, ref: QueueRef, charge: Charge
 ) -> list[tuple[int, FlavorResource, int]]:
-    """Return what of a charge is kept, with the row of its queue; nothing where there is none."""
+    """Return the part of a charge within governed keys, with the row of its queue."""
     trees = promises.trees
     row = trees.rows.get(ref)
     if row is None:
@@ -137,7 +137,7 @@ def fair_shares(promises: Promises, charges: Charges, usage: QueueUsage) -> Fair
 
 
 def _asked(promises: Promises, usage: QueueUsage) -> dict[FlavorResource, list[int]]:
-    """Return what waits in each subtree. What waits in an inactive queue asks for nothing."""
+    """Return the waiting demand of each subtree. Demand in an inactive queue does not count."""
     trees = promises.trees
     asked = {key: [0] * len(trees) for key in promises.terms}
     for ref, charge in usage.asked.items():
@@ -173,7 +173,7 @@ def _claim(promises: Promises, key: FlavorResource, row: int, demand: int) -> Cl
 
 
 def divide(total: Exact, claims: Sequence[Claim]) -> list[Exact]:
-    """Return what each claim gets of a total: its least, and by weight what is left.
+    """Return the share of each claimant in a total: its least, and the rest by weight.
 
     All of the total is given away unless every claim has its most. Where the least are more than
     there is, each gets its part. A weight of 0 gets something when no other claim is open, all in

@@ -100,7 +100,7 @@ def _oversubscribed(accounts: Accounts, row: int) -> dict[FlavorResource, tuple[
 
 
 def _lent(accounts: Accounts, key: FlavorResource) -> list[int]:
-    """Return what siblings use of each queue, beyond what the queue above has beside them."""
+    """Return how much siblings use of each queue, beyond the pool of the queue above."""
     trees, terms = accounts.promises.trees, accounts.promises.terms[key]
     used = accounts.charges.used[key]
     lent = [0] * len(trees)
@@ -120,7 +120,7 @@ def _idle(nominal: int, guaranteed: int, used: int) -> int:
 
 
 def _lend(key: FlavorResource, needed: int, idle: Sequence[int]) -> list[int]:
-    """Return what each lends of what is needed; whole CPUs where all figures are."""
+    """Return how much each lends of the need; in whole CPUs if all figures are."""
     unit = 1000 if key.resource == CPU else 1
     if any(amount % unit for amount in (needed, *idle)):
         unit = 1

@@ -114,7 +114,7 @@ class Forest:
         self._add(ref, charge, -1)
 
     def charged(self) -> Charges:
-        """Return what is charged now, to be compared later."""
+        """Return the present charges, to be compared later."""
         return self._charges.copy()
 
     def has_given_back(self, before: Charges) -> bool:
@@ -122,7 +122,7 @@ class Forest:
         return self._charges.is_less_than(before)
 
     def used(self, ref: QueueRef, key: FlavorResource) -> int:
-        """Return what counts against the promise of a queue."""
+        """Return the amount that counts against the promise of a queue."""
         row = self._row(ref)
         return 0 if row is None or not self._governs(row, key) else self._charges.used[key][row]
 
@@ -132,7 +132,7 @@ class Forest:
         return 0 if row is None or not self._governs(row, key) else self._charges.total[key][row]
 
     def nominal(self, ref: QueueRef, key: FlavorResource) -> int:
-        """Return what a queue is promised; of an interior one what is lent through it."""
+        """Return the nominal quota of a queue; of an interior queue the quota lent through it."""
         row = self._row(ref)
         return 0 if row is None or not self._governs(row, key) else self._terms(key).nominal[row]
 
@@ -167,7 +167,7 @@ class Forest:
         )
 
     def lacking(self, ref: QueueRef, charge: Charge) -> dict[FlavorResource, int]:
-        """Return how much a request lacks, by what it lacks; empty if it fits."""
+        """Return the shortage of a request by key; empty if it fits."""
         row = self._row(ref)
         if row is None:
             return dict(_asked(charge))
@@ -212,7 +212,7 @@ class Forest:
     # What is shown.
 
     def fair_shares(self) -> dict[QueueRef, dict[FlavorResource, Exact]]:
-        """Return what each queue should have, as of the state."""
+        """Return the fair share of each queue in the given state."""
         shares, rows = self.accounts.fair_shares, self._trees.rows
         return {
             ref: {key: column[row] for key, column in shares.items()} for ref, row in rows.items()
@@ -282,7 +282,7 @@ class Forest:
                 yield key
 
     def _available(self, row: int, key: FlavorResource) -> int:
-        """Return what is left; worked out once until anything of the tree is charged."""
+        """Return the free quota, computed once until anything in the tree is charged."""
         of_tree = (self._trees.root(row), key)
         if (known := self._rooms.get(of_tree)) is None:
             known = self._rooms[of_tree] = {}
@@ -302,7 +302,7 @@ class Forest:
         return potential(self._promises, row, key)
 
     def _most_borrowing(self, row: int, key: FlavorResource, asked: int) -> tuple[QueueRef, ...]:
-        """Return the leaves that borrow most of what the queue lacks, without the queue itself."""
+        """Return the leaves that borrow most of the lacking resource, without the queue itself."""
         if not self._governs(row, key):
             return ()
         used, total = self._charges.used[key], self._charges.total[key]

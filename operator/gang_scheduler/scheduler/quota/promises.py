@@ -47,7 +47,7 @@ def is_empty(flavor: Flavor, nodes: NodeTable) -> bool:
 
 
 def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: NodeTable) -> int:
-    """Return what the nodes of the flavor that take pods can be used for, of one resource.
+    """Return how much of one resource the schedulable nodes of a flavor offer.
 
     It is counted as requests are: what nodes have may count as other resources.
     """
@@ -63,7 +63,7 @@ def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: N
 
 
 def _transformed(declared: QueueSet, resource: str, nodes: NodeTable, chosen: BoolArray) -> int:
-    """Return what nodes have of a resource as requests count. Costs a step a kind of node."""
+    """Return how much of a resource nodes have, as requests count. A step a kind of node."""
     kinds, numbers = np.unique(nodes.allocatable[chosen], axis=0, return_counts=True)
     found = 0
     for kind, number in zip(kinds.tolist(), numbers.tolist(), strict=True):
@@ -112,7 +112,7 @@ class Promises:
     _by_resource: dict[int, Mapping[str, tuple[FlavorResource, ...]]] = field(default_factory=dict)
 
     def by_resource(self, row: int) -> Mapping[str, tuple[FlavorResource, ...]]:
-        """Return what the tree of a row governs, by resource, in order of the flavors' names."""
+        """Return the keys that the tree of a row governs, by resource, sorted by flavor."""
         root = self.trees.root(row)
         if root not in self._by_resource:
             found: dict[str, tuple[FlavorResource, ...]] = {}
@@ -150,7 +150,7 @@ def _lenders(trees: Trees) -> dict[int, tuple[int, ...]]:
 def _capacities(
     declared: QueueSet, trees: Trees, key: FlavorResource, nodes: NodeTable
 ) -> dict[int, int]:
-    """Return what the nodes have, for the roots that lend what no queue was promised."""
+    """Return the capacity of the nodes, for roots that lend quota promised to no queue."""
     return {
         trees.rows[ref]: capacity(declared, product, key, nodes)
         for product, ref in ROOTS.items()
@@ -188,7 +188,7 @@ def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> 
 
 
 def quota_of(trees: Trees, row: int, key: FlavorResource) -> Quota:
-    """Return what is declared of a queue for a key. What is invalid promises nothing."""
+    """Return the declared quota of a queue for a key. An invalid one promises nothing."""
     queue = trees.queues[row]
     if row in trees.broken:
         return _NOTHING
@@ -287,7 +287,7 @@ def potential(promises: Promises, row: int, key: FlavorResource) -> int:
 
 
 def lendable(promises: Promises, row: int, resource: str) -> int:
-    """Return what a queue could ever give those below it, of all flavors; worked out once."""
+    """Return the most a queue could ever give the queues below it. Computed once."""
     known = promises.lendables
     if (row, resource) not in known:
         keys = promises.by_resource(row).get(resource, ())
@@ -296,7 +296,7 @@ def lendable(promises: Promises, row: int, resource: str) -> int:
 
 
 def _from_above(promises: Promises, row: int, key: FlavorResource, used: Sequence[int]) -> int:
-    """Return how much more a queue may take of what the one above it has."""
+    """Return how much more a queue may take from the queue above it."""
     terms = promises.terms[key]
     most = terms.nominal[row] + _may_borrow(promises, row, key, used)
     return most - max(terms.guaranteed[row], used[row])

@@ -65,7 +65,7 @@ def _of_nodes(slots: IntArray, count: int, size: int) -> Capacity:
 def _of_parents(
     children: Capacity, small: int, first_child: IntArray, count: int, size: int
 ) -> Capacity:
-    """Return what domains hold in slices of `size`, from their children in smaller slices."""
+    """Return the capacity of domains in slices of `size`, from the slices of their children."""
     room = np.add.reduceat(children.whole, first_child)
     beside = room
     if count % small:

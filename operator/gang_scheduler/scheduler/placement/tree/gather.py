@@ -196,7 +196,7 @@ def _best_first(area: Area, together: IntArray) -> IntArray:
 def _offers(
     by_class: Sequence[ClassMembers], area: Area, together: IntArray, best: IntArray
 ) -> Offers | None:
-    """Return what the domains offer; None if members may be in any domain and are not sliced."""
+    """Return the offers of domains; None if members may be anywhere and are not sliced."""
     tree = area.tree
     layers = [level.layer for level in tree.levels]
     multiples = {

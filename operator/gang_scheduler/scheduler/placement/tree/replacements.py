@@ -1,4 +1,4 @@
-"""Members that join bound members: each beside its neighbours in rank.
+"""Members that join bound members: each next to its neighbours in rank.
 
 Replacements of members that died, members that a crash left, and surplus that comes later. A member
 goes where its slices are, and there takes the free slot that shares the deepest domains with the

@@ -117,7 +117,7 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
     needed: int,
     tail: int,
 ) -> tuple[IntArray, IntArray]:
-    """Choose where the tail goes, too: beside it, a domain may hold less."""
+    """Choose where the tail goes, too: together with it, a domain may hold less."""
     loss = Capacity(whole, beside_tail).loss
     beside = np.where(beside_tail >= 0, beside_tail, NEVER)
     # With n domains: the tail is in one of the n largest, or in a smaller one beside n - 1.

@@ -182,7 +182,7 @@ class _Least:
         return found.astype(np.int64)
 
     def _shares(self, pool: _Pool) -> tuple[IntArray, ...]:
-        """Return what each domain loses at least: gangs, unprotected pods, work, and pods."""
+        """Return the least loss of each domain: gangs, unprotected pods, work, and pods."""
         none_leaves = np.zeros(len(self._here), dtype=np.bool_)
         leaving = self._up_to(pool, pool.highest)
         now, at_best = self._places(none_leaves), self._places(leaving)

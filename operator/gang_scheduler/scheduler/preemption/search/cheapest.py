@@ -206,7 +206,7 @@ class _Domain:
         return key_of_equal_domains(self.candidate, self._preemptor, self._potential)
 
     def cost(self, victims: Victims) -> Cost:
-        """Return what victims cost that are allowed."""
+        """Return the cost of allowed victims."""
         cost = self._costs.cost(victims)
         if self._judge is None:
             return cost
@@ -314,7 +314,7 @@ class _Domain:
         return found
 
     def _in_order(self, judge: Judge) -> Victims | None:
-        """Return the first victims that suffice in some order, less those that can be spared."""
+        """Return the first victims that suffice in some order, without those that can be spared."""
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )

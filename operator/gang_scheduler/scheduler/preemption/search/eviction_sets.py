@@ -197,7 +197,7 @@ class EvictionSets:
         return []
 
     def _freed_on(self, row: int, unit: EvictionUnit) -> IntArray:
-        """Return what an eviction unit frees on one node."""
+        """Return the resources that an eviction unit frees on one node."""
         return unit.usage(self._slots.nodes).on_row.get(row, self._slots.nothing)
 
     def _taken_along(

@@ -38,7 +38,7 @@ FEW: Final = 5
 """Of so many units any number may be spared at once; of more, only pairs are tried."""
 PAIRS: Final = 2
 LOOKS: Final = 3
-"""What it costs to look at one set of victims, beside the trials whether the preemptor fits."""
+"""The cost of looking at one set of victims, without the trials whether the preemptor fits."""
 
 Fits = Callable[[Sequence[EvictionUnit]], bool]
 Key = tuple[Any, ...]
@@ -247,7 +247,7 @@ class _Search:
         return victims_of(self._evictable_units[each].unit for each in chosen)
 
     def _short(self, chosen: Places) -> Mapping[FlavorResource, int]:
-        """Return what lacks of quota without the chosen units."""
+        """Return the shortage of quota without the chosen units."""
         return {} if self._judge is None else self._judge.lacking(self._victims(chosen))
 
     def _branches(
@@ -316,7 +316,7 @@ class _Search:
     def _freeing(
         self, left: Places, short: Mapping[FlavorResource, int]
     ) -> tuple[list[float], Places]:
-        """Return what each unit frees of the quota that lacks most."""
+        """Return how much each unit frees of the quota with the largest shortage."""
         most = max(short, key=lambda key: (short[key], key))
         units = (self._evictable_units[each].unit for each in left)
         freed = [self._judge.freed(each) if self._judge else {} for each in units]
@@ -385,7 +385,7 @@ class _Search:
         )
 
     def _has_more(self, evictable_unit: EvictableUnit, numbers: Mapping[Portion, int]) -> bool:
-        """Return whether a single pod is surplus beside so many others of its gang."""
+        """Return whether a single pod is surplus once so many others of its gang have gone."""
         number = numbers.get(evictable_unit.portion, 0)
         return evictable_unit.single and number < self._costs.surplus(evictable_unit.portion)
 
@@ -411,7 +411,7 @@ class _Search:
 
 
 def _used(units: Sequence[EvictionUnit], needs: Needs, nodes: NodeTable) -> IntArray:
-    """Return what each eviction unit frees on rows of the needs: units by rows by resources."""
+    """Return the resources each eviction unit frees on the rows: units by rows by resources."""
     used = np.zeros((len(units), *needs.free.shape), dtype=np.int64)
     for place, each in enumerate(units):
         rows, freed = each.usage(nodes)[:2]
