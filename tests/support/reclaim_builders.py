@@ -21,7 +21,7 @@ NOW = 10_000
 LIMITS = Limits(now=NOW)
 
 
-def claim(queue: QueueRef, cpu: Amount = 1, *, name: str = "p", **fields: Any) -> ReclaimRequest:
+def request(queue: QueueRef, cpu: Amount = 1, *, name: str = "p", **fields: Any) -> ReclaimRequest:
     """Return what a gang asks that waits since 0, with priority 0."""
     priority = fields.pop("priority", 0)
     created_at = fields.pop("created_at", 0)

@@ -123,13 +123,13 @@ class Placing:
             self.known_misfits.record(units, *outcome)
         return outcome
 
-    def make_room(self, group: GangGroup, claim: ReclaimRequest | None = None) -> None:
+    def make_room(self, group: GangGroup, request: ReclaimRequest | None = None) -> None:
         """Nominate the group to room that pods leave or must leave, if that is enough."""
         if self.trial.spare is not None:
             self.open_spare(group)
         units = self.lacking(group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
-        outcome = self.make_room_for(group, units, nominations, claim)
+        outcome = self.make_room_for(group, units, nominations, request)
         if outcome.verdict not in (PreemptionVerdict.NO_VICTIMS, PreemptionVerdict.PROMISED):
             self.decided.refused.note_preemption(group, outcome)
 
@@ -146,18 +146,18 @@ class Placing:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: ReclaimRequest | None = None,
+        request: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
         """Reserve room for the quorums that pods leave or must leave, if that is enough.
 
-        With a `claim` on quota, too.
+        With a `request` on quota, too.
         """
         alike = None if nominations else prospects(group, units, self.evaluator.pools.own(group))
-        if alike and claim is not None:
-            alike = alike, self._judged_by(claim)
+        if alike and request is not None:
+            alike = alike, self._judged_by(request)
         outcome = self.hopeless.get(alike)
         if outcome is None:
-            outcome = self._attempt(group, units, nominations, claim)
+            outcome = self._attempt(group, units, nominations, request)
             if outcome.waits:
                 # Room that was reserved for lower priorities may be free now.
                 self.known_misfits.clear()
@@ -168,22 +168,22 @@ class Placing:
                 self.hopeless[alike] = outcome
         return outcome
 
-    def _judged_by(self, claim: ReclaimRequest) -> Hashable:
+    def _judged_by(self, request: ReclaimRequest) -> Hashable:
         """Return the parts of a request that decide about evictions."""
-        return frozenset(claim.charge.items()), claim.priority, claim.created_at
+        return frozenset(request.charge.items()), request.priority, request.created_at
 
     def _attempt(
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: ReclaimRequest | None,
+        request: ReclaimRequest | None,
     ) -> PreemptionOutcome:
         """Preempt for the whole missing quorum; if that fails, for gangs of one pod one by one."""
-        outcome = self.evaluator.attempt(group, units, nominations, claim)
+        outcome = self.evaluator.attempt(group, units, nominations, request)
         if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
             return outcome
-        return self.evaluator.attempt_each(group, units[0], nominations, claim)
+        return self.evaluator.attempt_each(group, units[0], nominations, request)
 
     def _give_up_room(self) -> None:
         """Record that room is not reserved for a gang any more: other gangs may fit there."""

@@ -60,12 +60,12 @@ class PreemptionEvaluator:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: ReclaimRequest | None = None,
+        request: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
         """Make room for a group that does not fit; return the outcome.
 
         `nominations` is the room that was reserved for the group and is released now. The room is
-        reserved again only if the group goes on waiting. A `claim` is what the group asks of its
+        reserved again only if the group goes on waiting. A `request` is what the group asks of its
         queue: quota is freed, too.
         """
         if not any(gang.lacking for gang in group.waiting):
@@ -74,9 +74,9 @@ class PreemptionEvaluator:
         blocks = [*_blocks(group, lost=lost)]
         causes = {block.cause for block in blocks}
         displacing = causes <= {BlockCause.UNDER_WAY}
-        will_pay = claim is None or not self._lacks_quota(claim)
+        will_pay = request is None or not self._lacks_quota(request)
         waits = (
-            self._wait_for_leaving(group, units, nominations, claim, displacing=displacing)
+            self._wait_for_leaving(group, units, nominations, request, displacing=displacing)
             if will_pay
             else None
         )
@@ -86,26 +86,26 @@ class PreemptionEvaluator:
         if nominations and BlockCause.UNDER_WAY in causes:
             self.nominated_room.keep(nominations)
             return TERMINATING
-        potential = self._potential(group, units, claim)
+        potential = self._potential(group, units, request)
         if potential is None:
-            is_cut_off = claim is not None and self._trial.effort.cut_off
+            is_cut_off = request is not None and self._trial.effort.cut_off
             return NOT_SEARCHED if is_cut_off else NO_VICTIMS
         if blocks:
             return PreemptionOutcome(PreemptionVerdict.BLOCKED, block=min(blocks))
-        return self._evict(group, units, nominations, claim, potential, resumes=not lost)
+        return self._evict(group, units, nominations, request, potential, resumes=not lost)
 
     def foreseen(
-        self, group: GangGroup, units: Sequence[PlacementUnit], claim: ReclaimRequest
+        self, group: GangGroup, units: Sequence[PlacementUnit], request: ReclaimRequest
     ) -> Foreseen | None:
         """Dry run: return the class of the victims and whether the queue borrows; None without."""
         if not any(gang.lacking for gang in group.waiting):
             return None
-        has_quota = not self._lacks_quota(claim)
+        has_quota = not self._lacks_quota(request)
         if has_quota and self.departures.preemptor(units).place(None) is not None:
             return Foreseen()
         if any(gang.preemption_block is not None for gang in group.waiting):
             return None
-        potential = self._potential(group, units, claim)
+        potential = self._potential(group, units, request)
         if potential is None or potential.judge is None:
             return None
         found = cheapest.find(self.departures.preemptor(units), potential)
@@ -119,7 +119,7 @@ class PreemptionEvaluator:
         group: GangGroup,
         unit: PlacementUnit,
         nominations: Sequence[Nominated],
-        claim: ReclaimRequest | None = None,
+        request: ReclaimRequest | None = None,
     ) -> PreemptionOutcome:
         """Make room for members that are gangs of one, for each by itself, in one preemption."""
         before = len(self.preemptions)
@@ -131,7 +131,7 @@ class PreemptionEvaluator:
                 beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
                 own = [each for each in nominations if each.pod.uid == pod.uid]
-                asked = claim.for_pods([pod]) if claim is not None else None
+                asked = request.for_pods([pod]) if request is not None else None
                 outcomes.append(self.attempt(group, [alone], own, asked))
                 if not outcomes[-1].waits:
                     full.add(pod.pod_class)
@@ -164,7 +164,7 @@ class PreemptionEvaluator:
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: ReclaimRequest | None,
+        request: ReclaimRequest | None,
         *,
         displacing: bool,
     ) -> Preemption | None:
@@ -179,13 +179,13 @@ class PreemptionEvaluator:
         preemptor = self.departures.preemptor(units)
         found = preemptor.place_as(nominations) or preemptor.place(None)
         if found is not None:
-            return Preemption(group.waiting, _binds(found)) if _may_take(claim, found) else None
+            return Preemption(group.waiting, _binds(found)) if _may_take(request, found) else None
         lower = self.displaceable(group) if displacing else ()
         released = self.nominated_room.release(lower)
         if not released:
             return None
         found = self.departures.preemptor(units).place(None)
-        if found is None or not _may_take(claim, found):
+        if found is None or not _may_take(request, found):
             self.nominated_room.keep(released)
             return None
         binds = _binds(found)
@@ -206,18 +206,18 @@ class PreemptionEvaluator:
         fits = fit_if_empty(pod.pod_class, self._trial, self._profile)
         return row is not None and bool(fits[row])
 
-    def _lacks_quota(self, claim: ReclaimRequest) -> bool:
-        """Return whether a claim lacks quota even once all that leaves has left."""
+    def _lacks_quota(self, request: ReclaimRequest) -> bool:
+        """Return whether a request lacks quota even once all that leaves has left."""
         if self.reclaim_requests is None:
             return False
-        return bool(self.reclaim_requests.without_leaving().lacking(claim.ref, claim.charge))
+        return bool(self.reclaim_requests.without_leaving().lacking(request.ref, request.charge))
 
     def _evict(
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
-        claim: ReclaimRequest | None,
+        request: ReclaimRequest | None,
         potential: PotentialVictims,
         *,
         resumes: bool,
@@ -232,7 +232,7 @@ class PreemptionEvaluator:
             too_many = PreemptionVerdict.TOO_MANY_VICTIMS
             return PreemptionOutcome(too_many, victims=len(found.victims), limit=limit)
         victims = tuple(found.victims.values())
-        if not _may_take(claim, found.placements, victims):
+        if not _may_take(request, found.placements, victims):
             self.nominated_room.keep(released)
             return PROMISED
         binds = _binds(found.placements)
@@ -312,12 +312,12 @@ class PreemptionEvaluator:
         return preemptor.offers()
 
     def _potential(
-        self, group: GangGroup, units: Sequence[PlacementUnit], claim: ReclaimRequest | None
+        self, group: GangGroup, units: Sequence[PlacementUnit], request: ReclaimRequest | None
     ) -> PotentialVictims | None:
         """Return the pods that the group may evict, without the victims of earlier gangs."""
-        if claim is None:
+        if request is None:
             return self.pools.below(group)
-        return self.pools.by_reclaim(group, units, claim, self.reclaim_requests, self._memory)
+        return self.pools.by_reclaim(group, units, request, self.reclaim_requests, self._memory)
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
@@ -361,12 +361,12 @@ def _blocks(group: GangGroup, *, lost: bool) -> Iterator[PreemptionBlock]:
 
 
 def _may_take(
-    claim: ReclaimRequest | None, placements: Placements, victims: Sequence[BoundPod] = ()
+    request: ReclaimRequest | None, placements: Placements, victims: Sequence[BoundPod] = ()
 ) -> bool:
     """Return whether a plan would delay no gang that was promised a start."""
-    if claim is None or claim.may_take is None:
+    if request is None or request.may_take is None:
         return True
-    return claim.may_take(claim, [*placements.values()], victims)
+    return request.may_take(request, [*placements.values()], victims)
 
 
 def _binds(placements: Placements) -> tuple[Bind, ...]:

@@ -138,7 +138,7 @@ class PotentialVictims:
         return found
 
     def freeing_quota(self) -> BoolArray:
-        """Return the mask of the remaining pods that free quota of which a claim lacks some."""
+        """Return the mask of the remaining pods that free quota of which a request lacks some."""
         return self._freeing & self.remaining
 
     @functools.cached_property

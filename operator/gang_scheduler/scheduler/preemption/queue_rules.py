@@ -29,7 +29,7 @@ Classes = Mapping[GangKey, EvictionClass]
 
 
 class Judge:
-    """Judges the victims of one claim."""
+    """Judges the victims of one request."""
 
     def __init__(self, reclaim_requests: ReclaimRequests, reclaim: Reclaim, memory: Memory) -> None:
         self.reclaim = reclaim
@@ -52,7 +52,7 @@ class Judge:
         return {key: self._standing(running) for key, running in self.running.items()}
 
     def _standing(self, running: RunningInQueue) -> Standing:
-        own = running.ref == self.reclaim.claim.ref
+        own = running.ref == self.reclaim.request.ref
         share = NO_SHARE if own else self._share(running)
         return Standing(min(self.reclaim.possible(running)), share, running.name)
 
@@ -104,7 +104,7 @@ class Judge:
         return self._judged[key]
 
     def borrows(self, victims: Victims) -> bool:
-        """Return whether the queue of the claim borrows in the final state."""
+        """Return whether the queue of the request borrows in the final state."""
         return self.reclaim.borrows(self._charged(victims))
 
     def yielding(self, victims: Victims, classes: Classes) -> Classes:
@@ -120,9 +120,9 @@ class Judge:
         circling = frozenset(
             gang
             for gang, by in self.yielding(victims, classes).items()
-            if self._memory.closes_a_circle(reclaim.claim.gangs, gang, by)
+            if self._memory.closes_a_circle(reclaim.request.gangs, gang, by)
         )
-        return circling | returning(self._quota, reclaim.claim, parts, reclaim.limits)
+        return circling | returning(self._quota, reclaim.request, parts, reclaim.limits)
 
     def _charged(self, victims: Victims) -> list[Part]:
         """Return victims with what they are charged: how they go does not matter for the sum."""
@@ -175,13 +175,13 @@ class Judge:
 
     def traits(self, unit: EvictionUnit) -> tuple[Hashable, ...]:
         """Return the traits of a unit that matter in addition to its room and its price."""
-        running, claim = self.running[unit.gang], self.reclaim.claim
+        running, request = self.running[unit.gang], self.reclaim.request
         charge = frozenset(running.charge_of(unit.uids).items())
-        ours, theirs = claim.created_at, running.known.created_at
+        ours, theirs = request.created_at, running.known.created_at
         age = (theirs > ours) - (theirs < ours)
         possible = self.reclaim.possible(running)
         circling = frozenset(
-            by for by in possible if self._memory.closes_a_circle(claim.gangs, running.key, by)
+            by for by in possible if self._memory.closes_a_circle(request.gangs, running.key, by)
         )
         return running.ref, charge, possible, circling, running.priority, age, running.preempts
 
@@ -197,16 +197,16 @@ class Judge:
         return _highest(victims, self.judged(victims).classes)
 
     def is_beside(self, gang: GangKey) -> bool:
-        """Return whether a gang is charged to a queue that the claim is charged to, too.
+        """Return whether a gang is charged to a queue that the request is charged to, too.
 
-        The root is not meant: what leaves there makes no way to the claim hold less.
+        The root is not meant: what leaves there makes no way to the request hold less.
         """
         return self.reclaim.is_beside(self.running[gang])
 
     def _ties(self, victims: Victims) -> tuple[object, ...]:
         """Return the tie-break between sets of equal cost; never empty."""
         running = [self.running[gang] for gang in by_gang(victims.values())]
-        own = self.reclaim.claim.ref
+        own = self.reclaim.request.ref
         shares = sorted((self._share(each) for each in running if each.ref != own), reverse=True)
         return (
             tuple(sorted((each.priority for each in running), reverse=True)),

@@ -74,18 +74,18 @@ class VictimPools:
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
-        claim: ReclaimRequest,
+        request: ReclaimRequest,
         reclaim_requests: ReclaimRequests | None,
         memory: Memory,
     ) -> PotentialVictims | None:
         """Return the pods that the group may have a right to evict; None if there are none."""
         self._trial.effort.begin(units[0].gangs[0].key, VICTIMS)
-        if reclaim_requests is None or not reclaim_requests.reaches_any(claim):
+        if reclaim_requests is None or not reclaim_requests.reaches_any(request):
             return None  # Then it need not be found out of what room lacks.
         if not self._trial.effort.may_begin():
             return None
         resources = self._departures.preemptor(units).lacking_resources()
-        judge = Judge(reclaim_requests, reclaim_requests.reclaim(claim, resources), memory)
+        judge = Judge(reclaim_requests, reclaim_requests.reclaim(request, resources), memory)
         if not judge.running:
             return None
         members = [each for gang in judge.running for each in reclaim_requests.members(gang)]

@@ -120,16 +120,16 @@ class Permits:
 NO_PERMITS = Permits()
 
 
-def permits(accounts: Accounts, claim: ReclaimRequest, theirs: int, limits: Limits) -> Permits:
+def permits(accounts: Accounts, request: ReclaimRequest, theirs: int, limits: Limits) -> Permits:
     """Return the eviction classes between two queues, by position, fences and vetoes."""
     trees, declared = accounts.promises.trees, accounts.declared
-    ours = trees.rows.get(claim.ref)
+    ours = trees.rows.get(request.ref)
     if ours is None:
         return NO_PERMITS
     if ours == theirs:
         return Permits((EvictionClass.OVERRUN, EvictionClass.IN_QUEUE))
     queue = trees.queues[theirs]
-    if claim.ref == NONE or not {claim.ref.product, queue.ref.product} <= declared.enforced:
+    if request.ref == NONE or not {request.ref.product, queue.ref.product} <= declared.enforced:
         return NO_PERMITS
     if trees.root(ours) != trees.root(theirs):
         return _of_another_tree(accounts, ours, theirs)
@@ -182,7 +182,7 @@ def _is_fenced(accounts: Accounts, ours: tuple[int, ...]) -> bool:
 
 def allows(
     eviction_class: EvictionClass,
-    claim: ReclaimRequest,
+    request: ReclaimRequest,
     running: RunningInQueue,
     queue: Queue,
     limits: Limits,
@@ -192,29 +192,31 @@ def allows(
     match eviction_class:
         case EvictionClass.OVERRUN:
             known = running.known.backfilled
-            return known is not None and known.until <= limits.now and known.ahead_of in claim.gangs
-        case EvictionClass.IN_QUEUE if claim.ref == NONE:
-            return running.pod_priority <= claim.pod_priority - least
+            return (
+                known is not None and known.until <= limits.now and known.ahead_of in request.gangs
+            )
+        case EvictionClass.IN_QUEUE if request.ref == NONE:
+            return running.pod_priority <= request.pod_priority - least
         case EvictionClass.IN_QUEUE:
-            return _is_lower(rules.within_queue, claim, running, least)
+            return _is_lower(rules.within_queue, request, running, least)
         case EvictionClass.WHILE_BORROWING:
             threshold = rules.while_borrowing_threshold
             low = threshold is None or running.priority <= threshold
-            return low and _is_lower(rules.while_borrowing, claim, running, least)
-    return _is_lower(rules.reclaim, claim, running, least)
+            return low and _is_lower(rules.while_borrowing, request, running, least)
+    return _is_lower(rules.reclaim, request, running, least)
 
 
 def _is_lower(
-    policy: EvictionPolicy, claim: ReclaimRequest, running: RunningInQueue, least: int
+    policy: EvictionPolicy, request: ReclaimRequest, running: RunningInQueue, least: int
 ) -> bool:
     match policy:
         case EvictionPolicy.NEVER:
             return False
         case EvictionPolicy.ANY:
             return True
-        case EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY if running.priority == claim.priority:
-            return running.known.created_at > claim.created_at
-    return running.priority <= claim.priority - least
+        case EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY if running.priority == request.priority:
+            return running.known.created_at > request.created_at
+    return running.priority <= request.priority - least
 
 
 def is_young(

@@ -27,24 +27,24 @@ _UNKNOWN = GangKey("", "", "")
 
 
 def returning(
-    quota: QuotaLedger, claim: ReclaimRequest, parts: Sequence[Part], limits: Limits
+    quota: QuotaLedger, request: ReclaimRequest, parts: Sequence[Part], limits: Limits
 ) -> frozenset[GangKey]:
     """Return the victims that wait in the final state and could evict the preemptor alone.
 
     Only what lacks quota then counts, and only the preemptor as a victim. `quota` has the victims
-    charged, and the claim not; it is left as it was.
+    charged, and the request not; it is left as it was.
     """
     for each in parts:
         quota.release(each.running.ref, each.charge)
-    quota.charge(claim.ref, claim.charge)
+    quota.charge(request.ref, request.charge)
     try:
         return frozenset(
             running.key
             for running, charge in _whole(parts)
-            if _could(quota, claim, running, charge, limits)
+            if _could(quota, request, running, charge, limits)
         )
     finally:
-        quota.release(claim.ref, claim.charge)
+        quota.release(request.ref, request.charge)
         for each in parts:
             quota.charge(each.running.ref, each.charge)
 
@@ -60,7 +60,7 @@ def _whole(parts: Iterable[Part]) -> Iterable[tuple[RunningInQueue, Charge]]:
 
 def _could(
     quota: QuotaLedger,
-    claim: ReclaimRequest,
+    request: ReclaimRequest,
     running: RunningInQueue,
     charge: Charge,
     limits: Limits,
@@ -77,19 +77,19 @@ def _could(
     reclaim = Reclaim(quota, back, limits)
     if not reclaim.short:
         return False
-    there = Part(_as_running(claim), claim.charge)
+    there = Part(_as_running(request), request.charge)
     return not reclaim.lacking([there]) and not reclaim.judge([there]).illegal
 
 
-def _as_running(claim: ReclaimRequest) -> RunningInQueue:
+def _as_running(request: ReclaimRequest) -> RunningInQueue:
     """Return the preemptor as a gang that runs, for as long as any queue asks."""
     return RunningInQueue(
-        next(iter(claim.gangs), _UNKNOWN),
-        claim.ref,
-        claim.priority,
-        RunningGang(created_at=claim.created_at),
-        {_PREEMPTOR: claim.charge},
-        claim.pod_priority,
+        next(iter(request.gangs), _UNKNOWN),
+        request.ref,
+        request.priority,
+        RunningGang(created_at=request.created_at),
+        {_PREEMPTOR: request.charge},
+        request.pod_priority,
     )
 
 

@@ -1,4 +1,4 @@
-"""The class of each victim in the final state: all victims have gone, and the claim is charged.
+"""The class of each victim in the final state: all victims have gone, and the request is charged.
 
 A set of victims is legal when each has a class. Where a class takes what a queue borrows, the
 victims must be able to go one after the other so that their queues still borrow as each one goes.
@@ -82,17 +82,17 @@ class Reclaim:
     def __init__(
         self,
         quota: QuotaLedger,
-        claim: ReclaimRequest,
+        request: ReclaimRequest,
         limits: Limits,
         resources: Collection[str] = (),
     ) -> None:
-        self.claim = claim
+        self.request = request
         self.limits = limits
         self.resources = frozenset(resources)
         self._quota = quota
         self._accounts = quota.forest.accounts
         self._trees = self._accounts.promises.trees
-        self.short = frozenset(quota.lacking(claim.ref, claim.charge))
+        self.short = frozenset(quota.lacking(request.ref, request.charge))
         """What lacks of quota, before anything is evicted."""
         self._permits: dict[int, Permits] = {}
         self._possible: dict[GangKey, frozenset[EvictionClass]] = {}
@@ -102,23 +102,23 @@ class Reclaim:
 
     @property
     def reaches_out(self) -> bool:
-        """Whether the queue of the claim lets it evict from other queues at all."""
-        row = self._trees.rows.get(self.claim.ref)
+        """Whether the queue of the request lets it evict from other queues at all."""
+        row = self._trees.rows.get(self.request.ref)
         return row is not None and self._trees.queues[row].evictions.reaches_out
 
     def highest_reached(self, *, within: bool) -> float:
-        """Return up to which priority policies may let the claim evict: in its own queue, or not.
+        """Return up to which priority policies may let the request evict: in its own queue, or not.
 
         Cheap: a queue in which all are higher need not be looked at gang by gang.
         """
-        row = self._trees.rows.get(self.claim.ref)
+        row = self._trees.rows.get(self.request.ref)
         if row is None:
             return -math.inf
         rules = self._trees.queues[row].evictions
         policies = {rules.within_queue} if within else {rules.reclaim, rules.while_borrowing}
         if EvictionPolicy.ANY in policies:
             return math.inf
-        most = max(self.claim.priority, self.claim.pod_priority)
+        most = max(self.request.priority, self.request.pod_priority)
         equal = EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY in policies
         return most if equal else most - 1
 
@@ -144,7 +144,7 @@ class Reclaim:
         self, row: int, running: RunningInQueue, given: Permits
     ) -> frozenset[EvictionClass]:
         """Return the classes by all but for how long a gang has run: found once for gangs alike."""
-        newer = running.known.created_at > self.claim.created_at
+        newer = running.known.created_at > self.request.created_at
         alike = row, running.keys, running.resources, running.priority, running.pod_priority, newer
         if running.known.backfilled is not None:
             return self._allowed(running, given)
@@ -155,11 +155,11 @@ class Reclaim:
     def _allowed(self, running: RunningInQueue, given: Permits) -> frozenset[EvictionClass]:
         if not given.classes or not self._uses(running, given):
             return NO_CLASSES
-        queue = self._trees.queues[self._trees.rows[self.claim.ref]]
+        queue = self._trees.queues[self._trees.rows[self.request.ref]]
         allowed = frozenset(
             each
             for each in given.classes
-            if eviction_policy.allows(each, self.claim, running, queue, self.limits)
+            if eviction_policy.allows(each, self.request, running, queue, self.limits)
         )
         # What others leave makes no queue borrow that does not borrow now.
         return allowed if self.is_beyond(running) else allowed - FROM_BORROWERS
@@ -168,7 +168,7 @@ class Reclaim:
         """Return the permits between the requesting queue and another, computed once."""
         if row not in self._permits:
             self._permits[row] = eviction_policy.permits(
-                self._accounts, self.claim, row, self.limits
+                self._accounts, self.request, row, self.limits
             )
         return self._permits[row]
 
@@ -182,8 +182,8 @@ class Reclaim:
         )
 
     def is_beside(self, running: RunningInQueue) -> bool:
-        """Return whether a queue below the root has both the gang and the claim in it."""
-        ours, theirs = (self._trees.rows.get(each) for each in (self.claim.ref, running.ref))
+        """Return whether a queue below the root has both the gang and the request in it."""
+        ours, theirs = (self._trees.rows.get(each) for each in (self.request.ref, running.ref))
         if ours is None or theirs is None:
             return False
         ways = self._trees.ways
@@ -224,19 +224,19 @@ class Reclaim:
     def lacking(self, parts: Iterable[Part]) -> Mapping[FlavorResource, int]:
         """Return the remaining shortage once these gangs have gone; empty if the request fits."""
         with self._gone(parts):
-            return self._quota.lacking(self.claim.ref, self.claim.charge)
+            return self._quota.lacking(self.request.ref, self.request.charge)
 
     def borrows(self, parts: Iterable[Part]) -> bool:
-        """Return whether the queue of the claim borrows in the final state."""
+        """Return whether the queue of the request borrows in the final state."""
         with self._gone(parts):
-            return self._quota.forest.borrows(self.claim.ref, self.claim.charge)
+            return self._quota.forest.borrows(self.request.ref, self.request.charge)
 
     def judge(self, parts: Sequence[Part]) -> "Judgement":
         """Return the eviction class of each victim gang, and the gangs without a class."""
         illegal = frozenset(each.running.key for each in parts if not self.possible(each.running))
         if illegal:
             return Judgement({}, illegal)
-        with self._gone(parts), self._charged(self.claim.ref, self.claim.charge):
+        with self._gone(parts), self._charged(self.request.ref, self.request.charge):
             return self._judged(parts)
 
     @contextmanager
@@ -345,15 +345,17 @@ class _Final:
         return False
 
     def _is_within(self, met: Meeting | None) -> bool:
-        """Return whether the claim stays within what a queue was promised, up to the meeting.
+        """Return whether the request stays within what a queue was promised, up to the meeting.
 
         Towards another tree: of every queue up to the root.
         """
         if met not in self._within:
-            claim, trees = self._rights.claim, self._trees
-            rows = trees.ways[trees.rows[claim.ref]] if met is None else met.ours
+            request, trees = self._rights.request, self._trees
+            rows = trees.ways[trees.rows[request.ref]] if met is None else met.ours
             judge = all if met is None else any
-            self._within[met] = judge(is_within(self._accounts, row, claim.charge) for row in rows)
+            self._within[met] = judge(
+                is_within(self._accounts, row, request.charge) for row in rows
+            )
         return self._within[met]
 
     def _is_fair(self, eviction_class: EvictionClass, met: Meeting | None) -> bool:

@@ -1,4 +1,4 @@
-"""The eviction claims of one cycle, on the charges that remain once leaving pods have left."""
+"""The eviction requests of one cycle, on the charges that remain once leaving pods have left."""
 
 import functools
 import math
@@ -23,8 +23,8 @@ from gang_scheduler.scheduler.reclaim.request import (
     running_in_queue_of,
 )
 
-# The queues that have gangs on nodes, as columns: they tell a claim which queues it can skip. A
-# claim that may evict looks for candidates queue by queue. Most queues are ruled out by facts
+# The queues that have gangs on nodes, as columns: they tell a request which queues it can skip. A
+# request that may evict looks for candidates queue by queue. Most queues are ruled out by facts
 # about all of their gangs: a fence or a veto on the way, the longest run time, and the lowest
 # priority. All queues are judged at once.
 
@@ -53,11 +53,11 @@ class OccupiedQueues:
         return len(self.rows)
 
     def reached(self, reclaim: Reclaim, worth: BoolArray) -> list[int]:
-        """Return the rows of queues in which a claim may find candidates, in order.
+        """Return the rows of queues in which a request may find candidates, in order.
 
         `worth` is the mask of the other queues that use more than promised of what lacks.
         """
-        own = self._trees.rows.get(reclaim.claim.ref)
+        own = self._trees.rows.get(reclaim.request.ref)
         if own is None:
             return []
         here = self.rows == own
@@ -80,7 +80,7 @@ class OccupiedQueues:
     def _found_open(self, own: int) -> BoolArray:
         way, ends = self._trees.ways[own], self._trees.ends
         shared = np.sum([(row <= self.rows) & (self.rows < ends[row]) for row in way], axis=0)
-        # Nothing but the queue itself counts where it is the claim's own, or above it.
+        # Nothing but the queue itself counts where it is the request's own, or above it.
         level = np.where(shared < len(way), shared, 0)
         found: BoolArray = self._may_have_run[level, np.arange(len(self))]
         top = _top(self._trees, way)
@@ -108,15 +108,16 @@ def _gate(trees: Trees, row: int) -> int:
 
 
 def _top(trees: Trees, way: Sequence[int]) -> int:
-    """Return the highest queue that fences let a claim look into; NO_ROW without any fence."""
+    """Return the highest queue that fences let a request look into; NO_ROW without any fence."""
     return next((row for row in way[::-1] if trees.queues[row].evictions.fence), NO_ROW)
 
 
 def _least_run_times(trees: Trees, rows: Iterable[int], limits: Limits) -> IntArray:
     """Return how long queues ask that gangs may run, levels by places.
 
-    By how many queues a claim and a queue are both in: of none, that is in another tree, the queue
-    itself counts alone, and of others those below the child where the two ways part.
+    Indexed by how many queues are above both the request and a queue. In another tree there is
+    none: then the queue itself counts alone. Else the queues below the child count where the two
+    paths part.
     """
     asked = [[trees.queues[each].evictions.min_runtime for each in trees.ways[row]] for row in rows]
     levels = max(map(len, asked), default=0) + 1
@@ -180,9 +181,9 @@ class ReclaimRequests:
         for each in leaving:
             add_up(self._freed, *self._charge_of(each))
 
-    def expect(self, claim: ReclaimRequest | None) -> None:
-        """Note that a claim is met, and will be charged; None: all such claims are charged now."""
-        self._expected = [*self._expected, claim] if claim is not None else []
+    def expect(self, request: ReclaimRequest | None) -> None:
+        """Record that a request is met and will be charged; None: all of them are charged now."""
+        self._expected = [*self._expected, request] if request is not None else []
 
     @property
     def state(self) -> Hashable:
@@ -196,20 +197,20 @@ class ReclaimRequests:
             quota = self._charged.copy()
             for ref, charge in self._freed.items():
                 quota.release(ref, charge)
-            for claim in self._expected:
-                quota.charge(claim.ref, claim.charge)
+            for request in self._expected:
+                quota.charge(request.ref, request.charge)
             self._without = (state, quota)
             self._borrowers.clear()
         return self._without[1]
 
-    def borrows(self, claim: ReclaimRequest, victims: Iterable[BoundPod]) -> bool:
-        """Return whether the queue of a claim is over its own quota once victims have gone."""
+    def borrows(self, request: ReclaimRequest, victims: Iterable[BoundPod]) -> bool:
+        """Return whether the queue of a request is over its own quota once victims have gone."""
         quota = self.without_leaving()
         charged = [self._charge_of(each) for each in victims]
         for each in charged:
             quota.release(*each)
         try:
-            return quota.forest.borrows(claim.ref, claim.charge)
+            return quota.forest.borrows(request.ref, request.charge)
         finally:
             for each in charged:
                 quota.charge(*each)
@@ -219,12 +220,12 @@ class ReclaimRequests:
         """Whether there is nothing that could leave."""
         return not (self._bound_pods.pods or self._leaving)
 
-    def may_help(self, claim: ReclaimRequest) -> bool:
-        """Return whether any gang might have to go for what a claim lacks, or leaves in any case.
+    def may_help(self, request: ReclaimRequest) -> bool:
+        """Return whether any gang might be evicted for a request, or leaves in any case.
 
-        As if the claim were older than all: what is equal and newer may be possible then.
+        As if the request were older than all: what is equal and newer may be possible then.
         """
-        reclaim = self.reclaim(replace(claim, created_at=-math.inf))
+        reclaim = self.reclaim(replace(request, created_at=-math.inf))
         return not reclaim.short or any(self.candidates(reclaim))
 
     @functools.cached_property
@@ -232,18 +233,18 @@ class ReclaimRequests:
         """Whether a gang on nodes was let pass by its declared end."""
         return bool(self._backfilled)
 
-    def reclaim(self, claim: ReclaimRequest, resources: Collection[str] = ()) -> Reclaim:
-        """Return the rights of a claim now; `resources` are those of which room lacks."""
-        return Reclaim(self.without_leaving(), claim, self.limits, resources)
+    def reclaim(self, request: ReclaimRequest, resources: Collection[str] = ()) -> Reclaim:
+        """Return the evictions a request may make now; room is short of the `resources`."""
+        return Reclaim(self.without_leaving(), request, self.limits, resources)
 
-    def reaches_any(self, claim: ReclaimRequest) -> bool:
-        """Return whether there is any queue that a claim may look into, whatever lacks. Cheap."""
-        reclaim, there = self.reclaim(claim), self._occupied_queues
+    def reaches_any(self, request: ReclaimRequest) -> bool:
+        """Return whether the request may evict from any queue at all. Cheap."""
+        reclaim, there = self.reclaim(request), self._occupied_queues
         worth = np.full(len(there), reclaim.reaches_out)
         return bool(self._backfilled or there.reached(reclaim, worth))
 
     def candidates(self, reclaim: Reclaim) -> Iterator[RunningInQueue]:
-        """Yield the gangs that may have to go for a claim in some final state."""
+        """Yield the gangs that may have to go for a request in some final state."""
         there = self._occupied_queues
         reached = there.reached(reclaim, self._worth(reclaim))
         for row in reached:
@@ -255,7 +256,7 @@ class ReclaimRequests:
     def _worth(self, reclaim: Reclaim) -> BoolArray:
         """Return the mask of the queues that use more than promised of what lacks.
 
-        None if the claim reaches out to none. Worked out once for what lacks.
+        None if the request reaches out to none. Worked out once for what lacks.
         """
         if not reclaim.reaches_out:
             return np.zeros(len(self._occupied_queues), dtype=np.bool_)

@@ -18,11 +18,11 @@ MayTake = Callable[["ReclaimRequest", Sequence[Placement], Sequence[BoundPod]], 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReclaimRequest:
-    """What the members of a group that wait ask of a queue together: amounts of one offer.
+    """What the members of a group that wait ask of a queue together: amounts of one flavor option.
 
-    `charge_of` says what some of the members are charged by the same offer. `pod_priority` is the
+    `charge_of` says what some of the members are charged by the same option. `pod_priority` is the
     priority that counts where the group names no queue. `may_take` is asked before anything is
-    evicted, or room taken that pods leave, for the claim.
+    evicted, or room taken that pods leave, for the request.
     """
 
     ref: QueueRef
@@ -99,7 +99,7 @@ class RunningInQueue:
 
 
 def running_in_queue_of(gang: BoundGang) -> RunningInQueue | None:
-    """Return a gang on nodes as claims look at it; None for pods that are charged to no queue.
+    """Return a gang on nodes with its charges; None for pods that are charged to no queue.
 
     Found once for as long as the gang stays as it is.
     """

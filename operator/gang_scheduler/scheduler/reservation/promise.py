@@ -170,7 +170,7 @@ SPENT: Final = effort.MOST_LOOKS - 1_600
 """Counts as spent at the start of a search, so that it has 800 looks: 40 milliseconds."""
 
 Units = Callable[[FlavorAssignment], Sequence[PlacementUnit]]
-"""The units of a way, on the nodes of their flavors."""
+"""The units of an assignment, on the nodes of their flavors."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,7 +302,7 @@ class FutureRoom:
     def find(
         self, request: Request, assignments: Sequence[FlavorAssignment], units_of: Units
     ) -> Fit | None:
-        """Return the first way that there is quota and room for; nothing is taken."""
+        """Return the first assignment with quota and room; nothing is taken."""
         self.trial.open_spare(replacing=request.group.replacing)
         for assignment in assignments:
             if self.forest.fits(request.ref, assignment.charge):

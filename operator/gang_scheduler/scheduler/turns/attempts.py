@@ -34,10 +34,10 @@ Unfit = tuple[PlacementUnit, Misfit]
 
 @dataclass(eq=False)
 class Attempt:
-    """One try of a group: the ways without room, with the reason, and what evictions came to.
+    """One try of a group: its assignments without room, why, and the outcomes of evictions.
 
     `delaying` are the gangs that were promised a start and would be delayed, way by way. `unpaid`
-    are the ways without quota, where evictions may free some.
+    are the assignments without quota, where evictions may free some.
     """
 
     request: Request
@@ -153,9 +153,9 @@ class Attempts:
             )
 
     def _find(self, trying: Attempt, paid: Sequence[FlavorAssignment]) -> bool:
-        """Take the best way by the rules of the queue; return whether there is one.
+        """Take the best assignment by the rules of the queue; return whether there is one.
 
-        There is quota for the ways that are `paid`; for others it may be freed.
+        The assignments that are `paid` have quota; evictions may free it for the others.
         """
         request = trying.request
         rules = request.queue.fungibility
@@ -196,7 +196,7 @@ class Attempts:
         )
 
     def _unpaid(self, trying: Attempt, paid: Sequence[FlavorAssignment]) -> list[FlavorAssignment]:
-        """Return the ways without quota, as long as evictions may free some."""
+        """Return the assignments without quota, as long as evictions may free some."""
         if not trying.evicting:
             return []
         options = {assignment.option for assignment in paid}
@@ -207,7 +207,7 @@ class Attempts:
         ]
 
     def _has_room(self, trying: Attempt, assignment: FlavorAssignment) -> bool:
-        """Return whether there is room for a way with quota, and leave it free."""
+        """Return whether an assignment with quota has room, and leave that room free."""
         if assignment in trying.unpaid:
             return False
         units = self._quota.units_of(assignment)
@@ -298,10 +298,10 @@ class Attempts:
     def _evicts(
         self, trying: Attempt, assignments: Sequence[FlavorAssignment], *, borrowing: bool = True
     ) -> bool:
-        """Reserve room and quota that pods leave or must leave, if that is enough in any way.
+        """Reserve the room and quota of leaving pods or victims, if any assignment fits then.
 
-        Of several ways the one with victims of the lower class. Unless `borrowing`, the queue must
-        stay within its promise.
+        Of several assignments the one with victims of the lower class. Unless `borrowing`, the
+        queue must stay within its promise.
         """
         left = self._short_of(trying, assignments)
         if len(left) > 1 or not borrowing:
@@ -311,7 +311,7 @@ class Attempts:
     def _short_of(
         self, trying: Attempt, assignments: Sequence[FlavorAssignment]
     ) -> list[FlavorAssignment]:
-        """Return the ways that lack room or quota, if evictions may help and were not tried yet."""
+        """Return the assignments without room or quota for which evictions were not tried yet."""
         short = (
             {assignment for assignment, _ in trying.full} | set(trying.unpaid)
             if trying.evicting
@@ -326,7 +326,7 @@ class Attempts:
     def _by_class(
         self, trying: Attempt, assignments: Sequence[FlavorAssignment], *, borrowing: bool
     ) -> list[FlavorAssignment]:
-        """Return the ways in which evictions help, those of lower classes first."""
+        """Return the assignments for which evictions help, lower eviction classes first."""
         found = []
         effort = self._trial.effort
         for assignment in self._short_of(trying, assignments):
@@ -335,7 +335,7 @@ class Attempts:
                 break
             units = tuple(unit for unit in self._quota.units_of(assignment) if unit.quorum)
             foreseen = self._evaluator.foreseen(
-                trying.request.group, units, self._claim(trying.request, assignment)
+                trying.request.group, units, self._reclaim_request(trying.request, assignment)
             )
             if foreseen is None and effort.cut_off:
                 self._leave_unsearched(trying)
@@ -351,8 +351,8 @@ class Attempts:
         request, group, quota = trying.request, trying.request.group, self._quota
         units = tuple(unit for unit in quota.units_of(assignment) if unit.quorum)
         may_take = quota.may_take(request, trying.delaying)
-        claim = replace(self._claim(request, assignment), may_take=may_take)
-        outcome = self._placing.make_room_for(group, units, trying.nominations, claim)
+        reclaim_request = replace(self._reclaim_request(request, assignment), may_take=may_take)
+        outcome = self._placing.make_room_for(group, units, trying.nominations, reclaim_request)
         trying.nominations = ()
         trying.outcomes[assignment] = outcome
         if not outcome.waits:
@@ -373,7 +373,7 @@ class Attempts:
         self._reservations.nominated(request, assignment)
         return True
 
-    def _claim(self, request: Request, assignment: FlavorAssignment) -> ReclaimRequest:
+    def _reclaim_request(self, request: Request, assignment: FlavorAssignment) -> ReclaimRequest:
         """Return the reclaim request of a group for one assignment."""
         return reclaim_request_of(
             request.group, request.ref, assignment.charge, self._quota.charger(request, assignment)
@@ -385,7 +385,7 @@ class Attempts:
         return self._quota.charger(request, assignment)(bind.pod for bind in binds)
 
     def _refuse_all(self, trying: Attempt) -> None:
-        """Note why the first way that has nodes has no room, and why none can be made."""
+        """Record why the first assignment with nodes has no room, and why none can be made."""
         group = trying.request.group
         order = {assignment: place for place, assignment in enumerate(trying.request.assignments)}
         trying.full.sort(key=lambda each: order.get(each[0], 0))
@@ -422,6 +422,6 @@ def _labels_of(assignment: FlavorAssignment) -> Labels:
 
 
 def in_order(request: Request, assignments: Sequence[FlavorAssignment]) -> list[FlavorAssignment]:
-    """Return ways in the order of the flavors of the queue."""
+    """Return assignments in the order of the flavors of the queue."""
     order = {assignment.option: place for place, assignment in enumerate(request.assignments)}
     return sorted(assignments, key=lambda assignment: order[assignment.option])

@@ -82,7 +82,7 @@ class TurnTaking:
         self._lines: dict[QueueRef, QueueLine] = {}
         self._heads: dict[QueueRef, Request] = {}
         self._watched: dict[FlavorResource, list[tuple[int, int, Request]]] = {}
-        """For each key the heads of several ways, by what may be spent until one is too small."""
+        """For each key the heads with several assignments, by the spending that outgrows them."""
         self._order = 0
         nominated = (each.gang for each in placing.snapshot.nominated)
         reserved = frozenset((*nominated, *placing.asking.standing()))

@@ -232,7 +232,7 @@ class Quota:
         return self._flavored[assignment]
 
     def units_of_assignments(self, group: GangGroup) -> Iterator[tuple[PlacementUnit, ...]]:
-        """Yield the units of a group that had a turn, on the nodes of flavors way by way."""
+        """Yield the units of a group that had a turn, on the nodes of each assignment."""
         yield from map(self.units_of, self.tried[group.gangs[0].key].assignments)
 
     def charge(self, unit: PlacementUnit, placement: Placement) -> None:
@@ -325,14 +325,14 @@ class Quota:
         charge: Counter[FlavorResource] = Counter()
 
         def may_take(
-            claim: ReclaimRequest, more: Sequence[Placement], gone: Sequence[BoundPod]
+            reclaim_request: ReclaimRequest, more: Sequence[Placement], gone: Sequence[BoundPod]
         ) -> bool:
             # Members that are gangs of one are asked for one by one: those before them count.
             eviction = Eviction(
                 [*placements, *more],
-                charge + Counter(claim.charge),
+                charge + Counter(reclaim_request.charge),
                 [*victims, *gone],
-                within=not self.reclaim_requests.borrows(claim, gone),
+                within=not self.reclaim_requests.borrows(reclaim_request, gone),
             )
             delayed = self.reservations.delayed_by_eviction(request, eviction)
             if delayed is not None:
@@ -340,7 +340,7 @@ class Quota:
                 return False
             placements.extend(more)
             victims.extend(gone)
-            charge.update(claim.charge)
+            charge.update(reclaim_request.charge)
             return True
 
         return may_take

@@ -340,7 +340,7 @@ class Requests:
         return charge
 
     def is_of(self, option: FlavorOption, pod: Pod, node: str) -> bool:
-        """Return whether a node is of the flavors that an offer has for a member."""
+        """Return whether a node is of the flavors that an option has for a member."""
         row = self._snapshot.nodes.rows.get(node)
         choice = option.choices.get(podset_of(pod))
         if row is None or choice is None:

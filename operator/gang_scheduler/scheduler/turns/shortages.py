@@ -87,13 +87,13 @@ class Shortages:
         """Return whether quota may be free once pods have left for a group."""
         if self._reclaim_requests.is_idle:
             return False
-        claims = (
+        reclaim_requests = (
             reclaim_request_of(
                 request.group, request.ref, assignment.charge, assignment.option.charge_of
             )
             for assignment in request.assignments
         )
-        return any(map(self._reclaim_requests.may_help, claims))
+        return any(map(self._reclaim_requests.may_help, reclaim_requests))
 
     def _known_short(self, request: Request) -> Problem | None:
         """Return the known shortage of the first assignment, if nothing was charged since."""

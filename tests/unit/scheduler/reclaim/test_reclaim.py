@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 from support.builders import gang_key
 from support.queue_builders import cluster_queue, cohort, cq_ref, our_queue, queue_ref
-from support.reclaim_builders import LIMITS, claim, cpu_of, ledger, part, running
+from support.reclaim_builders import LIMITS, cpu_of, ledger, part, request, running
 
 OVERRUN, RECLAIM, IN_QUEUE, WHILE_BORROWING, FAIR_SHARE, AT_FIRST = EvictionClass
 LOWER = EvictionPolicy.LOWER_PRIORITY
@@ -45,13 +45,13 @@ def sharing(**nominal: int) -> list[Queue]:
 
 
 def test_within_its_promise_a_gang_takes_back_what_others_borrow() -> None:
-    assert {"v": RECLAIM} == judged(sharing(a=10, b=10), claim(A, 10), [running(B, "v", 20)])
+    assert {"v": RECLAIM} == judged(sharing(a=10, b=10), request(A, 10), [running(B, "v", 20)])
 
 
 def test_beyond_its_promise_it_needs_a_higher_priority() -> None:
     queues = sharing(a=4, b=4, c=4)
 
-    found = [judged(queues, claim(A, 5, priority=n), [running(B, "v", 12)]) for n in (0, 1)]
+    found = [judged(queues, request(A, 5, priority=n), [running(B, "v", 12)]) for n in (0, 1)]
 
     assert [{"v": None}, {"v": WHILE_BORROWING}] == found
 
@@ -59,11 +59,11 @@ def test_beyond_its_promise_it_needs_a_higher_priority() -> None:
 def test_what_a_queue_was_promised_nobody_takes() -> None:
     victims = [running(B, "v", 10)]
 
-    assert {"v": None} == judged(sharing(a=10, b=10), claim(A, 15, priority=9), victims)
+    assert {"v": None} == judged(sharing(a=10, b=10), request(A, 15, priority=9), victims)
 
 
 def test_one_gang_that_straddles_the_promise_may_go_and_only_as_the_last() -> None:
-    queues, asking = sharing(a=10, b=10), claim(A, 10)
+    queues, asking = sharing(a=10, b=10), request(A, 10)
 
     assert {"v": RECLAIM, "w": RECLAIM} == judged(
         queues, asking, [running(B, "v", 12), running(B, "w", 3)]
@@ -81,8 +81,8 @@ def test_a_queue_below_another_that_is_within_its_promise_gives_nothing() -> Non
         cluster_queue("c", "right", 10),
     ]
 
-    inside = judged(queues, claim(A, 11), [running(B, "v", 15)], running(C, "w", 5))
-    beyond = judged(queues, claim(A, 10), [running(B, "v", 16)], running(C, "w", 5))
+    inside = judged(queues, request(A, 11), [running(B, "v", 15)], running(C, "w", 5))
+    beyond = judged(queues, request(A, 10), [running(B, "v", 16)], running(C, "w", 5))
 
     assert [{"v": None}, {"v": RECLAIM}] == [inside, beyond]
 
@@ -90,7 +90,7 @@ def test_a_queue_below_another_that_is_within_its_promise_gives_nothing() -> Non
 def test_victims_of_the_own_queue_may_go_together_with_those_of_others() -> None:
     own, other = running(A, "own", 10), running(B, "other", 14)
 
-    found = judged(sharing(a=10, b=10), claim(A, 10, priority=1), [own, other])
+    found = judged(sharing(a=10, b=10), request(A, 10, priority=1), [own, other])
 
     assert {"own": IN_QUEUE, "other": RECLAIM} == found
 
@@ -104,7 +104,7 @@ def test_by_shares_the_final_state_counts_or_that_with_one_victim_put_back(
     queues = [cohort("all", nominal=100), cluster_queue("a", "all"), cluster_queue("b", "all")]
     victim, other = running(B, "v", evicted), running(B, "w", 100 - evicted)
 
-    found = judged(queues, claim(A, asked), [victim], other, fairness=Fairness.DRS)
+    found = judged(queues, request(A, asked), [victim], other, fairness=Fairness.DRS)
 
     assert {"v": by} == found
 
@@ -114,7 +114,7 @@ def test_equal_shares_with_one_put_back_are_not_enough() -> None:
 
     found = [
         judged(
-            queues, claim(A, n), [running(B, "v", 50)], running(C, "w", 50), fairness=Fairness.DRS
+            queues, request(A, n), [running(B, "v", 50)], running(C, "w", 50), fairness=Fairness.DRS
         )
         for queues in [[*queues, cluster_queue("c", "all")]]
         for n in (49, 50)
@@ -130,7 +130,7 @@ def test_by_fair_shares_a_queue_gets_up_to_its_own_from_one_that_is_over(
     queues = [cohort("all", nominal=100), cluster_queue("a", "all"), cluster_queue("b", "all")]
     world: dict[str, Any] = {"fairness": Fairness.FAIR_SHARE, "asked": {A: 60, B: 100}}
 
-    found = judged(queues, claim(A, asked), [running(B, "v", 60)], running(B, "w", 40), **world)
+    found = judged(queues, request(A, asked), [running(B, "v", 60)], running(B, "w", 40), **world)
 
     assert {"v": by} == found
 
@@ -150,7 +150,7 @@ def test_room_of_another_tree_is_for_gangs_within_their_promise_up_to_the_root(
 ) -> None:
     queues = [*sharing(a=10, b=10), our_queue("ours", 5, borrowing=True)]
 
-    found = judged(queues, claim(A, asked, priority=9), [victim], resources=["cpu"])
+    found = judged(queues, request(A, asked, priority=9), [victim], resources=["cpu"])
 
     assert {"v": by} == found
 
@@ -158,13 +158,13 @@ def test_room_of_another_tree_is_for_gangs_within_their_promise_up_to_the_root(
 def test_without_need_of_room_another_tree_frees_nothing() -> None:
     queues = [*sharing(a=10), our_queue("ours", 5)]
 
-    assert {"v": None} == judged(queues, claim(A, 10), [running(NONE, "v", 50)])
+    assert {"v": None} == judged(queues, request(A, 10), [running(NONE, "v", 50)])
 
 
 def test_to_judge_leaves_all_charges_as_they_were() -> None:
     one, other = running(A, "v", 4), running(B, "w", 14)
     quota = ledger(sharing(a=10, b=10), [one, other])
-    reclaim = Reclaim(quota, claim(A, 10, priority=1), LIMITS)
+    reclaim = Reclaim(quota, request(A, 10, priority=1), LIMITS)
     parts = [part(one), part(other)]
 
     assert reclaim.judge(parts).illegal == frozenset[GangKey]()
@@ -176,15 +176,15 @@ def test_to_judge_leaves_all_charges_as_they_were() -> None:
 
 def test_policies_tell_which_queues_need_not_be_looked_at() -> None:
     rules = EvictionRules(LOWER, EvictionPolicy.NEVER, EvictionPolicy.NEVER)
-    inward = Reclaim(ledger([cluster_queue("a", evictions=rules)]), claim(A, priority=5), LIMITS)
+    inward = Reclaim(ledger([cluster_queue("a", evictions=rules)]), request(A, priority=5), LIMITS)
 
     assert not inward.reaches_out
     assert 4 == inward.highest_reached(within=True)
-    assert -math.inf == Reclaim(ledger([]), claim(A), LIMITS).highest_reached(within=True)
+    assert -math.inf == Reclaim(ledger([]), request(A), LIMITS).highest_reached(within=True)
 
 
 def test_names_of_gangs_that_must_stay_are_told() -> None:
     kept, given = running(B, "kept", 3, min_runtime=20_000), running(B, "given", 20)
-    reclaim = Reclaim(ledger(sharing(a=10, b=10), [kept, given]), claim(A, 10), LIMITS)
+    reclaim = Reclaim(ledger(sharing(a=10, b=10), [kept, given]), request(A, 10), LIMITS)
 
     assert frozenset({gang_key("kept")}) == reclaim.judge([part(kept), part(given)]).illegal

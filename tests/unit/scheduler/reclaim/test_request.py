@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.reclaim.request import (
 )
 from support.builders import gang, gang_key, group
 from support.queue_builders import CPU, cq_ref
-from support.reclaim_builders import Nodes, claim
+from support.reclaim_builders import Nodes, request
 
 A = cq_ref("a")
 SPOT = FlavorResource("spot", "cpu")
@@ -54,7 +54,7 @@ def test_some_of_its_members_ask_for_less() -> None:
 
 
 def test_without_a_price_members_ask_for_all_of_the_claim() -> None:
-    made: ReclaimRequest = claim(A, 3)
+    made: ReclaimRequest = request(A, 3)
 
     assert made is made.for_pods(())
 

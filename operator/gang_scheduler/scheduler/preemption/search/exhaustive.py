@@ -167,7 +167,7 @@ class _Search:
     def _lowering(self, at: _Branch) -> Places:
         """Return the units left with which an allowed set may go by a lower class; none if not.
 
-        Only what goes from beside the claim makes the claim keep to a promise, or to a fair share.
+        Only evictions from the same subtree keep the request to a promise, or to a fair share.
         """
         if self._judge is None:
             return ()

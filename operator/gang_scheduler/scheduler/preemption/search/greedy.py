@@ -35,7 +35,7 @@ def allowed(
 ) -> Victims | None:
     """Return victims that are allowed, and leave room and quota enough; None if none are found."""
     there = candidates.evictable_units_of(bound_pods, costs, ANY_NUMBER) or []
-    own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.claim.ref]
+    own = [each for each in there if judge.running[each.gang].ref == judge.reclaim.request.ref]
     orders = [_Order([there], costs, judge)]
     if 0 < len(own) < len(there):
         # Others may go by right once those of the own queue do.

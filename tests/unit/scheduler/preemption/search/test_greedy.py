@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victim
 from gang_scheduler.scheduler.reclaim.ping_pong import Memory
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.queue_builders import cluster_queue, cohort, cq_ref
-from support.reclaim_builders import NOW, Nodes, claim
+from support.reclaim_builders import NOW, Nodes, request
 
 A, B, C = cq_ref("a"), cq_ref("b"), cq_ref("c")
 QUEUES = [cohort("all", nominal=10), *(cluster_queue(name, "all", 10) for name in "abc")]
@@ -56,14 +56,14 @@ def borrowing(**numbers: int) -> Nodes:
 
 
 def test_the_fewest_first_that_suffice_go() -> None:
-    found = victims(borrowing(b=20), claim(A, 6))
+    found = victims(borrowing(b=20), request(A, 6))
 
     assert found is not None
     assert len(found) == 3
 
 
 def test_the_queue_that_borrows_most_gives_first_and_then_all_by_turns() -> None:
-    found = [victims(borrowing(b=11, c=9), claim(A, n)) for n in (4, 8)]
+    found = [victims(borrowing(b=11, c=9), request(A, n)) for n in (4, 8)]
 
     names = [[each[0] for each in some or ()] for some in found]
     assert [["b", "b"], ["b", "b", "b", "c"]] == names
@@ -74,7 +74,7 @@ def test_gangs_of_low_priority_go_before_the_larger_borrower() -> None:
     for n in range(8):
         nodes.run(C, f"c{n}", 2, priority=-1)
 
-    assert ["c", "c"] == [each[0] for each in victims(nodes, claim(A, 4)) or ()]
+    assert ["c", "c"] == [each[0] for each in victims(nodes, request(A, 4)) or ()]
 
 
 def test_what_must_not_go_is_left_out_and_the_next_take_its_place() -> None:
@@ -84,7 +84,7 @@ def test_what_must_not_go_is_left_out_and_the_next_take_its_place() -> None:
     nodes.run(C, "c0", 22)
 
     # Not both of the gangs that straddle what their queue was promised.
-    assert ["c0-0"] == victims(nodes, claim(A, 10))
+    assert ["c0-0"] == victims(nodes, request(A, 10))
 
 
 def test_others_go_by_right_once_those_of_the_own_queue_do() -> None:
@@ -94,7 +94,7 @@ def test_others_go_by_right_once_those_of_the_own_queue_do() -> None:
         nodes.run(A, f"a{n}", 2, priority=-1)
 
     found = victims(
-        nodes, claim(A, 8), [QUEUES[0], replace(QUEUES[1], evictions=LOWER), *QUEUES[2:]]
+        nodes, request(A, 8), [QUEUES[0], replace(QUEUES[1], evictions=LOWER), *QUEUES[2:]]
     )
 
     assert ["a", "a", "b", "b"] == [each[0] for each in found or ()]
@@ -114,7 +114,7 @@ def test_one_of_the_own_queue_goes_so_that_others_go_by_a_better_right(fairness:
         cluster_queue("b", "all", 0),
     ]
 
-    found = victims(nodes, claim(A, 1, priority=2), queues, fairness=fairness)
+    found = victims(nodes, request(A, 1, priority=2), queues, fairness=fairness)
 
     assert found is not None
     assert ["low-0", "other"] == [found[0], found[1].split("-")[0]]
@@ -124,8 +124,8 @@ def test_room_must_suffice_too() -> None:
     def c_goes(found: Victims) -> bool:
         return any(each.pod.name.startswith("c") for each in found.values())
 
-    assert victims(borrowing(b=20), claim(A, 4), fits=c_goes) is None
-    found = victims(borrowing(b=11, c=9), claim(A, 2), fits=c_goes)
+    assert victims(borrowing(b=20), request(A, 4), fits=c_goes) is None
+    found = victims(borrowing(b=11, c=9), request(A, 2), fits=c_goes)
     assert found is not None
     assert any(each.startswith("c") for each in found)
 
@@ -135,6 +135,6 @@ def test_a_gang_loses_no_more_single_pods_than_its_surplus() -> None:
     nodes.run(B, "b", 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2)
     nodes.run(C, "c", 18, priority=-1)
 
-    few, many = (victims(nodes, claim(A, n), surplus={"b": 2}) for n in (2, 6))
+    few, many = (victims(nodes, request(A, n), surplus={"b": 2}) for n in (2, 6))
 
     assert [["b"], ["b", "b", "c"]] == [[each[0] for each in some or ()] for some in (few, many)]

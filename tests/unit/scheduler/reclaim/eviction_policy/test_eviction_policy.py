@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.reclaim.eviction_policy import (
 )
 from support.builders import gang_key
 from support.queue_builders import cluster_queue, cohort, cohort_ref, cq_ref, our_queue, queue_ref
-from support.reclaim_builders import LIMITS, NOW, claim, ledger, running
+from support.reclaim_builders import LIMITS, NOW, ledger, request, running
 
 OVERRUN, RECLAIM, IN_QUEUE, WHILE_BORROWING, FAIR_SHARE, AT_FIRST = EvictionClass
 NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
@@ -53,7 +53,7 @@ def between(
     **rules: EvictionRules,
 ) -> Permits:
     state = ledger(queues(**rules), fairness=fairness, enforced=enforced).forest.accounts
-    return permits(state, claim(ours), state.promises.trees.rows[theirs], limits)
+    return permits(state, request(ours), state.promises.trees.rows[theirs], limits)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_each_class_has_a_policy_of_the_queue_of_the_preemptor(
     policies: dict[str, Any] = {**dict.fromkeys(POLICIES, NEVER), field: policy}
     rules = EvictionRules(**policies)
     queue = cluster_queue("a", evictions=rules)
-    asking = claim(A, priority=5, created_at=50)
+    asking = request(A, priority=5, created_at=50)
     victims = [
         running(B, "lower", priority=4),
         running(B, "newer", priority=5, created_at=51),
@@ -165,7 +165,7 @@ def test_each_class_has_a_policy_of_the_queue_of_the_preemptor(
 
 def test_while_borrowing_no_gang_above_the_threshold_is_evicted() -> None:
     rules = EvictionRules(while_borrowing=LOWER, while_borrowing_threshold=2)
-    queue, asking = cluster_queue("a", evictions=rules), claim(A, priority=9)
+    queue, asking = cluster_queue("a", evictions=rules), request(A, priority=9)
 
     found = [allows(WHILE_BORROWING, asking, running(B, priority=n), queue, LIMITS) for n in (2, 3)]
 
@@ -181,7 +181,7 @@ def test_overrun_needs_no_policy_but_an_end_that_has_passed_and_the_gang_that_wa
     queue = cluster_queue("a", evictions=EvictionRules(NEVER, NEVER, NEVER))
     passed = running(B, priority=9, backfilled=Backfilled(until, gang_key(ahead_of)))
 
-    assert may == allows(OVERRUN, claim(A), passed, queue, LIMITS)
+    assert may == allows(OVERRUN, request(A), passed, queue, LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_gang_is_safe_for_the_longest_time_that_it_or_its_queue_asks_for(
         queues(**{name: EvictionRules(min_runtime=n) for name, n in rules.items()})
     ).forest.accounts
     rows = state.promises.trees.rows
-    met = permits(state, claim(A), rows[C], LIMITS).meeting
+    met = permits(state, request(A), rows[C], LIMITS).meeting
     gangs = [running(C, min_runtime=of_gang, started_at=NOW - n) for n in (needs, needs - 1)]
 
     assert [False, True] == [is_young(state, rows[C], met, each, LIMITS) for each in gangs]

@@ -10,7 +10,7 @@ from gang_scheduler.scheduler.reclaim.reclaim import Reclaim
 from gang_scheduler.scheduler.reclaim.reclaim_requests import OccupiedQueues
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.queue_builders import cluster_queue, cohort, cq_ref
-from support.reclaim_builders import LIMITS, NOW, claim, ledger, running
+from support.reclaim_builders import LIMITS, NOW, ledger, request, running
 
 NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
 A, B, C, FAR = cq_ref("a"), cq_ref("b"), cq_ref("c"), cq_ref("far")
@@ -40,7 +40,7 @@ def reached(
         running(ref, priority=(priorities or {}).get(ref, 0), started_at=started_at)
         for ref in (A, B, C, FAR)
     ]
-    reclaim = Reclaim(ledger(queues, gangs), asking or claim(A, 10, priority=1), LIMITS)
+    reclaim = Reclaim(ledger(queues, gangs), asking or request(A, 10, priority=1), LIMITS)
     trees = ledger(queues).forest.accounts.promises.trees
     there = OccupiedQueues(gangs, trees, LIMITS)
     worth = there.rows >= 0
@@ -81,8 +81,8 @@ def test_the_oldest_gang_must_have_run_for_as_long_as_queues_below_the_meeting_a
 ) -> None:
     queues = declared(**{asked_by: EvictionRules(min_runtime=600)})
 
-    assert names == reached(queues, claim(asking, 10, priority=1), started_at=NOW - 599)
-    assert "a b c far" == reached(queues, claim(asking, 10, priority=1), started_at=NOW - 600)
+    assert names == reached(queues, request(asking, 10, priority=1), started_at=NOW - 599)
+    assert "a b c far" == reached(queues, request(asking, 10, priority=1), started_at=NOW - 600)
 
 
 def test_a_queue_between_counts_where_the_ways_part_above_it() -> None:
@@ -97,7 +97,7 @@ def test_a_queue_between_counts_where_the_ways_part_above_it() -> None:
     ]
 
     assert "a c far" == reached(queues, started_at=NOW)
-    assert "a b c far" == reached(queues, claim(C, 10, priority=1), started_at=NOW)
+    assert "a b c far" == reached(queues, request(C, 10, priority=1), started_at=NOW)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_queues_in_which_all_are_too_high_are_ruled_out(
     queues = declared(a=EvictionRules(*policies))
     priorities = {A: 5, B: 4, C: 5, FAR: 6}
 
-    assert names == reached(queues, claim(A, 10, priority=5), priorities)
+    assert names == reached(queues, request(A, 10, priority=5), priorities)
 
 
 def test_a_queue_that_is_not_there_reaches_none() -> None:
-    assert "" == reached(declared(), claim(cq_ref("gone")))
-    assert "a b c far" == reached(declared(), claim(NONE, pod_priority=1))
+    assert "" == reached(declared(), request(cq_ref("gone")))
+    assert "a b c far" == reached(declared(), request(NONE, pod_priority=1))

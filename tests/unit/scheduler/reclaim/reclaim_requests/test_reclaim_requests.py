@@ -10,7 +10,7 @@ from gang_scheduler.scheduler.reclaim.reclaim_requests import ReclaimRequests
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest
 from support.builders import gang_key
 from support.queue_builders import CPU, cluster_queue, cohort, cq_ref
-from support.reclaim_builders import LIMITS, NOW, Nodes, claim, cpu_of
+from support.reclaim_builders import LIMITS, NOW, Nodes, cpu_of, request
 
 NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
 A, B, C = cq_ref("a"), cq_ref("b"), cq_ref("c")
@@ -28,7 +28,7 @@ def test_what_leaves_is_charged_no_longer_and_what_is_expected_is() -> None:
     reclaim_requests = nodes.reclaim_requests(QUEUES)
 
     reclaim_requests.leave([victim])
-    reclaim_requests.expect(claim(A, 7))
+    reclaim_requests.expect(request(A, 7))
     left = reclaim_requests.without_leaving()
     assert (0, 7) == (left.forest.used(B, CPU), left.forest.used(A, CPU))
 
@@ -61,7 +61,7 @@ def test_any_queue_that_could_be_looked_into_is_told_whatever_lacks() -> None:
         [QUEUES[0], cluster_queue("a", "all", 10, evictions=rules), QUEUES[2]]
     )
 
-    assert [False, True] == [reclaim_requests.reaches_any(claim(A, priority=n)) for n in (3, 4)]
+    assert [False, True] == [reclaim_requests.reaches_any(request(A, priority=n)) for n in (3, 4)]
 
 
 def test_what_may_help_an_older_claim_alike_is_not_ruled_out_for_a_newer_one() -> None:
@@ -70,9 +70,9 @@ def test_what_may_help_an_older_claim_alike_is_not_ruled_out_for_a_newer_one() -
     rules = EvictionRules(NEWER_EQUAL, NEVER, NEVER)
     reclaim_requests = nodes.reclaim_requests([cluster_queue("a", nominal=10, evictions=rules)])
 
-    assert reclaim_requests.may_help(claim(A, 5, created_at=9))
-    assert [] == names(reclaim_requests, claim(A, 5, created_at=9))
-    assert ["v"] == names(reclaim_requests, claim(A, 5, created_at=3))
+    assert reclaim_requests.may_help(request(A, 5, created_at=9))
+    assert [] == names(reclaim_requests, request(A, 5, created_at=9))
+    assert ["v"] == names(reclaim_requests, request(A, 5, created_at=3))
 
 
 def test_only_the_own_queue_and_those_that_borrow_what_lacks_are_candidates() -> None:
@@ -82,7 +82,7 @@ def test_only_the_own_queue_and_those_that_borrow_what_lacks_are_candidates() ->
     nodes.run(C, "keeps", 9)
     reclaim_requests = nodes.reclaim_requests(QUEUES)
 
-    assert ["own", "borrows"] == names(reclaim_requests, claim(A, 9))
+    assert ["own", "borrows"] == names(reclaim_requests, request(A, 9))
 
 
 def test_gangs_without_a_pod_that_may_go_are_no_candidates() -> None:
@@ -90,7 +90,7 @@ def test_gangs_without_a_pod_that_may_go_are_no_candidates() -> None:
     nodes.run(B, "fixed", 15, evictable=False)
     nodes.run(B, "loose", 15)
 
-    assert ["loose"] == names(nodes.reclaim_requests(QUEUES), claim(A, 9))
+    assert ["loose"] == names(nodes.reclaim_requests(QUEUES), request(A, 9))
 
 
 def test_a_gang_that_overran_its_end_is_one_whatever_the_policies() -> None:
@@ -102,8 +102,8 @@ def test_a_gang_that_overran_its_end_is_one_whatever_the_policies() -> None:
         nodes.run(ref, name, 10, known=known, priority=9)
     reclaim_requests = nodes.reclaim_requests(queues)
 
-    assert ["own", "within"] == names(reclaim_requests, claim(A, 9))
-    assert [] == names(reclaim_requests, claim(A, 9, name="q"))
+    assert ["own", "within"] == names(reclaim_requests, request(A, 9))
+    assert [] == names(reclaim_requests, request(A, 9, name="q"))
 
 
 def test_where_no_pod_runs_or_leaves_there_is_nothing_to_look_for() -> None:
