@@ -4,6 +4,10 @@ Source: docs/operations.md: replicas elect a leader. Every process marks its bin
 run (the beginning of the annotation plan-id). Once another run binds, an earlier one must not. And
 where there is a Lease with a holder, it must not have run out when a pod is bound.
 
+The API server writes the moment of a binding into the condition PodScheduled. That moment counts,
+and not when the auditor heard of it: on a busy machine that is much later, and the watch of the
+Lease may be later still.
+
 Not flagged: what was on its way when the leader changed, for as long as the skew; clusters without
 a Lease, and Leases that were given up (no holder): leader election may be off.
 """
@@ -43,7 +47,7 @@ class Leader:
             pod = change.bound
             if pod is None or not self._limits.judges(pod):
                 continue
-            self._due.add(change.at, (pod, change.since, change.at))
+            self._due.add(change.at, (pod, _moment(pod, change), change.at))
             if change.since < change.at:
                 continue
             run = pod.plan.partition("-")[0]
@@ -59,13 +63,12 @@ class Leader:
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
         """Compare with what the Lease was about that time."""
-        for pod, since, at in self._due.take(now):
-            begin, end = since - self._limits.skew, at + self._limits.skew
+        for pod, moment, at in self._due.take(now):
+            begin, end = moment - self._limits.skew, at + self._limits.skew
             leases = [each for each in world.objects(LEASE) if _is_ours(each)]
             for name in {_name(each) for each in leases}:
                 versions = [e for e in world.objects(LEASE).between(name, begin, end) if e]
-                # What was found by a list may have happened as early as this.
-                if versions and all(self._had_run_out(each, since) for each in versions):
+                if versions and all(self._had_run_out(each, moment) for each in versions):
                     message = f"bound to {pod.node} after the Lease {name} had run out"
                     yield Finding(at, self.name, pod.about, message, {"node": pod.node})
 
@@ -75,6 +78,18 @@ class Leader:
         if not spec.get("holderIdentity") or not renewed or not lasts:
             return False
         return at > seconds(str(renewed)) + float(lasts) + self._limits.skew
+
+
+def _moment(pod: Pod, change: Change) -> float:
+    """Return when a pod was bound: as the API server says, or as early as it may have been."""
+    scheduled = pod.condition("PodScheduled")
+    if scheduled.get("status") != "True":
+        return change.since
+    try:
+        told = seconds(str(scheduled.get("lastTransitionTime")))
+    except ValueError:
+        return change.since
+    return min(told, change.at)
 
 
 def _is_ours(lease: Object) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gang_auditor import events
-from support.audit_streams import START, Stream, bound, pod
+from support.audit_streams import START, Stream, bound, changed, pod
 
 
 def lease(renewed_at: float, holder: str = "a") -> dict[str, Any]:
@@ -92,3 +92,27 @@ def test_what_a_list_has_found_may_have_happened_before_the_lease_ran_out() -> N
     stream.listed(first, bound(first, "n1"), bound(pod("b"), "n1"))
 
     assert [] == stream.end()
+
+
+def test_what_is_heard_of_late_counts_from_when_it_was() -> None:
+    # The watch of the Lease is behind that of the pods, and both are behind the cluster.
+    stream = Stream("leader")
+    stream.see(lease(START))
+    for name, after in (("in-time", 20), ("too-late", 40)):
+        moment = events.rfc3339(START + after)
+        condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": moment}
+        stream.see(pod(name))
+        stream.wait(60)
+        stream.see(changed(bound(pod(name), "n1"), status={"conditions": [condition]}))
+
+    assert [("leader", "Pod lab/too-late")] == stream.end()
+
+
+def test_a_moment_that_cannot_be_read_is_when_it_was_heard_of() -> None:
+    stream = Stream("leader")
+    stream.see(lease(START))
+    stream.wait(60)
+    condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": "soon"}
+    stream.see(changed(bound(pod("a"), "n1"), status={"conditions": [condition]}))
+
+    assert [("leader", "Pod lab/a")] == stream.end()
