@@ -1,7 +1,6 @@
 """Law: what an attempt did not keep never happened."""
 
 import operator
-from collections.abc import Collection
 from functools import reduce
 
 import numpy as np
@@ -11,13 +10,13 @@ from hypothesis import strategies as st
 from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.scheduler.filters import host_ports, resources
 from gang_scheduler.scheduler.trial import Share, Trial
-from property.worlds import World, asks, clusters
+from property.worlds import PORTS, World, asks, clusters
 
-State = tuple[list[list[int]], dict[int, Collection[HostPort]]]
+State = tuple[list[list[int]], dict[HostPort, list[int]]]
 
 
 def state(trial: Trial) -> State:
-    return trial.free.tolist(), {row: ports for row, ports in trial.ports.rows() if ports}
+    return trial.free.tolist(), {port: sorted(trial.ports.rows(port)) for port in PORTS}
 
 
 def take_one(trial: Trial, asked: PodClass) -> Share | None:

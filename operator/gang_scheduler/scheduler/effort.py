@@ -122,10 +122,14 @@ class Effort:
 
     def may_begin(self) -> bool:
         """Return whether any result can still be searched; if not, note that it was cut off."""
-        if self._left[self._search] <= -OVERRUN:
-            self.cut()
+        return not self.has_overrun() and not self.is_used_up()
+
+    def has_overrun(self) -> bool:
+        """Return whether the search in hand took far more than its share; if so, note the cut."""
+        if self._left[self._search] > -OVERRUN:
             return False
-        return not self.is_used_up()
+        self.cut()
+        return True
 
     def is_used_up(self) -> bool:
         """Return whether no search has any looks left; if so, note that this one was cut off."""

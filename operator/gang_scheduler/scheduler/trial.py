@@ -15,39 +15,45 @@ from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.pod_affinity import PodAffinityLedger
 from gang_scheduler.scheduler.volumes import VolumeLedger
 
-NO_PORTS: Counter[HostPort] = Counter()
-
 
 class PortLedger:
-    """The taken ports of each node row that has any, and how many pods take each port.
+    """The node rows on which each host port is taken, and how many pods take it there.
 
-    A port can have two pods: one that leaves, and one that is nominated to its room.
+    A port can have two pods on a node: one that leaves, and one that is nominated to its room.
     """
 
     def __init__(self, taken: Mapping[int, Collection[HostPort]]) -> None:
-        self._taken = {row: Counter(ports) for row, ports in taken.items()}
+        self._rows: dict[tuple[int, str], dict[HostPort, Counter[int]]] = {}
+        for row, ports in taken.items():
+            for port, number in Counter(ports).items():
+                self._with(port)[row] = number
 
     def copy(self) -> "PortLedger":
         """Return another ledger of the same state."""
         other = PortLedger({})
-        # The counts themselves are never changed.
-        other._taken = dict(self._taken)
+        other._rows = {
+            number: {port: rows.copy() for port, rows in found.items()}
+            for number, found in self._rows.items()
+        }
         return other
 
-    def rows(self) -> Iterator[tuple[int, Collection[HostPort]]]:
-        """Yield the rows with taken ports, with these ports."""
-        yield from self._taken.items()
+    def rows(self, port: HostPort) -> Iterator[int]:
+        """Yield the rows where a taken port conflicts with this one; some perhaps twice."""
+        for other, rows in self._rows.get((port.port, port.protocol), {}).items():
+            if port.conflicts(other):
+                yield from rows
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
         """Take the ports of so many pods of a class on these rows; a negative count frees them."""
-        ports = set(pod_class.host_ports)
-        for row, number in zip(rows.tolist(), counts.tolist(), strict=True):
-            claimed = Counter(dict.fromkeys(ports, abs(number)))
-            taken = self._taken.get(row, NO_PORTS)
-            left = taken + claimed if number > 0 else taken - claimed
-            self._taken[row] = left
-            if not left:
-                del self._taken[row]
+        for port in set(pod_class.host_ports):
+            taken = self._with(port)
+            for row, number in zip(rows.tolist(), counts.tolist(), strict=True):
+                taken[row] += number
+                if taken[row] <= 0:
+                    del taken[row]
+
+    def _with(self, port: HostPort) -> Counter[int]:
+        return self._rows.setdefault((port.port, port.protocol), {}).setdefault(port, Counter())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -122,6 +122,18 @@ def test_something_may_be_found_beyond_the_share_but_not_without_end() -> None:
     assert not effort.may_begin()
 
 
+def test_a_search_far_beyond_its_share_has_overrun_whatever_the_others_have_left() -> None:
+    effort = Effort()
+    effort.begin(gang_key("a"))
+    effort.spend(SHARE + OVERRUN - 1)
+    assert (False, False) == (effort.has_overrun(), effort.cut_off)
+
+    effort.spend(1)
+    assert (True, True) == (effort.has_overrun(), effort.cut_off)
+    effort.begin(gang_key("b"))
+    assert not effort.has_overrun()
+
+
 def test_where_all_is_used_up_nothing_is_begun() -> None:
     effort = Effort()
     effort.spend(MOST_OF_ALL)

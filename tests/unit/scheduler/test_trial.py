@@ -1,7 +1,6 @@
 """Room is taken and given back, and undo is exact."""
 
 import contextlib
-from collections.abc import Collection
 
 import numpy as np
 
@@ -9,7 +8,8 @@ from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.scheduler.trial import Share, Trial
 from support.builders import node, pod, pod_class, snapshot
 
-State = tuple[list[list[int]], dict[int, Collection[HostPort]]]
+SSH, WEB = HostPort(22), HostPort(80)
+State = tuple[list[list[int]], dict[HostPort, list[int]]]
 
 
 def share(asked: PodClass, **counts: int) -> Share:
@@ -18,12 +18,11 @@ def share(asked: PodClass, **counts: int) -> Share:
 
 
 def state(trial: Trial) -> State:
-    taken = {row: ports for row, ports in trial.ports.rows() if ports}
-    return trial.free.tolist(), taken
+    return trial.free.tolist(), {port: sorted(trial.ports.rows(port)) for port in (SSH, WEB)}
 
 
 def new_trial() -> Trial:
-    holder = pod("x", node="n1", cpu=1, ports=[HostPort(22)])
+    holder = pod("x", node="n1", cpu=1, ports=[SSH])
     return Trial(
         snapshot([node("n1", cpu=8, memory=0), node("n2", cpu=4, memory=0)], bound=[holder])
     )
@@ -40,7 +39,7 @@ def test_taking_room_leaves_less() -> None:
 def test_giving_back_is_the_opposite_of_taking() -> None:
     trial = new_trial()
     before = state(trial)
-    taken = share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1, n2=1)
+    taken = share(pod_class(cpu=2, ports=[WEB]), n1=1, n2=1)
 
     trial.assume(taken)
     trial.release(taken)
@@ -51,16 +50,16 @@ def test_giving_back_is_the_opposite_of_taking() -> None:
 def test_ports_are_taken_beside_those_that_are_taken_already() -> None:
     trial = new_trial()
 
-    trial.assume(share(pod_class(ports=[HostPort(80)]), n1=1, n2=1))
+    trial.assume(share(pod_class(ports=[WEB]), n1=1, n2=1))
 
-    expected = {0: {HostPort(22), HostPort(80)}, 1: {HostPort(80)}}
-    assert expected == {row: set(ports) for row, ports in trial.ports.rows()}
+    _, taken = state(trial)
+    assert {SSH: [0], WEB: [0, 1]} == taken
 
 
 def test_the_snapshot_does_not_change() -> None:
     shot = snapshot([node("n1", cpu=8, memory=0)])
 
-    Trial(shot).assume(share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1))
+    Trial(shot).assume(share(pod_class(cpu=2, ports=[WEB]), n1=1))
 
     assert ([[8000, 110]], {}) == (shot.free.tolist(), shot.host_ports)
 
@@ -70,7 +69,7 @@ def test_what_was_not_kept_is_undone() -> None:
     before = state(trial)
 
     with trial.all_or_nothing():
-        trial.assume(share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1, n2=1))
+        trial.assume(share(pod_class(cpu=2, ports=[WEB]), n1=1, n2=1))
         trial.assume(share(pod_class(cpu=1), n1=4))
 
     assert before == state(trial)
@@ -93,7 +92,7 @@ def test_an_attempt_inside_another_is_undone_alone() -> None:
         trial.assume(share(pod_class(cpu=2), n1=1))
         after_first = state(trial)
         with trial.all_or_nothing():
-            trial.assume(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=2))
+            trial.assume(share(pod_class(cpu=1, ports=[WEB]), n1=2))
         outer.commit()
 
     assert after_first == state(trial)
@@ -105,7 +104,7 @@ def test_an_attempt_that_was_kept_is_undone_with_the_one_around_it() -> None:
 
     with trial.all_or_nothing():
         with trial.all_or_nothing() as inner:
-            trial.assume(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=1))
+            trial.assume(share(pod_class(cpu=1, ports=[WEB]), n1=1))
             inner.commit()
         trial.assume(share(pod_class(cpu=1), n2=1))
 
@@ -114,13 +113,13 @@ def test_an_attempt_that_was_kept_is_undone_with_the_one_around_it() -> None:
 
 def test_giving_back_inside_an_attempt_is_undone_too() -> None:
     trial = new_trial()
-    earlier = share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1)
+    earlier = share(pod_class(cpu=2, ports=[WEB]), n1=1)
     trial.assume(earlier)
     before = state(trial)
 
     with trial.all_or_nothing():
         trial.release(earlier)
-        trial.assume(share(pod_class(cpu=3, ports=[HostPort(80)]), n1=1))
+        trial.assume(share(pod_class(cpu=3, ports=[WEB]), n1=1))
 
     assert before == state(trial)
 

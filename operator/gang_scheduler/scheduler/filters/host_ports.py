@@ -4,14 +4,13 @@ Semantics of kube-scheduler's NodePorts; members of one gang see each other's po
 """
 
 from collections import Counter
-from collections.abc import Collection
 from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.plan import Obstacle
-from gang_scheduler.model.pods import HostPort, PodClass
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.trial import Trial
 
 obstacle: Final = Obstacle(
@@ -27,9 +26,8 @@ def concerns(pod_class: PodClass, _trial: Trial) -> bool:
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return 1 where all ports are free and 0 where one is taken."""
     room = np.ones(len(trial.nodes), dtype=np.int64)
-    for row, taken in trial.ports.rows():
-        if any(_conflicts(port, taken) for port in pod_class.host_ports):
-            room[row] = 0
+    for port in pod_class.host_ports:
+        room[[*trial.ports.rows(port)]] = 0
     return room
 
 
@@ -37,7 +35,3 @@ def reasons(_pod_class: PodClass, _trial: Trial, rejected: BoolArray) -> Counter
     """One reason for all."""
     words = "node(s) didn't have free ports for the requested pod ports"
     return Counter({words: int(rejected.sum())})
-
-
-def _conflicts(port: HostPort, taken: Collection[HostPort]) -> bool:
-    return any(port.conflicts(other) for other in taken)

@@ -124,6 +124,10 @@ def assume_interdependent(
 
     `rows` are the nodes where members may be; None is all.
     """
+    # The first attempt of a search is made whatever it costs. In each of a thousand domains it is
+    # too much.
+    if trial.effort.has_overrun():
+        return []
     everywhere: Open = {} if rows is None else dict.fromkeys(sizes, rows)
     best, most = everywhere, -1
     for each in _ways(sizes, everywhere, trial, profile):
@@ -136,7 +140,9 @@ def assume_interdependent(
                 return taken
         if number_in(taken) > most:
             best, most = each, number_in(taken)
-    return _step_by_step(sizes, best, trial, profile) if most >= at_least else []
+    if most < at_least:
+        return []
+    return _step_by_step(sizes, best, trial, profile, certain=most)
 
 
 def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
@@ -182,8 +188,15 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
         yield {**rows, **{each: rows.get(each, True) & inside for each in concerned}}
 
 
-def _step_by_step(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> list[Share]:
-    """Take room for as many members as fit. A class is tried again once others are placed."""
+def _step_by_step(
+    sizes: Sizes, rows: Open, trial: Trial, profile: Profile, *, certain: int = 0
+) -> list[Share]:
+    """Take room for as many members as fit. A class is tried again once others are placed.
+
+    Many classes that draw each other near would be tried again after each step of any of them. So
+    this ends when the search has taken far more than its share, but for the first try of each
+    class, and not before there is room for as many members as are `certain` to fit.
+    """
     classes, left = list(sizes), list(sizes.values())
     drawn = _drawn(classes)
     taken: list[Share] = []
@@ -196,7 +209,8 @@ def _step_by_step(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> l
             found = _as_many_of(pod_class, left[number], rows.get(pod_class), trial, profile)
             left[number] -= number_in(found)
             taken += found
-            if found and drawn:
+            may_retry = number_in(taken) < certain or not trial.effort.has_overrun()
+            if found and drawn and may_retry:
                 # Only these may fit on more nodes than before.
                 near = {each for key in pod_class.selected_by for each in drawn.get(key, ())}
                 to_try |= {each for each in near if left[each] and each != number}

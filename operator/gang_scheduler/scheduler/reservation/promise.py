@@ -169,6 +169,9 @@ def _start(pods: Iterable[BoundPod]) -> int:
 SPENT: Final = effort.MOST_LOOKS - 1_600
 """Counts as spent at the start of a search, so that it has 800 looks: 40 milliseconds."""
 
+MOST_LOOKS: Final = 4_000
+"""Looks at which no start is looked for any more: about 200 milliseconds."""
+
 Units = Callable[[FlavorAssignment], Sequence[PlacementUnit]]
 """The units of an assignment, on the nodes of their flavors."""
 
@@ -302,9 +305,15 @@ class FutureRoom:
     def find(
         self, request: Request, assignments: Sequence[FlavorAssignment], units_of: Units
     ) -> Fit | None:
-        """Return the first assignment with quota and room; nothing is taken."""
+        """Return the first assignment with quota and room; nothing is taken.
+
+        Once all looks are used up there is none: a start that was found before is later than need
+        be, if anything. A gang of several flavors may have a hundred assignments.
+        """
         self.trial.open_spare(replacing=request.group.replacing)
         for assignment in assignments:
+            if self.looks >= MOST_LOOKS:
+                return None
             if self.forest.fits(request.ref, assignment.charge):
                 placements = self._placements(units_of(assignment))
                 if placements is not None:

@@ -24,6 +24,7 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.reservation import promise as reservation_promise
 from gang_scheduler.scheduler.reservation.promise import (
+    MOST_LOOKS,
     Clock,
     Fit,
     FutureRoom,
@@ -43,8 +44,6 @@ MOST_TRIALS: Final = 100
 """How often a reserved gang is placed again in a cycle so that a later gang may start."""
 MOST_CANDIDATES: Final = 16
 """How many gangs a start is looked for in a cycle."""
-MOST_LOOKS: Final = 4_000
-"""Looks at which no start is looked for any more: about 200 milliseconds."""
 RELEASES_A_LOOK: Final = 20
 """How many gangs that hold room are put in order in the time of a look."""
 

@@ -13,6 +13,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import EvictionRules, Product, Queue, ReservationRules
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.values import EvictionPolicy, Fairness
+from gang_scheduler.scheduler.reservation import promise
 from support.builders import node
 from support.plan_reading import gangs_placed, nominations_of, reasons, victims_of
 from support.queue_builders import our_queue, queue_ref
@@ -63,6 +64,25 @@ def test_a_gang_that_waits_for_long_is_promised_the_end_that_makes_room() -> Non
 
     assert promised(plan) == [("big", NOW + 3600, "r")]
     assert reasons(plan) == {"big": "WaitingForQuota"}
+
+
+@pytest.mark.parametrize(
+    ("looks", "expected"),
+    [
+        (4_000, [("big", NOW + 1800, "first")]),
+        # What was found so far: the last end of all. It is later than need be.
+        (1, [("big", NOW + 3600, "second")]),
+        (0, []),
+    ],
+)
+def test_a_start_is_looked_for_until_all_looks_are_used_up(
+    looks: int, expected: list[tuple[str, int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(promise, "MOST_LOOKS", looks)
+    runs = [running(A, "first", "n", cpu=6), running(A, "second", "n", cpu=2)]
+    ends: dict[str, int | None] = {"first": NOW + 1800, "second": NOW + 3600}
+
+    assert expected == promised(promising(full([BIG], runs, ends)))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ from gang_scheduler.model.selectors import PodAffinity
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.model.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.effort import MOST_LOOKS, OVERRUN, PART
+from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduler.trial import Trial, number_in
 from support.builders import gang, group, node, pod
 from support.plan_reading import nodes_of
 from support.selector_builders import apart_from, asking, beside, rather, spread_over, world
@@ -223,3 +226,34 @@ def test_equal_classes_but_for_their_labels_are_placed_in_the_order_of_their_mem
     found = {tuple(nodes_of(planned(crowd, nodes, watchers)).items()) for _ in range(8)}
 
     assert 1 == len(found)
+
+
+def chained(length: int, looks_left: int) -> tuple[int, Trial]:
+    """Return how many members of a chain are placed by a search with so many looks left.
+
+    Each member is near the next one, the last near any, and each is tried before the next one.
+    """
+    asked = [beside(f"c{i + 1}") if i + 1 < length else None for i in range(length)]
+    found = [asking(pod(f"c{i}", cpu=1), each, f"c{i}") for i, each in enumerate(asked)]
+    shot = world(ZONES, [gang("g", members=found)])
+    (waiting,) = shot.groups[0].gangs
+    trial = Trial(shot)
+    trial.effort.spend(MOST_LOOKS // PART + OVERRUN - looks_left)
+    sizes = {each.pod_class: 1 for each in waiting.pending}
+    placed = interdependent.assume_interdependent(sizes, 0, None, trial, BINPACK)
+    return number_in(placed), trial
+
+
+def test_classes_that_draw_each_other_near_are_tried_again_until_the_search_has_overrun() -> None:
+    whole, _ = chained(5, looks_left=OVERRUN)
+    cut, trial = chained(5, looks_left=1)
+
+    assert (5, 1) == (whole, cut)
+    assert trial.effort.cut_off
+
+
+def test_a_search_that_has_overrun_begins_no_attempt() -> None:
+    number, trial = chained(1, looks_left=0)
+
+    assert (0, True) == (number, trial.effort.cut_off)
+    assert (trial.free == trial.nodes.allocatable).all()
