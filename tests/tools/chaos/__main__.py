@@ -19,6 +19,7 @@ def main() -> int:
         replicas=arguments.replicas,
         source=arguments.source,
         pace=arguments.pace,
+        more_nodes=arguments.more_nodes,
     )
     seen = run(plan, _say, arguments.keep)
     tell(seen)
@@ -28,6 +29,8 @@ def main() -> int:
 def tell(seen: Seen) -> None:
     """Print what a run came to."""
     for line in report.table(seen.rows):
+        print(line)
+    for line in report.table_of_times(seen.times):
         print(line)
     met = sum(each.times for each in seen.rows)
     print(f"{met} faults, {seen.pods} pods created by users, {seen.bound} pods bound,", end=" ")
@@ -74,6 +77,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--replicas", type=int, choices=(1, 2, 3), default=2)
     parser.add_argument("--source", choices=("kopf", "reflector"), default="kopf")
     parser.add_argument("--pace", type=float, default=workload.PODS_A_SECOND, help="pods a second")
+    parser.add_argument(
+        "--more-nodes", type=int, default=0, help="nodes that users may not use, only to be many"
+    )
     parser.add_argument("--keep", type=Path, help="where to copy the logs of the replicas to")
     return parser.parse_args()
 

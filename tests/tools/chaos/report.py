@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tools.chaos import stopwatch
 from tools.chaos.storm import Struck
 from tools.chaos.witness import Violation
 
@@ -77,6 +78,16 @@ def table(found: Sequence[Row]) -> Iterator[str]:
             _seconds(each.most_seconds),
             str(each.violations),
         )
+        yield f"| {' | '.join(cells)} |"
+
+
+def table_of_times(found: Sequence[stopwatch.Row]) -> Iterator[str]:
+    """Yield the lines of a table of how long the event loop was busy; shares are of CPU time."""
+    yield f"| {' | '.join(stopwatch.HEADER)} |"
+    yield "|---|---:|---:|---:|---:|---:|---:|"
+    for each in found:
+        figures = (*each.shares, each.longest, each.longest_cpu)
+        cells = (each.name, f"{each.number:,}", *(f"{figure:.1f}" for figure in figures))
         yield f"| {' | '.join(cells)} |"
 
 

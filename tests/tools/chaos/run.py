@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from e2e.support.auditing import Audit, auditing
-from tools.chaos import logs, releases, report, settled, site, storm, workload
+from tools.chaos import (
+    logs,
+    releases,
+    report,
+    settled,
+    site,
+    stepped_clock,
+    stopwatch,
+    storm,
+    workload,
+)
 from tools.chaos.faults import Fault
 from tools.chaos.replica import Replica
 from tools.chaos.site import Say, Site
@@ -35,6 +45,7 @@ class Plan:
     replicas: int = 2
     source: str = "kopf"
     pace: float = workload.PODS_A_SECOND
+    more_nodes: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,7 @@ class Seen:
     writes: int
     restarts: int
     begun_anew: int
+    times: list[stopwatch.Row]
     violations: list[Violation] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
     in_part: list[str] = field(default_factory=list)
@@ -55,7 +67,7 @@ class Seen:
 
 def run(plan: Plan, say: Say, keep: Path | None = None) -> Seen:
     """Let it storm on a control plane of its own. Logs and the audit's record go to `keep`."""
-    with site.running(plan.replicas, plan.source, say) as there:
+    with site.running(plan.replicas, plan.source, say, plan.more_nodes) as there:
         there.old_source = releases.unpacked(there.plane.directory / "last-release")
         steps = workload.steps(plan.seed, plan.seconds, there.namespace.name, plan.pace)
         users = Users(there.namespace, steps)
@@ -107,6 +119,7 @@ def _seen(
         writes=len(there.log.writes),
         restarts=sum(each.starts for each in there.replicas),
         begun_anew=sum(_log_of(each).count('"watch_begun_anew"') for each in there.replicas),
+        times=stopwatch.rows(stepped_clock.times_of(each.clock) for each in there.replicas),
         violations=found,
         unsettled=unsettled,
         in_part=[_told(each, last) for each in _long(witness.spells_in_part(sizes), last)],

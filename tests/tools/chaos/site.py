@@ -97,12 +97,12 @@ class Keeper(Errand):
 
 
 @contextlib.contextmanager
-def running(number: int, source: str, say: Say) -> Iterator[Site]:
-    """Give a site with so many replicas, all ready."""
+def running(number: int, source: str, say: Say, more_nodes: int = 0) -> Iterator[Site]:
+    """Give a site with so many replicas, all ready. Users may not use `more_nodes`."""
     options = controlplane.Options(native_gangs=True, pod_complete_seconds=POD_COMPLETE_SECONDS)
     with contextlib.ExitStack() as stack:
         plane = stack.enter_context(controlplane.start(options, say))
-        _furnish(plane)
+        _furnish(plane, more_nodes)
         stack.enter_context(JobSets(plane))
         token = plane.kubectl(
             "create", "token", ACCOUNT, f"--namespace={HOME}", "--duration=24h"
@@ -132,10 +132,10 @@ def running(number: int, source: str, say: Say) -> Iterator[Site]:
         yield site
 
 
-def _furnish(plane: controlplane.ControlPlane) -> None:
+def _furnish(plane: controlplane.ControlPlane, more_nodes: int) -> None:
     plane.kubectl("apply", f"--filename={CRDS}")
     plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"--filename={CRDS}")
-    _create_nodes(plane)
+    _create_nodes(plane, more_nodes)
     plane.request("POST", "/api/v1/namespaces", {"metadata": {"name": HOME}})
     plane.kubectl("apply", "--filename=-", input=_rights())
     objects = [*cluster_objects(), *_priorities()]
@@ -143,7 +143,7 @@ def _furnish(plane: controlplane.ControlPlane) -> None:
     plane.kubectl("apply", "--filename=-", input=items)
 
 
-def _create_nodes(plane: controlplane.ControlPlane) -> None:
+def _create_nodes(plane: controlplane.ControlPlane, more: int) -> None:
     def labels(index: int) -> dict[str, str]:
         return {
             networks.SPINE: f"spine-{index // workload.NODES_A_SPINE}",
@@ -152,6 +152,8 @@ def _create_nodes(plane: controlplane.ControlPlane) -> None:
 
     room = {"cpu": str(workload.NODE_CPU), "memory": "64Gi", "pods": "110"}
     plane.nodes(workload.NODES, labels=labels, allocatable=room)
+    reserved = ({"key": "chaos", "value": "reserved", "effect": "NoSchedule"},)
+    plane.nodes(more, labels=labels, allocatable=room, taints=reserved, first=workload.NODES)
 
 
 def cluster_objects() -> list[Manifest]:

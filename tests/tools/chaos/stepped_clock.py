@@ -34,13 +34,21 @@ def step(path: Path, seconds: float) -> None:
         file.write(OFFSET.pack(seconds))
 
 
+def times_of(clock: Path) -> Path:
+    """Return the file with the times of the replica that has this clock."""
+    return clock.with_name(f"{clock.name}-times")
+
+
 def main() -> None:
     """Set the clock, and be the operator."""
     _, path, *arguments = sys.argv
     time.time = stepped(Path(path))
+    sys.path.append(str(Path(__file__).parents[2]))
     # Not before: its modules take the clock when they are loaded.
     from gang_scheduler.cli import main as command  # noqa: PLC0415
+    from tools.chaos import stopwatch  # noqa: PLC0415
 
+    stopwatch.measure(times_of(Path(path)))
     sys.argv = ["py-gang-scheduler", *arguments]
     command()
 
