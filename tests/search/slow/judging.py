@@ -49,6 +49,13 @@ class Pace:
 
 def _sample() -> float:
     """Return the CPU of some work such as cycles do."""
+    # On a machine under load the clock of some kernels stands still for milliseconds.
+    while not (seconds := _seconds_of_work()):
+        pass
+    return seconds
+
+
+def _seconds_of_work() -> float:
     began = time.process_time()
     column = np.arange(5_000)
     for number in range(150):
