@@ -209,10 +209,11 @@ chaos: SEED ?= 1
 chaos: SOURCE ?= kopf
 chaos: REPLICAS ?= 2
 chaos: FAULTS ?=
+chaos: MORE_NODES ?= 0
 chaos: BINARIES += helm
 chaos: binaries ## Let SECONDS of faults of all kinds loose, by SEED, and judge what was and what is left
 	@$(WITH_TESTS) -m tools.chaos --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE) \
-		--replicas $(REPLICAS) $(if $(FAULTS),--faults $(FAULTS))
+		--replicas $(REPLICAS) --more-nodes $(MORE_NODES) $(if $(FAULTS),--faults $(FAULTS))
 
 .PHONY: soak
 soak: SECONDS ?= 1800
