@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "explain": _lazy("explain", "Say why a gang waits, when it starts, and what would help."),
     "list": _lazy("list", "List all gangs: those that wait first, in the order of turns."),
     "queues": _lazy("queues", "Show the tree of queues, and what waits in one of them."),
+    "replay": _lazy("replay", "Replay the jobs of a file under other policies, and compare them."),
     "run": _lazy("run", "Run the operator."),
     "simulate": _lazy("simulate", "Schedule manifests without a cluster."),
     "snapshot": _lazy("snapshot", "Write a cluster into a file, for a bug report."),

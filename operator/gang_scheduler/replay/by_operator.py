@@ -1,0 +1,165 @@
+"""The operator's own decisions on a cache that jobs fill: snapshot, decide, take in."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from gang_scheduler import policy
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.apply.leftovers import LostNominations
+from gang_scheduler.apply.plan import take_in
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Placed, Preemption
+from gang_scheduler.model.pods import PodPhase
+from gang_scheduler.model.records import revised
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.suspended import Admission, Suspension
+from gang_scheduler.replay import run
+from gang_scheduler.replay.gangs import Objects
+from gang_scheduler.replay.jobs import Job
+from gang_scheduler.replay.run import Decided
+from gang_scheduler.replay.scenarios import GPU_TYPE, Scenario
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.simulation.filling import filled
+from gang_scheduler.state import kinds
+
+
+class Operator:
+    """What `run` does with a cluster, in virtual time. Writes are carried out at once."""
+
+    def __init__(self, scenario: Scenario, rules: run.Rules) -> None:
+        given = scenario.policy
+        self.cache = filled(scenario.objects, given)
+        self.objects = objects_of(scenario)
+        self._profile, self._naming = policy.profile(given), policy.naming(given)
+        self._lost = LostNominations(self.cache, self._naming)
+        self._latency = rules.bind_latency + rules.start_latency
+        self._groups = kinds.of(POD_GROUPS).store(self.cache)
+        self._nodes = {node.name: node for node in scenario.nodes}
+        self._keys: dict[GangKey, str] = {}
+        self._uids: dict[str, dict[int, str]] = {}
+        self._decided = Decided()
+        self._now = 0
+        self.failures = 0
+        """Gangs on which the scheduler had an internal error."""
+
+    def come(self, job: Job, numbers: Sequence[int], now: int, life: int) -> None:
+        """Take in pods that wait; with the first ones the PodGroup."""
+        uids = self._uids.get(job.key)
+        if uids is None:
+            uids = self._uids[job.key] = {}
+            self._keys[self.objects.key_of(job)] = job.key
+            group = self.objects.read_group(job)
+            if group is not None:
+                self.cache.upsert(self._groups, group)
+        # A pod by itself is as old as it was: nothing else says how long the job has waited.
+        created_at = job.submit if job.pods == 1 else now
+        for pod in self.objects.read_pods(job, list(numbers), created_at, life):
+            uids[pod.rank[0]] = pod.uid
+            self.cache.upsert_pod(pod)
+
+    def go(self, job: Job, numbers: Iterable[int]) -> None:
+        """Forget pods."""
+        uids = self._uids[job.key]
+        for number in numbers:
+            self.cache.delete_pod(uids.pop(number))
+
+    def forget(self, job: Job) -> None:
+        """Forget the PodGroup."""
+        key = self.objects.key_of(job)
+        if job.pods > 1:
+            group = f"group-{job.namespace}-{self.objects.name_of(job)}"
+            self.cache.delete(self._groups, group)
+        self._keys.pop(key, None)
+        self._uids.pop(job.key, None)
+
+    def node(self, name: str, *, up: bool) -> None:
+        """Take in that a node is ready, or is not."""
+        since = 0 if up else self._now
+        self.cache.upsert(
+            self.cache.node_store,
+            replace(self._nodes[name], ready=up, not_ready_since=since),
+        )
+
+    def cycle(self, now: int) -> Decided:
+        """Make a cycle as the operator does, with this clock."""
+        self._now, self._decided = now, Decided()
+        snapshot = self.cache.snapshot(now)
+        plan = schedule(snapshot, self._profile, to_the_end=True)
+        taken = take_in(self.cache, plan, now, lost_nominations=self._lost, writers=self)
+        self.failures += len(taken.plan.failures)
+        for each in plan.reservations:
+            for gang in each.gangs:
+                if each.start is not None and gang.key in self._keys:
+                    self._decided.promised[self._keys[gang.key]] = each.start
+        return self._decided
+
+    def next_wake(self) -> int | None:
+        """Return when a gang is to be tried again though nothing has changed."""
+        return self.cache.next_retry()
+
+    # The writers of a plan.
+
+    def stop_preempting(self, uids: Iterable[str]) -> None:
+        """Do nothing: victims leave whatever becomes of their preemptor."""
+
+    def bind(self, together: Sequence[Placed]) -> None:
+        """Let the members run."""
+        for placed in together:
+            nodes = {}
+            for bind in placed.binds:
+                nodes[bind.pod.rank[0]] = bind.node
+                at = self._now + self._latency
+                self.cache.upsert_pod(
+                    revised(bind.pod, node=bind.node, phase=PodPhase.RUNNING, started_at=at)
+                )
+            self._decided.placed.append(run.Placed(self._keys[placed.gang.key], nodes))
+
+    def is_preempting(self, _: Preemption) -> bool:
+        """Return False: no preemption is under way between cycles."""
+        return False
+
+    def preempt(self, preemption: Preemption) -> None:
+        """Note the victims, and that they yield."""
+        self.cache.evictions.note(preemption, self._now)
+        numbers: dict[str, list[int]] = {}
+        for victim in preemption.victims:
+            by = self._naming.preemptor(preemption, victim.gang.namespace)
+            self.cache.gang_queue.decisions.preempted(victim.gang, by)
+            numbers.setdefault(self._keys[victim.gang], []).append(victim.pod.rank[0])
+        self._decided.evicted += [run.Evicted(key, each) for key, each in numbers.items()]
+
+    def admit(self, _: Admission) -> None:
+        """Do nothing: no job waits suspended."""
+
+    def suspend(self, _: Suspension) -> None:
+        """Do nothing: no job was suspended."""
+
+    def layer_labels(self) -> tuple[str, ...]:
+        """Return the labels that name the domain of a node in the lowest layer above the nodes."""
+        specs = self.cache.topologies.tree_specs()
+        layers = specs[0].layers[:-1] if specs else ()
+        return layers[-1].label_keys if layers else ()
+
+
+def objects_of(scenario: Scenario) -> Objects:
+    """Return what makes the objects of jobs for a cluster."""
+    return Objects(
+        scenario.policy.scheduler_names[0],
+        policy.membership(scenario.policy),
+        queued=scenario.has_queues,
+        gpu_types=types_of(scenario.nodes),
+        gpu_resource=gpu_of(scenario),
+    )
+
+
+def gpu_of(scenario: Scenario) -> str:
+    """Return the resource that is a GPU on these nodes."""
+    known = scenario.policy.gpu_resources
+    there = {name for node in scenario.nodes for name, _ in node.allocatable}
+    return next((name for name in known if name in there), known[0])
+
+
+def types_of(nodes: Iterable[Node]) -> Mapping[str, str]:
+    """Return the GPU types of nodes, by their names in small letters."""
+    labels = (node.labels.get(GPU_TYPE) for node in nodes)
+    return {label.lower(): label for label in labels if label}

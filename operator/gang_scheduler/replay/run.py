@@ -1,0 +1,486 @@
+"""Virtual time: jobs come, start when the scheduler says so, and end by themselves.
+
+What is decided is not decided here: `Decides` is the operator's own code (`by_operator`), or the
+baseline (`pod_by_pod`). Each instant at which anything happens has one cycle after its events.
+"""
+
+import heapq
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, auto
+from typing import Final, NamedTuple, Protocol
+
+from gang_scheduler.replay.jobs import Job
+from gang_scheduler.replay.measures import Life, Measures
+
+LEAVES_SECONDS: Final = 1
+"""After how long evicted pods are gone."""
+QUIET_SECONDS: Final = 7200
+"""For so long is waited, once no job works and none comes, for a gang that may start yet."""
+
+
+class Placed(NamedTuple):
+    """Pods of a job, by their numbers, that have got nodes."""
+
+    job: str
+    nodes: Mapping[int, str]
+
+
+class Evicted(NamedTuple):
+    """Pods of a job, by their numbers, that must make room."""
+
+    job: str
+    numbers: Sequence[int]
+
+
+@dataclass(slots=True)
+class Decided:
+    """What one cycle decided, in its order. `promised` are starts by the keys of jobs."""
+
+    placed: list[Placed] = field(default_factory=list)
+    evicted: list[Evicted] = field(default_factory=list)
+    promised: dict[str, int] = field(default_factory=dict)
+
+
+class Decides(Protocol):
+    """A scheduler, as virtual time sees it. Times are in seconds since the epoch."""
+
+    def come(self, job: Job, numbers: Sequence[int], now: int, life: int) -> None:
+        """Take in pods of a job that wait; `life` differs each time."""
+
+    def go(self, job: Job, numbers: Iterable[int]) -> None:
+        """Forget pods of a job."""
+
+    def forget(self, job: Job) -> None:
+        """Forget a job that has no pods any more."""
+
+    def node(self, name: str, *, up: bool) -> None:
+        """Take in that a node has failed, or is back."""
+
+    def cycle(self, now: int) -> Decided:
+        """Decide once."""
+
+    def next_wake(self) -> int | None:
+        """Return when there is something to decide though nothing happens; None: never."""
+
+
+class Kind(IntEnum):
+    """Kinds of events, in the order in which those of one instant are taken in."""
+
+    END = auto()
+    GONE = auto()
+    WITHDRAWN = auto()
+    NODE = auto()
+    SUBMIT = auto()
+
+
+class Event(NamedTuple):
+    """Something that happens. `version` tells an end that does not hold any more."""
+
+    time: int
+    kind: Kind
+    name: str
+    number: int
+    version: int = 0
+    pods: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How the cluster around the scheduler behaves. Times are in seconds.
+
+    `failures` are the mean time between failures of a node and the time to repair it; None: nodes
+    do not fail. `until` is how long is replayed; None: to the end.
+    """
+
+    restart_delay: int = 30
+    bind_latency: int = 0
+    start_latency: int = 0
+    failures: tuple[int, int] | None = None
+    seed: int = 0
+    until: int | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a job has come. Work is in pod seconds; `saved` is what the last checkpoint left.
+
+    `since` is the time up to which the work is counted, `began` that of the run's begin.
+    """
+
+    job: Job
+    life: Life
+    left: float
+    saved: float
+    nodes: dict[int, str] = field(default_factory=dict)
+    waiting: set[int] = field(default_factory=set)
+    since: int = 0
+    began: int = 0
+    lives: int = 0
+    comes: int = 0
+    version: int = 0
+
+    @property
+    def works(self) -> bool:
+        """Whether enough pods run."""
+        return len(self.nodes) >= self.job.least
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it waits with all the pods of a quorum."""
+        return not self.works and len(self.nodes) + len(self.waiting) >= self.job.least
+
+
+Watch = Callable[[int, int, int], None]
+"""Is told the virtual time, how many jobs have started, and how many wait."""
+
+
+class Replay:
+    """One policy, in virtual time. `complete` once all that was asked for is replayed."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        decides: Decides,
+        measures: Measures,
+        rules: Rules,
+        *,
+        domain_of: Callable[[Iterable[str]], int] = lambda _: 0,
+        watch: Watch = lambda *_: None,
+        nodes: Sequence[str] = (),
+    ) -> None:
+        self.measures = measures
+        self.now = measures.begin
+        self.complete = False
+        self.started = 0
+        self.log: list[tuple[int, str, str, Mapping[int, str]]] | None = None
+        """Where it is a list: every start and eviction, for tests."""
+        self._decides = decides
+        self._rules = rules
+        self._domain_of = domain_of
+        self._watch = watch
+        self._numbers = itertools.count()
+        self._events: list[Event] = []
+        self._states: dict[str, Progress] = {}
+        self._jobs = {job.key: job for job in jobs}
+        self._waiting: set[str] = set()
+        self._on: defaultdict[str, set[str]] = defaultdict(set)
+        self._unfinished = self._to_come = len(jobs)
+        self._working = 0
+        self._stopped = False
+        self._progress_at = self.now
+        self._end = None if rules.until is None else measures.begin + rules.until
+        self._dice = random.Random(rules.seed)  # noqa: S311 - the same seed, the same failures.
+        for job in jobs:
+            self._put(job.submit, Kind.SUBMIT, job.key)
+            if job.withdrawn is not None:
+                self._put(job.withdrawn, Kind.WITHDRAWN, job.key)
+        if rules.failures is not None:
+            for name in nodes:
+                self._put(self.now + self._lasts(rules.failures[0]), Kind.NODE, name)
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait."""
+        return len(self._waiting)
+
+    def run(self) -> None:
+        """Let time pass until nothing is left to happen, or until the end that was asked for."""
+        end = self._end
+        while self._unfinished:
+            if self._stopped:
+                return
+            moment, happens = self._next()
+            if moment is None or (end is not None and moment > end):
+                break
+            if self._is_quiet and moment > self._progress_at + QUIET_SECONDS:
+                break  # What waits has had its time.
+            self.measures.advance(moment)
+            self.now = moment
+            for event in self._due():
+                self._take(event)
+            if self._waiting:
+                self.measures.totals.cycles += 1
+                self.measures.totals.wakes += not happens
+                self._apply(self._decides.cycle(moment))
+            self._watch(self.now, self.started, len(self._waiting))
+        else:
+            self.complete = True
+            return
+        self.complete = True
+        if end is not None:
+            self.measures.advance(end)
+            self.now = max(self.now, end)
+
+    def stop(self) -> None:
+        """End before the next instant: the replay is not complete then."""
+        self._stopped = True
+
+    def close(self) -> None:
+        """Count the work of what still runs. Not `complete` after an interruption."""
+        for state in self._states.values():
+            if state.works:
+                self._count(state)
+                state.life.runs.append((state.began, self.now))
+                self.measures.totals.running += self._done(state) * self._each(state)
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Whether no job works that will end, and none is to come that was not there yet."""
+        return not self._working and self._to_come == 0
+
+    def _next(self) -> tuple[int | None, bool]:
+        """Return the next instant, and whether something happens then."""
+        first = self._events[0].time if self._events else None
+        wake = self._decides.next_wake() if self._waiting else None
+        if wake is not None:
+            wake = max(wake, self.now + 1)
+            if first is None or wake < first:
+                return wake, False
+        return first, True
+
+    def _due(self) -> Iterator[Event]:
+        while self._events and self._events[0].time <= self.now:
+            yield heapq.heappop(self._events)
+
+    def _put(
+        self, time: int, kind: Kind, name: str, version: int = 0, pods: Iterable[int] = ()
+    ) -> None:
+        event = Event(time, kind, name, next(self._numbers), version, tuple(pods))
+        heapq.heappush(self._events, event)
+
+    # What happens.
+
+    def _take(self, event: Event) -> None:
+        if event.kind is Kind.NODE:
+            self._node(event)
+            return
+        state = self._states.get(event.name)
+        if event.kind is Kind.SUBMIT:
+            if event.pods:
+                if state is not None and state.lives == event.version:
+                    self._come(state, event.pods)
+            else:
+                self._submit(self._jobs[event.name])
+        elif state is None:
+            return
+        elif event.kind is Kind.WITHDRAWN:
+            self._finish(state, withdrawn=True)
+        elif event.kind is Kind.END:
+            if event.version == state.version and state.works:
+                self._finish(state, withdrawn=False)
+        elif event.version == state.lives:
+            self._lose(state, event.pods, failed=False)
+
+    def _submit(self, job: Job) -> None:
+        life = Life(job)
+        work = float("inf") if job.duration is None else float(job.pods * job.duration)
+        state = Progress(job, life, work, work)
+        self.measures.lives[job.key] = life
+        self._states[job.key] = state
+        self._to_come -= 1
+        self._progress_at = self.now
+        self._come(state, range(job.pods))
+
+    def _come(self, state: Progress, numbers: Sequence[int]) -> None:
+        with self._changing(state):
+            state.waiting.update(numbers)
+        self._decides.come(state.job, numbers, self.now, state.comes)
+        state.comes += 1
+
+    def _finish(self, state: Progress, *, withdrawn: bool) -> None:
+        job, life = state.job, state.life
+        self._count(state)
+        self._progress_at = self.now
+        if state.works:
+            self._working -= job.duration is not None
+            life.runs.append((state.began, self.now))
+            self.measures.totals.done += self._done(state) * self._each(state)
+        life.ended, life.withdrawn = self.now, withdrawn
+        numbers = [*state.nodes, *state.waiting]
+        with self._changing(state):
+            self._off(state, list(state.nodes))
+            state.waiting.clear()
+        self._decides.go(job, numbers)
+        self._decides.forget(job)
+        del self._states[job.key]
+        self._unfinished -= 1
+
+    def _lose(self, state: Progress, numbers: Iterable[int], *, failed: bool) -> None:
+        """Let running pods be gone: the gang goes on if it can, else it starts from the begin."""
+        gone = [number for number in numbers if number in state.nodes]
+        if not gone:
+            return
+        job = state.job
+        was_working = state.works
+        self._count(state)
+        goes_on = len(state.nodes) - len(gone) >= job.least
+        if not goes_on:
+            if was_working:
+                self._stop(state, failed=failed)
+            gone = [*state.nodes, *state.waiting]
+        with self._changing(state):
+            self._off(state, [number for number in gone if number in state.nodes])
+            state.waiting.difference_update(gone)
+        self._decides.go(job, gone)
+        state.version += 1
+        if goes_on:
+            self._plan_end(state)
+        else:
+            state.lives += 1
+        delay = max(1, self._rules.restart_delay)
+        self._put(self.now + delay, Kind.SUBMIT, job.key, state.lives, sorted(gone))
+
+    def _stop(self, state: Progress, *, failed: bool) -> None:
+        """Note what a gang loses that stops."""
+        lost = max(0.0, state.saved - state.left) * self._each(state)
+        if state.job.duration is None:
+            lost = self._ran(state) * self._each(state)
+        life, totals = state.life, self.measures.totals
+        self._working -= state.job.duration is not None
+        life.lost += lost
+        life.runs.append((state.began, self.now))
+        if failed:
+            life.failures += 1
+            totals.lost_to_failures += lost
+        else:
+            life.evictions += 1
+            totals.lost_to_evictions += lost
+        state.left = state.saved
+
+    def _ran(self, state: Progress) -> float:
+        return len(state.nodes) * float(max(0, self.now - state.began))
+
+    def _node(self, event: Event) -> None:
+        mean, repair = self._rules.failures or (0, 0)
+        up = event.version == 1
+        self.measures.node(event.name, up=up)
+        self._decides.node(event.name, up=up)
+        if up:
+            self._put(self.now + self._lasts(mean), Kind.NODE, event.name)
+            return
+        for key in sorted(self._on[event.name]):
+            state = self._states[key]
+            numbers = [number for number, node in state.nodes.items() if node == event.name]
+            self._lose(state, numbers, failed=True)
+        self._put(self.now + self._lasts(repair), Kind.NODE, event.name, 1)
+
+    def _lasts(self, mean: float) -> int:
+        return max(1, round(self._dice.expovariate(1 / mean)))
+
+    # What was decided.
+
+    def _apply(self, decided: Decided) -> None:
+        """Carry out what a cycle decided."""
+        for placed in decided.placed:
+            self._place(self._states[placed.job], placed.nodes)
+        for evicted in decided.evicted:
+            state = self._states[evicted.job]
+            if self.log is not None:
+                where = {number: state.nodes[number] for number in evicted.numbers}
+                self.log.append((self.now, "evicted", evicted.job, where))
+            at = self.now + LEAVES_SECONDS
+            self._put(at, Kind.GONE, evicted.job, state.lives, sorted(evicted.numbers))
+        for key, start in decided.promised.items():
+            life = self.measures.lives[key]
+            if life.promised is None:
+                life.promised = start
+
+    def _place(self, state: Progress, nodes: Mapping[int, str]) -> None:
+        self._count(state)
+        worked = state.works
+        with self._changing(state):
+            state.waiting.difference_update(nodes)
+            state.nodes.update(nodes)
+            for node in nodes.values():
+                self._on[node].add(state.job.key)
+                self.measures.takes(state.job, node, 1)
+        if self.log is not None:
+            self.log.append((self.now, "placed", state.job.key, dict(nodes)))
+        if not state.works:
+            return
+        if not worked:
+            latency = self._rules.bind_latency + self._rules.start_latency
+            state.began = state.since = self.now + latency
+            self._working += state.job.duration is not None
+            self._progress_at = self.now
+            if state.life.began is None:
+                state.life.began = self.now
+                self.started += 1
+                state.life.domains = self._domain_of(state.nodes.values())
+        state.version += 1
+        self._plan_end(state)
+
+    def _plan_end(self, state: Progress) -> None:
+        if state.job.duration is None:
+            return
+        seconds = -(-state.left // len(state.nodes))
+        at = max(state.since, self.now) + max(1, int(seconds))
+        self._put(at, Kind.END, state.job.key, state.version)
+
+    def _count(self, state: Progress) -> None:
+        """Count the work that was done since it was counted last, and what a checkpoint saved."""
+        if not state.works or self.now <= state.since:
+            return
+        number, job = len(state.nodes), state.job
+        before, since = state.left, state.since
+        state.left = max(0.0, before - number * (self.now - since))
+        state.since = self.now
+        if job.checkpoint:
+            last = state.began + (self.now - state.began) // job.checkpoint * job.checkpoint
+            if last > since or (last == since and last > state.began):
+                state.saved = max(0.0, before - number * (last - since))
+
+    def _done(self, state: Progress) -> float:
+        """Return the work that is done and not lost; of a job without end that of this run."""
+        if state.job.duration is None:
+            return self._ran(state)
+        return float(state.job.pods * state.job.duration) - state.left
+
+    def _each(self, state: Progress) -> int:
+        return self.measures.amount(state.job)
+
+    def _off(self, state: Progress, numbers: Iterable[int]) -> None:
+        """Take pods from their nodes."""
+        key = state.job.key
+        left = [state.nodes.pop(number) for number in numbers]
+        for node in left:
+            self.measures.takes(state.job, node, -1)
+        still = set(state.nodes.values())
+        for node in set(left) - still:
+            self._on[node].discard(key)
+            if not self._on[node]:
+                del self._on[node]
+
+    def _changing(self, state: Progress) -> "_Changing":
+        return _Changing(self, state)
+
+    def settled(self, state: Progress, waited: int, *, was_complete: bool) -> None:
+        """Note how many more pods of a job wait, and whether its gang waits as a whole."""
+        complete = int(state.is_complete) - int(was_complete)
+        more = len(state.waiting) - waited
+        if complete or more:
+            self.measures.waits(state.job, more, complete=complete)
+        if state.waiting:
+            self._waiting.add(state.job.key)
+        else:
+            self._waiting.discard(state.job.key)
+
+
+class _Changing:
+    """Tells the measures what changes of the pods of a job that wait."""
+
+    __slots__ = ("_complete", "_replay", "_state", "_waited")
+
+    def __init__(self, replay: Replay, state: Progress) -> None:
+        self._replay, self._state = replay, state
+        self._waited, self._complete = len(state.waiting), state.is_complete
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._replay.settled(self._state, self._waited, was_complete=self._complete)

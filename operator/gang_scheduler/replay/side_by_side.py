@@ -1,0 +1,201 @@
+"""Runs the policies of a replay, each in a process of its own as far as there are cores."""
+
+import contextlib
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Final
+
+from gang_scheduler import gc_tuning
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.replay import by_operator, document
+from gang_scheduler.replay.by_operator import Operator
+from gang_scheduler.replay.jobs import Trace
+from gang_scheduler.replay.measures import NO_QUEUE, Measures
+from gang_scheduler.replay.pod_by_pod import PodByPod
+from gang_scheduler.replay.run import Decided, Decides, Replay, Rules
+from gang_scheduler.replay.scenarios import Scenario
+
+TOLD_SECONDS: Final = 0.2
+"""How often at most a process tells how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How far a policy is: the seconds since the begin, and numbers of jobs."""
+
+    policy: str
+    seconds: int
+    started: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a policy came to. `cpu_seconds` are those of its cycles, which no document has."""
+
+    document: dict[str, Any]
+    cpu_seconds: tuple[float, ...]
+    failures: int = 0
+
+
+Tell = Callable[[Told], None]
+
+
+class Timed:
+    """A scheduler whose cycles are timed."""
+
+    def __init__(self, decides: Decides) -> None:
+        self._decides = decides
+        self.come, self.go, self.forget = decides.come, decides.go, decides.forget
+        self.node, self.next_wake = decides.node, decides.next_wake
+        self.cpu_seconds: list[float] = []
+
+    def cycle(self, now: int) -> Decided:
+        """Decide once."""
+        began = time.process_time()
+        decided = self._decides.cycle(now)
+        self.cpu_seconds.append(time.process_time() - began)
+        return decided
+
+
+def replayed(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Done:
+    """Return what one policy comes to; after Ctrl-C the figures so far."""
+    made = made_of(trace, scenario, rules, tell)
+    with _interrupted(made.replay.stop):
+        made.replay.run()
+    made.replay.close()
+    result = document.of_policy(scenario, made.replay, trace)
+    failures = made.decides.failures if isinstance(made.decides, Operator) else 0
+    return Done(result, tuple(made.timed.cpu_seconds), failures)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A replay that can be run, and what decides in it."""
+
+    replay: Replay
+    decides: Decides
+    timed: Timed
+
+
+def made_of(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Made:
+    """Return the replay of one policy."""
+    gpu = by_operator.gpu_of(scenario)
+    by_gpu = any(job.gpu for job in trace.jobs)
+    resource = gpu if by_gpu else "cpu"
+    nodes = scenario.nodes
+    amounts = {node.name: dict(node.allocatable).get(resource, 0) for node in nodes}
+    queues = sorted({job.queue or NO_QUEUE for job in trace.jobs})
+    measures = Measures(queues, amounts, trace.begin, by_gpu=by_gpu)
+    decides: Decides
+    labels: tuple[str, ...] = ()
+    if scenario.pod_by_pod:
+        decides = PodByPod(nodes, gpu, by_operator.types_of(nodes))
+    else:
+        operator = decides = Operator(scenario, rules)
+        labels = operator.layer_labels()
+    timed = Timed(decides)
+    names = [node.name for node in nodes]
+    watch = _watch(scenario.name, trace.begin, tell)
+    domains = _domains(nodes, labels)
+    replay = Replay(trace.jobs, timed, measures, rules, domain_of=domains, watch=watch, nodes=names)
+    return Made(replay, decides, timed)
+
+
+def _domains(nodes: Sequence[Node], labels: Sequence[str]) -> Callable[[Any], int]:
+    """Return what counts the domains that some nodes are in; nodes without a label are one each."""
+    of = {
+        node.name: next((node.labels[key] for key in labels if key in node.labels), node.name)
+        for node in nodes
+    }
+    return lambda names: len({of[name] for name in names})
+
+
+def _watch(name: str, begin: int, tell: Tell) -> Callable[[int, int, int], None]:
+    told = 0.0
+
+    def watch(now: int, started: int, waiting: int) -> None:
+        nonlocal told
+        at = time.monotonic()
+        if at >= told + TOLD_SECONDS:
+            told = at
+            tell(Told(name, now - begin, started, waiting))
+
+    return watch
+
+
+@contextlib.contextmanager
+def _interrupted(stop: Callable[[], None]) -> Iterator[None]:
+    """Let the first Ctrl-C stop what runs: an exception could come amid a message."""
+
+    def stopped(*_: object) -> None:
+        stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, stopped)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def compare(
+    trace: Trace, scenarios: Sequence[Scenario], rules: Rules, cores: int, tell: Tell
+) -> list[Done]:
+    """Return what the policies come to, in their order, whatever the number of cores."""
+    if len(scenarios) == 1:
+        return [replayed(trace, scenarios[0], rules, tell)]
+    context = multiprocessing.get_context("fork")
+    found: dict[int, Done] = {}
+    running: dict[Any, tuple[int, multiprocessing.process.BaseProcess]] = {}
+    waiting = list(enumerate(scenarios))
+    # The processes get Ctrl-C, too, and send their figures. None is begun after it.
+    with _interrupted(waiting.clear):
+        while waiting or running:
+            while waiting and len(running) < cores:
+                place, scenario = waiting.pop(0)
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(
+                    target=_in_process, args=(theirs, trace, scenario, rules), daemon=True
+                )
+                process.start()
+                theirs.close()
+                running[ours] = place, process
+            for ready in wait(list(running)):
+                _receive(ready, running, found, tell)  # type: ignore[arg-type]  # Ours are pipes.
+    return [found[place] for place in sorted(found)]
+
+
+def _receive(
+    ready: Connection,
+    running: dict[Any, tuple[int, multiprocessing.process.BaseProcess]],
+    found: dict[int, Done],
+    tell: Tell,
+) -> None:
+    try:
+        said = ready.recv()
+    except EOFError:
+        _, process = running.pop(ready)
+        process.join()
+        raise RuntimeError(f"a process of the replay ended with {process.exitcode}") from None
+    if isinstance(said, Told):
+        tell(said)
+        return
+    place, process = running.pop(ready)
+    process.join()
+    if isinstance(said, BaseException):
+        raise said
+    found[place] = said
+
+
+def _in_process(pipe: Connection, trace: Trace, scenario: Scenario, rules: Rules) -> None:
+    gc_tuning.collect_rarely()
+    try:
+        pipe.send(replayed(trace, scenario, rules, pipe.send))
+    except Exception as error:  # The process that asked raises it.
+        pipe.send(error)
+    pipe.close()
