@@ -19,7 +19,7 @@ from e2e.support.manifest_worlds import NAMESPACE, World
 from e2e.support.waiting import eventually
 from e2e.variants import clusters, trials
 from gang_scheduler.cli import main
-from gang_scheduler.inspection.explaining.parts import CHANGES
+from gang_scheduler.scheduler.explanation.findings import Change
 from support import listed_clusters
 from tools import controlplane, foreign_crds
 from tools.controlplane import Options
@@ -90,7 +90,7 @@ def test_a_situation_is_told_from_all_sources_and_can_be_undone(
 
 
 def test_there_is_a_cluster_for_each_change_that_may_be_proposed() -> None:
-    assert {*CHANGES.values()} == {*clusters.BY_CHANGE}
+    assert {*Change} == {*clusters.BY_CHANGE}
 
 
 @pytest.mark.parametrize("change", clusters.BY_CHANGE)

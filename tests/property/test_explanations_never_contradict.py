@@ -56,7 +56,7 @@ def contradictions(plan: Plan, found: Explanation) -> list[str]:
     """Return in what an explanation differs from the plan."""
     refused = next((each for each in plan.refused if each.gang.key == found.key), None)
     placed = next((each for each in plan.placed if each.gang.key == found.key), None)
-    expected = Verdict.NOTHING_WAITS
+    expected: Verdict | None = None
     if placed is not None:
         expected = Verdict.STARTS
     elif refused is not None:
@@ -66,11 +66,11 @@ def contradictions(plan: Plan, found: Explanation) -> list[str]:
     wrong += [] if found.refused == refused else ["another refusal"]
     nodes = {bind.node for bind in placed.binds} if placed is not None else None
     wrong += ["other nodes"] if nodes is not None and nodes != set(found.nodes_taken) else []
-    where = found.where
-    if where is not None and expected is Verdict.WAITS and refused is not None:
+    room = found.room
+    if room is not None and expected is Verdict.WAITS and refused is not None:
         full = refused.reason is Reason.UNSCHEDULABLE and refused.misfit is not None
-        best = max((each.slots for each in where.explained), default=0)
-        wrong += ["a domain has room"] if full and best >= where.needed else []
+        best = max((each.slots for each in room.where.explained), default=0)
+        wrong += ["a domain has room"] if full and best >= room.where.needed else []
     return wrong
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.listing import decisions, gangs, queues
 from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.vocabulary import WAITING
+from gang_scheduler.scheduler.explanation.findings import Position
 from gang_scheduler.settings.policy import Policy
 from support.listed_clusters import Body, gang, node, queue, written
 from support.thoroughness import cases
@@ -58,7 +58,7 @@ def wrong(bodies: list[Body]) -> Iterator[str]:
             question = Question(files.read([path], Policy()))
             found = answer_for(f"podgroup/{row.key.name}", row.key.namespace, question).document
             assert found is not None
-            yield from _of_position(row, listed, found.get("position"))
+            yield from _of_position(row, listed, found.position)
 
 
 def _of_queues(listed: list[Row], lines: list[queues.QueueLine]) -> Iterator[str]:
@@ -77,12 +77,12 @@ def _of_queues(listed: list[Row], lines: list[queues.QueueLine]) -> Iterator[str
             yield f"{line.name}: {line.gangs} in line, {here} listed"
 
 
-def _of_position(row: Row, listed: list[Row], told: Any) -> Iterator[str]:
+def _of_position(row: Row, listed: list[Row], told: Position | None) -> Iterator[str]:
     if told is None:
         return
     here = [each for each in listed if each.queue == row.queue]
     of_list = (here.index(row) + 1, len(here), listed.index(row) + 1, len(listed))
-    said = tuple(told[name] for name in ("place", "of", "placeInCluster", "ofCluster"))
+    said = (told.place, told.of, told.place_in_cluster, told.of_cluster)
     if said != of_list:
         yield f"{row.name}: explained as {said}, listed as {of_list}"
 

@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,11 @@ import jsonschema
 from click.testing import CliRunner, Result
 
 from gang_scheduler.cli import main
+from gang_scheduler.cli.reading import given
+from gang_scheduler.inspection import files
+from gang_scheduler.inspection.explaining.answers import answer_for
+from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.explaining.parts import Document, as_json
 
 GPU = "nvidia.com/gpu"
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
@@ -133,6 +138,17 @@ def document(command: str, directory: Path, bodies: Iterable[Body], *options: st
     assert 0 == result.exit_code, result.stderr
     found: Body = json.loads(result.stdout)
     hold(found)
+    return found
+
+
+def explained(
+    directory: Path, bodies: Iterable[Body], name: str, settings: Sequence[str] = ()
+) -> Document:
+    """Return what `explain` knows of a NAME, held against its schema as JSON."""
+    cluster = files.read([written(directory, bodies)], given.policy_of(settings))
+    found = answer_for(name, "", Question(cluster)).document
+    assert found is not None
+    hold(json.loads(json.dumps(as_json(found))))
     return found
 
 

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from gang_scheduler.inspection.explaining.parts import CHANGES, variant_of
-from gang_scheduler.inspection.explaining.sentences import Names
+from gang_scheduler.inspection.explaining.parts import as_json
 from gang_scheduler.scheduler.explanation.findings import Change, Variant
 
 Body = dict[str, Any]
@@ -64,7 +63,7 @@ class Proposal(NamedTuple):
 
 def of_variant(found: Variant) -> Proposal:
     """Return the proposal that a variant is."""
-    return of_document(variant_of(found, Names("")))
+    return of_document(as_json(found))
 
 
 def of_document(found: Mapping[str, Any]) -> Proposal:
@@ -231,30 +230,30 @@ def changed(bodies: Iterable[Body], name: str, proposal: Proposal) -> Iterator[B
             _change_queue(body, proposal)
         elif body["kind"] == "Pod" and ended and ended in (metadata["name"], gang):
             continue
-        elif body["kind"] == "Pod" and proposal.change == CHANGES[Change.RUN_TIMES_OVER]:
+        elif body["kind"] == "Pod" and proposal.change == Change.RUN_TIMES_OVER:
             _age(body)
         yield body
 
 
 def _change_group(body: Body, proposal: Proposal) -> None:
-    if proposal.change == CHANGES[Change.FEWER_MEMBERS]:
+    if proposal.change == Change.FEWER_MEMBERS:
         body["spec"]["minMember"] = proposal.number
-    elif proposal.change == CHANGES[Change.SOFTER_LAYER]:
+    elif proposal.change == Change.SOFTER_LAYER:
         annotations = body["metadata"]["annotations"]
         annotations[SPEC] = annotations[SPEC].replace("MustGather", "PreferGather")
 
 
 def _change_member(body: Body, proposal: Proposal) -> None:
-    if proposal.change == CHANGES[Change.HIGHER_PRIORITY]:
+    if proposal.change == Change.HIGHER_PRIORITY:
         body["spec"]["priority"] = proposal.number
-    elif proposal.change == CHANGES[Change.OTHER_FLAVOR]:
+    elif proposal.change == Change.OTHER_FLAVOR:
         body["spec"]["nodeSelector"] |= dict(proposal.labels)
-    elif proposal.change == CHANGES[Change.SELECTOR_REMOVED]:
+    elif proposal.change == Change.SELECTOR_REMOVED:
         selector = body["spec"]["nodeSelector"].items()
         body["spec"]["nodeSelector"] = dict(
             each for each in selector if each not in proposal.labels
         )
-    elif proposal.change == CHANGES[Change.TAINTS_TOLERATED]:
+    elif proposal.change == Change.TAINTS_TOLERATED:
         body["spec"]["tolerations"] = [*map(_toleration, proposal.taints)]
     for resource, amount in () if "nodeName" in body["spec"] else proposal.requests:
         for container in body["spec"]["containers"]:

@@ -180,24 +180,24 @@ class Offers:
     multiples: tuple[tuple[str, int], ...] = ()
 
 
-class PreemptionVerdict(enum.Enum):
+class PreemptionVerdict(enum.StrEnum):
     """The outcome of a group's preemption."""
 
-    NO_VICTIMS = enum.auto()
+    NO_VICTIMS = "NoVictims"
     """No pod may be evicted: the group lacks only surplus, or no pod has a lower priority."""
-    BLOCKED = enum.auto()
+    BLOCKED = "Blocked"
     """A gang of the group may not evict pods."""
-    NOT_HELPFUL = enum.auto()
+    NOT_HELPFUL = "NotHelpful"
     """The group does not fit even without all potential victims."""
-    NONE_FOUND = enum.auto()
+    NONE_FOUND = "NoneFound"
     """The search was cut off before it found victims."""
-    TOO_MANY_VICTIMS = enum.auto()
+    TOO_MANY_VICTIMS = "TooManyVictims"
     """The group needs more victims than the limit allows."""
-    PROMISED = enum.auto()
+    PROMISED = "Promised"
     """A gang that was promised a start would start later."""
-    TERMINATING = enum.auto()
+    TERMINATING = "Terminating"
     """The group waits for pods that terminate already."""
-    EVICTING = enum.auto()
+    EVICTING = "Evicting"
     """The group waits for victims that are evicted for it."""
 
 

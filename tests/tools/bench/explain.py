@@ -43,7 +43,8 @@ def measure(case: str, scale: Scale) -> Timing:
     collector.settle()
     begun = time.perf_counter()
     answer = answer_for(waiting[-1].name, waiting[-1].namespace, Question(cluster))
-    printed = text.render(answer.document or {}, View(), "")
+    assert answer.document is not None
+    printed = text.render(answer.document, View(), "")
     seconds = time.perf_counter() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIBI
     return Timing(seconds, len(printed.splitlines()), peak)

@@ -3,7 +3,7 @@
 import functools
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -15,11 +15,12 @@ from gang_scheduler.cli.reading import sources
 from gang_scheduler.cli.reading.asking import Asked
 from gang_scheduler.cli.reading.sources import Reading
 from gang_scheduler.inspection import cluster
-from gang_scheduler.inspection.explaining import history, names, text
+from gang_scheduler.inspection.explaining import history, names, parts, text
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.history import Happened
 from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining.parts import Document
 from gang_scheduler.simulation import defaults
 
 if TYPE_CHECKING:
@@ -71,9 +72,10 @@ def _explained(
     reading, events, without_events = _read(asked, name, at)
     question = Question(reading.cluster, events, since or 0, without_events)
     document = _document(name, answer_for(name, reading.namespace, question))
-    said = {key: each for key, each in document.items() if key not in PASSING}
+    found = parts.as_json(document)
+    said = {key: each for key, each in found.items() if key not in PASSING}
     if asked.output in ("json", "yaml"):
-        return Printed(printing.documented(document, asked.output), said)
+        return Printed(printing.documented(found, asked.output), said)
     shown = text.render(document, view, cluster.origin_line(reading.cluster))
     lines = tuple(_DURATION.sub("", line).strip() for line in shown.splitlines())
     return Printed(_painted(shown) if asked.colored else shown, said, (*lines[:-1], ""))
@@ -147,7 +149,7 @@ def _moment(field: str, given: str | None) -> int | None:
         refuse([str(error)])
 
 
-def _document(name: str, found: Answer) -> dict[str, Any]:
+def _document(name: str, found: Answer) -> Document:
     """Return the document; ends the process if NAME stands for several things, or for none."""
     if found.several:
         refuse([f"{name} is the name of several:", *found.several])

@@ -4,20 +4,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import structs
+
 from gang_scheduler.api import annotations
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Source
-from gang_scheduler.inspection.explaining import document, names, sentences
+from gang_scheduler.inspection.explaining import document, history, names, sentences
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.names import Match
+from gang_scheduler.inspection.explaining.parts import Document, Running
 from gang_scheduler.inspection.explaining.sentences import Names, uncapital, with_end
-from gang_scheduler.inspection.listing import gangs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import counted
 from gang_scheduler.report.words.text import foreign_members, ours
+from gang_scheduler.scheduler.explanation.findings import (
+    Moment,
+    Position,
+    Start,
+    StartBasis,
+    Verdict,
+)
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -76,13 +84,13 @@ def _of_gang(key: GangKey, cache: Cache) -> str:
 # The answer for users with rights in one namespace only: what the scheduler wrote there. Nothing
 # is computed, because no node is known and no pod of another namespace.
 
-Json = dict[str, Any]
 NOT_KNOWN: Final = ("quota", "where", "nodes", "preemption", "wouldStart")
 """The parts that need the whole cluster."""
+NOT_A_GANG: Final = "NotAGang"
 NOTHING_WRITTEN: Final = "The scheduler has written nothing about it yet."
 
 
-def document_of(key: GangKey, asked: Question) -> Json:
+def document_of(key: GangKey, asked: Question) -> Document:
     """Return what is written of a gang, and which parts are not known."""
     cluster = asked.cluster
     info = cluster.cache.gang_queue.infos[key]
@@ -90,19 +98,16 @@ def document_of(key: GangKey, asked: Question) -> Json:
     cluster.snapshot()
     phase = phases.phase_of(phases.counts_of(info))
     reason, message = _why(info)
-    return {
-        "name": str(key),
-        **document.header_of(info, cluster),
-        "phase": phase.value,
-        "state": gangs.state_of(info),
-        "verdict": "Waits" if _waits(info, phase) else None,
-        "reason": reason or None,
-        "summary": _summary(info, phase, cluster.cache, (reason, message)),
-        **_in_queue(info),
-        **_nodes(info),
-        "notKnown": list(NOT_KNOWN),
-        **asked.history_of(info),
-    }
+    summary = _summary(info, phase, cluster.cache, (reason, message))
+    return structs.replace(
+        document.header_of(info, asked, summary=summary),
+        verdict=Verdict.WAITS if _waits(info, phase) else None,
+        reason=reason or None,
+        position=_position(info),
+        start=_start(info),
+        running=_nodes(info),
+        not_known=NOT_KNOWN,
+    )
 
 
 def _waits(info: GangInfo, phase: Phase) -> bool:
@@ -139,45 +144,49 @@ def _why(info: GangInfo) -> tuple[str, str]:
     return next(said, ("", ""))
 
 
-def _in_queue(info: GangInfo) -> Json:
-    """Return the place in the queue and the start that are written."""
+def _position(info: GangInfo) -> Position | None:
+    """Return the place in the queue that is written."""
+    found = _in_queue(info)
+    if found is None:
+        return None
+    return Position(
+        queue=found.get("name"),
+        place=found["position"],
+        of=found.get("pending", found["position"]),
+        place_in_cluster=None,
+        of_cluster=None,
+        ahead={},
+        never_start=0,
+    )
+
+
+def _start(info: GangInfo) -> Start | None:
+    """Return the promised start that is written."""
+    found = _in_queue(info)
+    at = history.time_of(found.get("estimatedStart")) if found is not None else 0
+    return Start(StartBasis.RESERVED, Moment(at)) if at else None
+
+
+def _in_queue(info: GangInfo) -> Mapping[str, Any] | None:
     found = _status(info).get("queue")
-    if not isinstance(found, Mapping) or not found.get("position"):
-        return {}
-    place = {
-        "queue": found.get("name"),
-        "place": found["position"],
-        "of": found.get("pending", found["position"]),
-        "placeInCluster": None,
-        "ofCluster": None,
-        "ahead": {},
-        "neverStart": 0,
-    }
-    at = found.get("estimatedStart")
-    start = {"start": {"basis": "Reserved", "at": at, "after": None}} if at else {}
-    return {"position": place, **start}
+    return found if isinstance(found, Mapping) and found.get("position") else None
 
 
-def _nodes(info: GangInfo) -> Json:
+def _nodes(info: GangInfo) -> Running | None:
     """Return the nodes of members, by rank."""
-    members = info.observed.in_rank_order(pod for pod in info.observed.living if pod.node)
-    by_node: dict[str, list[int]] = {}
-    for rank, pod in enumerate(members):
-        by_node.setdefault(pod.node, []).append(rank)
-    if not by_node:
-        return {}
-    since = max((pod.scheduled_at or pod.started_at for pod in members), default=0)
-    return {
-        "running": {
-            "members": len(members),
-            "since": document.moment(since),
-            "waitedSeconds": None,
-            "domain": _status(info).get("domain"),
-            "spans": [],
-            "ranks": [{"node": node, "ranks": ranks} for node, ranks in by_node.items()],
-            "evictable": None,
-        }
-    }
+    members = [pod for pod in info.observed.living if pod.node]
+    if not members:
+        return None
+    since = max(pod.scheduled_at or pod.started_at for pod in members)
+    return Running(
+        members=len(members),
+        since=Moment(since) if since else None,
+        waited_seconds=None,
+        domain=_status(info).get("domain"),
+        spans=(),
+        ranks=document.ranks_of(info, members),
+        evictable=None,
+    )
 
 
 def _status(info: GangInfo) -> Mapping[str, Any]:
@@ -185,14 +194,11 @@ def _status(info: GangInfo) -> Mapping[str, Any]:
     return spec.status if spec is not None else {}
 
 
-HEADER: Final = {"apiVersion": "py-gang-scheduler.io/v1alpha1", "kind": "Explanation"}
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The `document` for a NAME; else `several` that it may stand for, or names `near` it."""
 
-    document: Json | None = None
+    document: Document | None = None
     several: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
 
@@ -209,16 +215,14 @@ def answer_for(name: str, namespace: str, asked: Question) -> Answer:
     return Answer(_document(found[0], asked))
 
 
-def _document(match: Match, asked: Question) -> Json:
+def _document(match: Match, asked: Question) -> Document:
     cluster = asked.cluster
     stranger = sentence_of(match, cluster.cache)
     if stranger or match.gang is None:
-        made = {"name": _name(match), "state": "NotAGang", "verdict": None, "summary": stranger}
-    elif cluster.source is Source.WRITTEN:
-        made = document_of(match.gang, asked)
-    else:
-        made = document.document_of(match.gang, asked)
-    return {**HEADER, **inspection_cluster.origin_document(cluster), **made}
+        return document.bare_document(cluster, _name(match), NOT_A_GANG, stranger)
+    if cluster.source is Source.WRITTEN:
+        return document_of(match.gang, asked)
+    return document.document_of(match.gang, asked)
 
 
 def _name(match: Match) -> str:

@@ -1,16 +1,26 @@
 """The document about one gang that `explain` prints, whatever state the gang is in."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.explaining import history, parts, sentences
+from gang_scheduler.inspection.explaining import history, needs, parts, sentences
 from gang_scheduler.inspection.explaining.history import Happened
+from gang_scheduler.inspection.explaining.parts import (
+    Document,
+    Evictable,
+    Members,
+    NodeRanks,
+    Running,
+    Span,
+    Warned,
+)
 from gang_scheduler.inspection.explaining.sentences import Names
 from gang_scheduler.inspection.listing import gangs, waits
 from gang_scheduler.model import refs, topology
@@ -22,13 +32,13 @@ from gang_scheduler.model.queues import QueueSet
 from gang_scheduler.model.reasons import Problem, Reason, Trait, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology import Topology
-from gang_scheduler.model.wording import counted, rfc3339
+from gang_scheduler.model.wording import counted
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.scheduler.explanation.explain import explain
 from gang_scheduler.scheduler.explanation.findings import (
     Explanation,
-    Position,
+    Moment,
     Surroundings,
     Verdict,
 )
@@ -39,10 +49,8 @@ from gang_scheduler.workloads import table
 
 # The nodes of a running gang, since when it runs, and the gangs that could evict it.
 
-Json = dict[str, Any]
 
-
-def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Json | None:
+def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Running | None:
     """Return where members are; None if none has a node. Linear in pods of the cluster."""
     members = [pod for pod in info.observed.living if pod.node]
     if not members:
@@ -51,21 +59,21 @@ def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Json 
     domain = cache.domain_of(phases.nodes_of(info), info.observed.asks)
     complete = max((int(pod.created_at) for pod in info.observed.living), default=0)
     since = max((pod.scheduled_at or pod.started_at for pod in members), default=0)
-    made: Json = {
-        "members": len(members),
-        "since": rfc3339(since) if since else None,
-        "waitedSeconds": max(0, since - complete) if since and complete else None,
-        "domain": str(domain) if domain is not None else None,
-        "spans": _spans(members, cluster),
-        "ranks": _ranks(info, members),
-        "evictable": _evictable(info, cluster, bound_pods),
-    }
-    elastic, degraded = messages.status_of(info), cache.degraded.of(info.key, cluster.read_at)
-    made |= {"elastic": elastic} if elastic is not None else {}
-    return made | ({"degraded": messages.degraded_words(degraded)} if degraded is not None else {})
+    degraded = cache.degraded.of(info.key, cluster.read_at)
+    return Running(
+        members=len(members),
+        since=Moment(since) if since else None,
+        waited_seconds=max(0, since - complete) if since and complete else None,
+        domain=str(domain) if domain is not None else None,
+        spans=tuple(_spans(members, cluster)),
+        ranks=ranks_of(info, members),
+        evictable=_evictable(info, cluster, bound_pods),
+        elastic=messages.status_of(info),
+        degraded=messages.degraded_words(degraded) if degraded is not None else None,
+    )
 
 
-def _spans(members: list[Pod], cluster: Cluster) -> list[Json]:
+def _spans(members: list[Pod], cluster: Cluster) -> list[Span]:
     """Return how many domains of each layer have members, in the first tree."""
     specs = cluster.cache.topologies.tree_specs()
     nodes = cluster.cache.node_usage.table()
@@ -73,10 +81,7 @@ def _spans(members: list[Pod], cluster: Cluster) -> list[Json]:
         return []
     tree = topology.build(specs[0], nodes)
     rows = [nodes.rows[pod.node] for pod in members if pod.node in nodes.rows]
-    return [
-        {"layer": tree.levels[depth].layer, "domains": number}
-        for depth, number in _numbers(tree, rows)
-    ]
+    return [Span(tree.levels[depth].layer, number) for depth, number in _numbers(tree, rows)]
 
 
 def _numbers(tree: Topology, rows: list[int]) -> list[tuple[int, int]]:
@@ -88,27 +93,27 @@ def _numbers(tree: Topology, rows: list[int]) -> list[tuple[int, int]]:
     return [(depth, len(np.unique(tree.levels[depth].at(inside)))) for depth in depths]
 
 
-def _ranks(info: GangInfo, members: list[Pod]) -> list[Json]:
+def ranks_of(info: GangInfo, members: Iterable[Pod]) -> tuple[NodeRanks, ...]:
     """Return the ranks of members by node, in rank order."""
     in_order = info.observed.in_rank_order(members)
     by_node: dict[str, list[int]] = {}
     for rank, pod in enumerate(in_order):
         by_node.setdefault(pod.node, []).append(rank)
-    return [{"node": node, "ranks": ranks} for node, ranks in by_node.items()]
+    return tuple(NodeRanks(node, tuple(ranks)) for node, ranks in by_node.items())
 
 
-def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Json:
+def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Evictable:
     """Return from which priority on gangs may evict members, and in which queue it is."""
     own = [each for each in bound_pods.pods if each.gang == info.key]
     may_go = sum(1 for each in own if each.evictable)
     least = cluster.policy.min_priority_difference
     queue = cluster.cache.queue_of(info.key)
-    return {
-        "pods": may_go,
-        "protected": len(own) - may_go,
-        "fromPriority": max((each.priority for each in own), default=0) + least,
-        "queue": queue.name if queue is not None else None,
-    }
+    return Evictable(
+        pods=may_go,
+        protected=len(own) - may_go,
+        from_priority=max((each.priority for each in own), default=0) + least,
+        queue=queue.name if queue is not None else None,
+    )
 
 
 UNREAD: Final = those_with(lambda rule: Trait.UNREAD in rule.traits)
@@ -127,18 +132,32 @@ class Question:
     since: int = 0
     without_events: str = ""
 
-    def history_of(self, info: GangInfo) -> Json:
-        """Return what happened to a gang, and what of that is not known."""
-        told = history.as_json(history.history_of(info, self.events, self.since))
-        lacks = {"historyLacks": self.without_events} if self.without_events else {}
-        return {"history": told, **lacks}
-
 
 AWAITS_PODS: Final = "It was let start, and its room is kept until its pods are there."
 VOLUMES_LATER: Final = "The volumes of its pods are looked at only once these are there."
 
 
-def document_of(key: GangKey, asked: Question) -> Json:
+API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
+KIND: Final = "Explanation"
+
+
+def bare_document(cluster: Cluster, name: str, state: str, summary: str) -> Document:
+    """Return a document with its origin, and with nothing about a gang."""
+    return Document(
+        api_version=API_VERSION,
+        kind=KIND,
+        source=cluster.source,
+        read_at=Moment(cluster.read_at),
+        settings_of=cluster.settings_of or None,
+        not_readable=cluster.unread or None,
+        name=name,
+        state=state,
+        verdict=None,
+        summary=summary,
+    )
+
+
+def document_of(key: GangKey, asked: Question) -> Document:
     """Return what is known of a gang: why it waits, where it runs, or how it ended."""
     cluster = asked.cluster
     info = cluster.cache.gang_queue.infos[key]
@@ -147,7 +166,6 @@ def document_of(key: GangKey, asked: Question) -> Json:
     surroundings = _surroundings(cluster)
     found = explain(snapshot, cluster.profile, key, surroundings)
     found = _without_volumes(info, cluster, found)
-    found = replace(found, position=_among_all(found.position, cluster))
     names = Names(key.namespace, cluster.policy.hide_foreign_names)
     phase = phases.phase_of(phases.counts_of(info))
     hint = ""
@@ -155,23 +173,52 @@ def document_of(key: GangKey, asked: Question) -> Json:
         declared = snapshot.queues.declared if snapshot.queues is not None else QueueSet()
         hint = sentences.hint_of_refusal(found.refused, info, cluster.cache, declared, names)
     said = _summary(info, found, phase, cluster.cache, names), _of_volumes(info), hint
-    made = {
-        "name": str(key),
-        **header_of(info, cluster, found),
-        "phase": phase.value,
-        "state": gangs.state_of(info),
-        "verdict": parts.VERDICTS[found.verdict],
-        "reason": found.refused.reason.value if found.refused is not None else None,
-        "summary": " ".join(filter(None, said)),
-        "warnings": [_warning(each) for each in found.warnings],
-        **parts.parts_of(found, names),
-    }
-    where = running_of(info, cluster, surroundings.running)
-    return {
-        **made,
-        **({"running": where} if where is not None else {}),
-        **asked.history_of(info),
-    }
+    made = structs.replace(
+        header_of(info, asked, found, summary=" ".join(filter(None, said))),
+        verdict=found.verdict,
+        reason=found.refused.reason.value if found.refused is not None else None,
+        warnings=tuple(map(_warning, found.warnings)),
+        running=running_of(info, cluster, surroundings.running),
+    )
+    return _with_parts(made, parts.hidden(_told(found, cluster), names))
+
+
+def _told(found: Explanation, cluster: Cluster) -> Explanation:
+    """Return the explanation with what the cycle does not know: other gangs, and words."""
+    position, evictions, refused = found.position, found.evictions, found.refused
+    if position is not None and found.gang is not None:
+        # Those count, too, of which no cycle sees a member.
+        numbers = gangs.waiting(cluster)
+        of = numbers[found.gang.queue]
+        position = structs.replace(position, of=of, of_cluster=numbers.total())
+    if evictions is not None and refused is not None:
+        message = sentences.of_preemption(refused) or None
+        evictions = structs.replace(evictions, message=message)
+    return replace(found, position=position, evictions=evictions)
+
+
+def _with_parts(made: Document, found: Explanation) -> Document:
+    """Return the document with all parts that say something."""
+    waits = found.verdict is Verdict.WAITS
+    return structs.replace(
+        made,
+        lacks=_lacks(found),
+        nodes_taken=found.nodes_taken or None,
+        position=found.position,
+        start=found.start,
+        quota=found.quota or None,
+        where=found.room.where if found.room is not None else None,
+        nodes=found.nodes or None,
+        preemption=found.evictions if found.verdict is not Verdict.STARTS else None,
+        needs=needs.of(found) or None if waits else None,
+        would_start=found.variants,
+    )
+
+
+def _lacks(found: Explanation) -> tuple[str, ...] | None:
+    if found.beside is None:
+        return None
+    return ("Room", "Quota") if found.beside.first else ("Quota", "Room")
 
 
 def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Explanation:
@@ -182,14 +229,6 @@ def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Ex
         return found
     refused = Refused(gang, Reason.WAITING_FOR_VOLUMES, gang.pending, cause=cause)
     return replace(found, verdict=Verdict.WAITS, refused=refused)
-
-
-def _among_all(found: Position | None, cluster: Cluster) -> Position | None:
-    """Return a place among all gangs that wait: those, too, of which no cycle sees a member."""
-    if found is None:
-        return None
-    numbers = gangs.waiting(cluster)
-    return replace(found, of=numbers[found.queue], of_all=numbers.total())
 
 
 def _surroundings(cluster: Cluster) -> Surroundings:
@@ -215,8 +254,14 @@ def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
     return {uid: cache.evictable_pods.sparing(uid) for uid in spared}
 
 
-def header_of(info: GangInfo, cluster: Cluster, found: Explanation | None = None) -> Json:
-    """Return what a gang is: its kind, queue, priority and members, and how long it waits."""
+def header_of(
+    info: GangInfo, asked: Question, found: Explanation | None = None, *, summary: str
+) -> Document:
+    """Return what a gang is: its kind, queue, priority and members, and how long it waits.
+
+    And what has happened to it.
+    """
+    cluster = asked.cluster
     living = info.observed.living
     queue = cluster.cache.queue_of(info.key)
     classes = Counter(pod.priority_class for pod in living if pod.priority_class)
@@ -225,21 +270,26 @@ def header_of(info: GangInfo, cluster: Cluster, found: Explanation | None = None
     counts = phases.counts_of(info)
     refused = found.refused if found is not None else None
     unread = refused is not None and refused.reason in UNREAD
-    return {
-        "workload": workload_of(info),
-        "group": mates,
-        "queue": queue.name if queue is not None and not unread else None,
-        "priority": info.observed.priority,
-        "priorityClass": next(iter(classes), None) if len(classes) == 1 else None,
-        "members": {
-            "present": counts.members,
-            "needed": None if unread else counts.min_member,
-            "scheduled": sum(1 for pod in living if pod.node),
-            "succeeded": counts.succeeded,
-            "failed": counts.failed,
-        },
-        "waitsSeconds": _waits(info, cluster.read_at),
-    }
+    happened = history.history_of(info, asked.events, asked.since)
+    return structs.replace(
+        bare_document(cluster, str(info.key), gangs.state_of(info), summary),
+        workload=workload_of(info),
+        group=tuple(mates),
+        queue=queue.name if queue is not None and not unread else None,
+        priority=info.observed.priority,
+        priority_class=next(iter(classes), None) if len(classes) == 1 else None,
+        members=Members(
+            present=counts.members,
+            needed=None if unread else counts.min_member,
+            scheduled=sum(1 for pod in living if pod.node),
+            succeeded=counts.succeeded,
+            failed=counts.failed,
+        ),
+        waits_seconds=_waits(info, cluster.read_at),
+        phase=phases.phase_of(counts).value,
+        history=tuple(map(history.part_of, happened)),
+        history_lacks=asked.without_events or None,
+    )
 
 
 def workload_of(info: GangInfo) -> str:
@@ -267,7 +317,7 @@ def _waits(info: GangInfo, now: int) -> int | None:
 
 def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, names: Names) -> str:
     """Return the first sentence."""
-    if found.verdict is not Verdict.NOTHING_WAITS:
+    if found.verdict is not None:
         said = sentences.first(found, names)
         return f"It runs, and {_others(info)}. {said}" if _has_started(info, found) else said
     members = [pod for pod in info.observed.living if pod.node]
@@ -310,11 +360,6 @@ def ended(phase: Phase) -> str:
     return "It has failed: it gets no quorum any more." if phase is Phase.FAILED else ""
 
 
-def moment(seconds: int) -> str | None:
-    """Return a time as JSON values have it; None for none."""
-    return rfc3339(seconds) if seconds else None
-
-
 def _has_started(info: GangInfo, found: Explanation) -> bool:
     return info.attempt.was_whole and found.verdict is Verdict.WAITS
 
@@ -324,5 +369,5 @@ def _others(info: GangInfo) -> str:
     return f"{number} more {'member waits' if number == 1 else 'members wait'}"
 
 
-def _warning(problem: Problem) -> Json:
-    return {"reason": problem.reason.value, "message": text_of(problem.cause)}
+def _warning(problem: Problem) -> Warned:
+    return Warned(problem.reason.value, text_of(problem.cause))

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.wording import counted, rfc3339
+from gang_scheduler.model.wording import counted
 from gang_scheduler.report.events import CONTROLLER
+from gang_scheduler.scheduler.explanation.findings import Moment, Part
 from gang_scheduler.simulation.snapshot_files import Told
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -82,14 +83,21 @@ def _of_event(event: "Event | Told") -> Happened:
     return Happened(event.first, what, times=event.times, last=last, of=event.name)
 
 
-def as_json(found: Iterable[Happened]) -> list[dict[str, Any]]:
-    """Return transitions as JSON values."""
-    return [_as_json(each) for each in found]
+class Transition(Part, frozen=True, omit_defaults=True):
+    """What happened at a time; more than once: so many `times`, and at `last` again."""
+
+    at: Moment
+    what: str
+    times: int | None = None
+    last: Moment | None = None
 
 
-def _as_json(each: Happened) -> dict[str, Any]:
-    again = {"times": each.times, "last": rfc3339(each.last)} if each.times > 1 else {}
-    return {"at": rfc3339(each.at), "what": each.what, **again}
+def part_of(each: Happened) -> Transition:
+    """Return what happened as a part of the document."""
+    at = Moment(each.at)
+    if each.times <= 1:
+        return Transition(at, each.what)
+    return Transition(at, each.what, each.times, Moment(each.last))
 
 
 def _born(info: GangInfo) -> int:

@@ -1,17 +1,43 @@
-"""The lines of each part of an explanation, from the values of the document."""
+"""The lines of each part of an explanation."""
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec import structs
 
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE, QUOTA_PREEMPTIBLE
+from gang_scheduler.inspection.explaining.history import Transition
+from gang_scheduler.inspection.explaining.parts import Document
 from gang_scheduler.inspection.explaining.sentences import between, duration, listed, ordinal
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.evictions import Sparing
+from gang_scheduler.model.plan import PreemptionVerdict
 from gang_scheduler.model.queues import NONE, ROOT
 from gang_scheduler.model.wording import counted
+from gang_scheduler.scheduler.explanation.findings import (
+    Amount,
+    Borrower,
+    ClassNodes,
+    DomainRoom,
+    DomainSlots,
+    Evictions,
+    Holder,
+    LabelHint,
+    Moment,
+    NearestNode,
+    NodeReason,
+    Protection,
+    QueueRights,
+    QuotaLine,
+    RejectedNodes,
+    Spared,
+    Start,
+    StartBasis,
+    Verdict,
+    Victims,
+    Where,
+)
 
-Json = dict[str, Any]
 DOMAINS: Final = 5
 """How many domains have a line, unless all are asked for."""
 
@@ -33,28 +59,28 @@ class Line(NamedTuple):
 
 
 NOT_KNOWN: Final = "not known with your rights"
-Part = Callable[[Json, View], list[Line]]
+Part = Callable[[Document, View], list[Line]]
 
 
-def position(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def position(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return the place in line."""
-    found = document.get("position")
+    found = document.position
     if found is None:
         return []
-    ahead = found["place"] - 1
-    queue = found["queue"]
+    ahead = found.place - 1
+    queue = found.queue
     places = []
     if queue:
         line = "without a queue" if queue == NONE.name else f"in {queue}"
-        places.append(f"{ordinal(found['place'])} of {found['of']} {line}")
-    if found["placeInCluster"] is not None:
-        places.append(f"{ordinal(found['placeInCluster'])} of {found['ofCluster']} in the cluster")
+        places.append(f"{ordinal(found.place)} of {found.of} {line}")
+    if found.place_in_cluster is not None:
+        places.append(f"{ordinal(found.place_in_cluster)} of {found.of_cluster} in the cluster")
     text = ", ".join(places)
-    asked = _asked_ahead(found["ahead"]) if ahead else ""
+    asked = _asked_ahead(found.ahead) if ahead else ""
     if asked:
         which = "the one before it asks" if ahead == 1 else f"the {ahead} before it ask"
         text += f"; {which} for {asked}"
-    return [Line(text + _of_no_use(ahead, found["neverStart"]))]
+    return [Line(text + _of_no_use(ahead, found.never_start))]
 
 
 def _of_no_use(ahead: int, never: int) -> str:
@@ -67,33 +93,32 @@ def _of_no_use(ahead: int, never: int) -> str:
     return f"; {never} of the {ahead} can never start as {are}"
 
 
-def _asked_ahead(ahead: Json) -> str:
+def _asked_ahead(ahead: Mapping[str, Amount]) -> str:
     extended = {name: text for name, text in ahead.items() if "/" in name}
     some = extended or {name: text for name, text in ahead.items() if name != "pods"}
     return listed([f"{text} {name}" for name, text in some.items()])
 
 
-def start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return when the gang starts."""
-    found = document.get("start")
+    found = document.start
     if found is None:
         return []
-    position = document.get("position")
-    first = position is None or (position["placeInCluster"] or position["place"]) == 1
-    return [Line(_start(found, seconds_of(document["readAt"]), first=first))]
+    position = document.position
+    first = position is None or (position.place_in_cluster or position.place) == 1
+    return [Line(_start(found, document.read_at, first=first))]
 
 
-def _start(found: Json, now: int, *, first: bool) -> str:
-    after = found["after"] or "another gang"
-    if found["basis"] == "Never":
+def _start(found: Start, now: Moment, *, first: bool) -> str:
+    after = found.after or "another gang"
+    if found.basis is StartBasis.NEVER:
         return "never as it is: it does not fit even once all gangs that run have ended"
-    if found["at"] is None:
-        if found["basis"] == "Reserved":
+    if found.at is None:
+        if found.basis is StartBasis.RESERVED:
             return f"reserved, once {after} has ended; that has no declared end"
         return f"unknown: {after} has no declared end"
-    at = seconds_of(found["at"])
-    when = f"about {tables.moment(at, now)} UTC (in {duration(at - now)})"
-    if found["basis"] == "Reserved":
+    when = f"about {tables.moment(found.at, now)} UTC (in {duration(found.at - now)})"
+    if found.basis is StartBasis.RESERVED:
         return f"{when}: reserved, once {after} has ended"
     ends = f"{after} ends then, as declared"
     if first:
@@ -101,28 +126,28 @@ def _start(found: Json, now: int, *, first: bool) -> str:
     return f"not before {when}: {ends}, and gangs before it may take the room"
 
 
-def where(document: Json, view: View) -> list[Line]:
+def where(document: Document, view: View) -> list[Line]:
     """Return how much room each domain has."""
-    found = document.get("where")
-    if found is None or document["verdict"] == "Starts":
+    found = document.where
+    if found is None or document.verdict is Verdict.STARTS:
         return []
-    if not found["layer"]:
-        room = found["domains"][0]
-        members = f"{_slots(room, found)} {'member' if found['needed'] == 1 else 'members'}"
-        return [Line(f"on any node: room for {members}{_why(room, found['needed'])}")]
-    how = "must gather" if found["must"] else "would rather gather"
-    members = counted(found["needed"], "member")
-    made = [Line(f"{how} in {found['layer']}: room for {members} is needed")]
-    shown = found["domains"] if view.all_domains else found["domains"][:DOMAINS]
-    names = _names(each["domain"] for each in shown)
+    if not found.layer:
+        room = found.domains[0]
+        members = f"{_slots(room, found)} {'member' if found.needed == 1 else 'members'}"
+        return [Line(f"on any node: room for {members}{_why(room, found.needed)}")]
+    how = "must gather" if found.must else "would rather gather"
+    members = counted(found.needed, "member")
+    made = [Line(f"{how} in {found.layer}: room for {members} is needed")]
+    shown = found.domains if view.all_domains else found.domains[:DOMAINS]
+    names = _names(each.domain or "" for each in shown)
     width = max(map(len, names), default=0)
     for name, each in zip(names, shown, strict=True):
         slots = _slots(each, found)
-        text = f"{name:<{width}}   {slots}{_why(each, found['needed'], '   ')}"
+        text = f"{name:<{width}}   {slots}{_why(each, found.needed, '   ')}"
         made.append(Line(text, under=True, hanging=width + len(slots) + 8))
-    others = found["domains"][len(shown) :]
+    others = found.domains[len(shown) :]
     if others:
-        best = max(each["slots"] for each in others)
+        best = max(each.slots for each in others)
         made.append(Line(f"{len(others)} more, none above {best}   (--all)", under=True))
     return made
 
@@ -134,9 +159,9 @@ def _names(domains: Iterable[str]) -> list[str]:
     return names if len({*names}) == len(names) else paths
 
 
-def _slots(each: Json, found: Json) -> str:
-    most = "at most " if found["atMost"] and each["slots"] else ""
-    return f"{most}{each['slots']} of {found['needed']}"
+def _slots(each: DomainSlots, found: Where) -> str:
+    most = "at most " if found.at_most and each.slots else ""
+    return f"{most}{each.slots} of {found.needed}"
 
 
 def short(domain: str) -> str:
@@ -145,37 +170,42 @@ def short(domain: str) -> str:
     return "/".join((layer, *path[-1:]))
 
 
-def _why(each: Json, needed: int, between_them: str = "; ") -> str:
+def _why(each: DomainSlots, needed: int, between_them: str = "; ") -> str:
     """Return what the nearest missing slot lacks, and what keeps members from other nodes."""
-    said = []
-    near = _in_the_way(each.get("nearest"))
-    if near is not None:
-        beside = f" beside {counted(near['beside'], 'member')}" if near["beside"] else ""
-        free = f"{near['node']}: {near['free']} of {near['asked']} {near['resource']} free{beside}"
-        holders = ", ".join(_holder(one) for one in near["holders"][:2])
-        said.append(f"{free}, {holders}" if holders else free)
-    others = [one for one in each.get("rejections", []) if near is None or not _is_full(one)]
-    said += [f"{counted(one['nodes'], 'node')}: {_reason(one['reason'])}" for one in others[:2]]
-    if each["slots"] >= needed:
+    if each.slots >= needed:
         return f"{between_them}there is room"
-    if not said and each.get("filled"):
-        said.append(f"its {counted(each['filled'], 'node')} would be full of members")
-    return f"{between_them}{'; '.join(said)}" if said else ""
+    said = "; ".join(_obstacles(each)) if isinstance(each, DomainRoom) else ""
+    return f"{between_them}{said}" if said else ""
 
 
-def _is_full(rejection: Json) -> bool:
+def _obstacles(each: DomainRoom) -> Sequence[str]:
+    said = []
+    near = _in_the_way(each.nearest)
+    if near is not None:
+        beside = f" beside {counted(near.beside, 'member')}" if near.beside else ""
+        free = f"{near.node}: {near.free} of {near.asked} {near.resource} free{beside}"
+        holders = ", ".join(_holder(one) for one in near.holders[:2])
+        said.append(f"{free}, {holders}" if holders else free)
+    others = [one for one in each.rejections if near is None or not _is_full(one)]
+    said += [f"{counted(one.nodes, 'node')}: {_reason(one.reason)}" for one in others[:2]]
+    if not said and each.filled:
+        said.append(f"its {counted(each.filled, 'node')} would be full of members")
+    return said
+
+
+def _is_full(rejection: RejectedNodes) -> bool:
     """Return whether nodes lack nothing but resources: the nearest one stands for all of these."""
-    return str(rejection["reason"]).startswith(("Insufficient ", "Too many pods"))
+    return rejection.reason.startswith(("Insufficient ", "Too many pods"))
 
 
-def _in_the_way(near: Json | None) -> Json | None:
+def _in_the_way(near: NearestNode | None) -> NearestNode | None:
     """Return the nearest node, unless it is full of nothing but the members themselves."""
-    return None if near is None or (near["beside"] and not near["holders"]) else near
+    return None if near is None or (near.beside and not near.holders) else near
 
 
-def _holder(holder: Json) -> str:
-    name = holder["gang"] or "gangs before it"
-    return f"{name} {'has' if holder['gang'] else 'take'} {holder['amount']}"
+def _holder(holder: Holder) -> str:
+    name = holder.gang or "gangs before it"
+    return f"{name} {'has' if holder.gang else 'take'} {holder.amount}"
 
 
 def _reason(words: str) -> str:
@@ -186,79 +216,71 @@ def _reason(words: str) -> str:
     return words
 
 
-def nodes(document: Json, view: View) -> list[Line]:
+def nodes(document: Document, view: View) -> list[Line]:
     """Return how many nodes take one member, and what keeps it from the others."""
     made = []
-    found = document.get("nodes", [])
+    found = document.nodes or ()
     for each in found:
         of = f" for {_like(each)}" if len(found) > 1 else ""
-        reasons = [f"{one['nodes']} {_reason(one['reason'])}" for one in each["reasons"]]
-        taking = [_taking(each["fitting"])] if each["fitting"] else []
-        made.append(Line(f"{each['nodes']}{of}: {', '.join([*taking, *reasons])}"))
+        reasons = [f"{one.nodes} {_reason(one.reason)}" for one in each.reasons]
+        taking = [_taking(each.fitting)] if each.fitting else []
+        made.append(Line(f"{each.nodes}{of}: {', '.join([*taking, *reasons])}"))
         if view.wide:
-            made += [Line(_examples(one), under=True) for one in each["reasons"]]
-        if view.wide or not each["fitting"]:
-            made += [Line(_selector(one), under=True) for one in each["selectors"]]
+            made += [Line(_examples(one), under=True) for one in each.reasons]
+        if view.wide or not each.fitting:
+            made += [Line(_selector(one), under=True) for one in each.selectors]
     return made
 
 
-def _like(each: Json) -> str:
-    others = each["pods"] - 1
-    return f"{each['pod']} and {others} like it" if others else str(each["pod"])
+def _like(each: ClassNodes) -> str:
+    others = each.pods - 1
+    return f"{each.pod} and {others} like it" if others else each.pod
 
 
 def _taking(number: int) -> str:
     return f"{number} {'takes' if number == 1 else 'take'} a member now"
 
 
-def _examples(reason: Json) -> str:
-    more = reason["nodes"] - len(reason["some"])
-    names = ", ".join(reason["some"]) + (f" and {more} more" if more else "")
-    return f"{_reason(reason['reason'])}: {names}"
+def _examples(reason: NodeReason) -> str:
+    more = reason.nodes - len(reason.some)
+    names = ", ".join(reason.some) + (f" and {more} more" if more else "")
+    return f"{_reason(reason.reason)}: {names}"
 
 
-def _selector(found: Json) -> str:
-    number = counted(found["nodes"], "node") if found["nodes"] else "no node"
-    others = ", ".join(f"{each['value']} ({each['nodes']})" for each in found["others"])
-    absent = "" if found["nodes"] else "; no node has that label"
-    instead = f"; {found['key']} has {others}" if others else absent
-    return f"nodeSelector {found['key']}={found['value']}: {number}{instead}"
+def _selector(found: LabelHint) -> str:
+    number = counted(found.nodes, "node") if found.nodes else "no node"
+    others = ", ".join(f"{each.value} ({each.nodes})" for each in found.others)
+    absent = "" if found.nodes else "; no node has that label"
+    instead = f"; {found.key} has {others}" if others else absent
+    return f"nodeSelector {found.key}={found.value}: {number}{instead}"
 
 
-def work(victims: Iterable[Json], document: Json) -> str:
+def work(victims: Iterable[Victims], document: Document) -> str:
     """Return how long the gangs of victims have run; "" where that is not known."""
-    now = seconds_of(document["readAt"])
-    ran = [now - seconds_of(each["since"]) for each in victims if each["since"]]
+    ran = [document.read_at - each.since for each in victims if each.since is not None]
     return f", {duration(max(ran))} of work" if ran else ""
 
 
-def history(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return what happened, the last transitions, and of what none are known."""
-    now = seconds_of(document["readAt"])
-    found = document.get("history", [])
+    now = document.read_at
     told = [
         Line(
-            f"{tables.moment(seconds_of(each['at']), now)}  {each['what']}{_again(each, now)}",
+            f"{tables.moment(each.at, now)}  {each.what}{_again(each, now)}",
             under=True,
             hanging=9,
         )
-        for each in found
+        for each in document.history or ()
     ]
-    lacks = document.get("historyLacks")
+    lacks = document.history_lacks
     return [*told, Line(f"without {lacks}", under=True)] if lacks else told
 
 
-def _again(each: Json, now: int) -> str:
+def _again(each: Transition, now: int) -> str:
     """Return how often something happened, and when it did at last."""
-    times = each.get("times", 1)
-    if times == 1:
+    if each.last is None:
         return ""
-    return f" ({times} times, last at {tables.moment(seconds_of(each['last']), now)})"
-
-
-def seconds_of(text: str) -> int:
-    """Return a time of the document in seconds since the epoch."""
-    return int(datetime.fromisoformat(text).timestamp())
+    return f" ({each.times} times, last at {tables.moment(each.last, now)})"
 
 
 # Lines about evictions: the pods that go for the gang, or the rule that forbids every eviction.
@@ -277,80 +299,81 @@ SPARED: Final = {
 SWITCHED_OFF: Final = "none: preemption is switched off (setting preemption)"
 
 
-def preemption_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def preemption_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return what evictions it makes, or what forbids them."""
-    found = document.get("preemption")
+    found = document.preemption
     if found is None:
         return []
-    if found["victims"]:
-        return [Line(_victims(found["victims"], document))]
-    return [Line(_forbidden(found, document["priority"]))]
+    if found.victims:
+        return [Line(_victims(found.victims, document))]
+    return [Line(_forbidden(found, document.priority or 0))]
 
 
-def _victims(victims: Sequence[Json], document: Json) -> str:
-    number = sum(each["number"] for each in victims)
-    pods = listed([name for each in victims for name in each["pods"]])
+def _victims(victims: Sequence[Victims], document: Document) -> str:
+    number = sum(each.number for each in victims)
+    pods = listed([name for each in victims for name in each.pods])
     goes = "goes" if number == 1 else "go"
     return f"{counted(number, 'pod')} {goes}: {pods}{work(victims, document)}"
 
 
-def _forbidden(found: Json, priority: int) -> str:
-    if found["verdict"] == "Terminating":
-        leaving = found["leaving"]
+def _forbidden(found: Evictions, priority: int) -> str:
+    if found.verdict is PreemptionVerdict.TERMINATING:
+        leaving = found.leaving
         leaves = "leaves" if leaving == 1 else "leave"
-        named = f", {listed(found['awaited'])}" if found["awaited"] else ""
+        named = f", {listed(found.awaited)}" if found.awaited else ""
         return f"none more: {counted(leaving, 'pod')} {leaves} already{named}"
-    known, rights = found["protection"], found["rights"]
-    if found["message"]:
-        said = str(found["message"]).removesuffix(".")
-        return said if found["verdict"] == "Blocked" else f"{said}{_kept(known)}"
-    if found["switchedOff"] or found["queueForbids"]:
-        return SWITCHED_OFF if found["switchedOff"] else "none: its queue evicts no pods"
+    known, rights = found.protection, found.rights
+    if found.message:
+        said = found.message.removesuffix(".")
+        blocked = found.verdict is PreemptionVerdict.BLOCKED
+        return said if blocked else f"{said}{_kept(known)}"
+    if found.switched_off or found.queue_forbids:
+        return SWITCHED_OFF if found.switched_off else "none: its queue evicts no pods"
     if known is None:
         return "none: no pod runs that could go"
     if rights is None:
         return _protected(known, priority)
-    return f"{_in_queues(rights)}{_kept({**known, 'ranked': 0})}"
+    return f"{_in_queues(rights)}{_kept(structs.replace(known, ranked=0))}"
 
 
-def _kept(known: Json | None) -> str:
+def _kept(known: Protection | None) -> str:
     """Return which pods stay by their priority, and what else protects which."""
     if known is None:
         return ""
-    parts = [_ranked(known)] if known["ranked"] else []
-    parts += [_spared(each) for each in known["sparedBy"]]
-    if known["underBudget"]:
-        of = f", such as {known['ofBudget']}" if known["ofBudget"] else ""
+    parts = [_ranked(known)] if known.ranked else []
+    parts += [_spared(each) for each in known.spared_by]
+    if known.under_budget:
+        of = f", such as {known.of_budget}" if known.of_budget else ""
         parts.append(
-            f"{counted(known['underBudget'], 'pod')} would go last: a PodDisruptionBudget allows "
+            f"{counted(known.under_budget, 'pod')} would go last: a PodDisruptionBudget allows "
             f"no eviction{of}"
         )
     return f"; {'; '.join(parts)}" if parts else ""
 
 
-def _ranked(known: Json) -> str:
-    rank = "ranks" if known["ranked"] == 1 else "rank"
-    of = f"{known['ranked']} of {counted(known['pods'], 'pod')}"
-    return f"{of} {rank} no lower, the lowest at {known['lowestOfRanked']}{_such(known['nearest'])}"
+def _ranked(known: Protection) -> str:
+    rank = "ranks" if known.ranked == 1 else "rank"
+    of = f"{known.ranked} of {counted(known.pods, 'pod')}"
+    return f"{of} {rank} no lower, the lowest at {known.lowest_of_ranked}{_such(known.nearest)}"
 
 
-def _spared(each: Json) -> str:
-    stay = f"{counted(each['pods'], 'pod')} {'stays' if each['pods'] == 1 else 'stay'}"
-    return f"{stay}: {SPARED[each['reason']]}{_such(each['example'])}"
+def _spared(each: Spared) -> str:
+    stay = f"{counted(each.pods, 'pod')} {'stays' if each.pods == 1 else 'stay'}"
+    return f"{stay}: {SPARED[each.reason]}{_such(each.example)}"
 
 
 def _such(pod: str | None) -> str:
     return f" ({pod})" if pod else ""
 
 
-def _in_queues(rights: Json) -> str:
+def _in_queues(rights: QueueRights) -> str:
     """Return what keeps the pods of its own queue, and those of others."""
     return f"none: {_of_own(rights)}; {_of_others(rights)}"
 
 
-def _of_own(rights: Json) -> str:
-    own, lower = rights["ownPods"], rights["ownLower"]
-    of = "of gangs without a queue" if rights["queue"] == NONE.name else f"of {rights['queue']}"
+def _of_own(rights: QueueRights) -> str:
+    own, lower = rights.own_pods, rights.own_lower
+    of = "of gangs without a queue" if rights.queue == NONE.name else f"of {rights.queue}"
     if not own:
         return f"no pod {of} runs"
     if lower:
@@ -358,79 +381,74 @@ def _of_own(rights: Json) -> str:
     return f"by priority none of the {counted(own, 'pod')} {of} may go"
 
 
-def _of_others(rights: Json) -> str:
+def _of_others(rights: QueueRights) -> str:
     """Return why other queues keep what they have."""
-    borrowing = rights["borrowing"]
+    borrowing = rights.borrowing
     if not borrowing:
         return "no pod runs in a queue that uses more than its own"
     some = f"{counted(borrowing, 'pod')} of queues that use more than their own"
-    if rights["reclaims"]:
+    if rights.reclaims:
         return f"{some} may go, which is no help or not allowed"
     stay = "stays" if borrowing == 1 else "stay"
-    if not rights["goesOver"]:
+    if not rights.goes_over:
         return f"{some} {stay}: its queue takes nothing back"
-    if rights["queue"] == NONE.name:
+    if rights.queue == NONE.name:
         return f"{some} {stay}: gangs without a queue have nothing of their own to take back"
-    return f"{some} {stay}: with this gang {rights['queue']} would use more than its own, too"
+    return f"{some} {stay}: with this gang {rights.queue} would use more than its own, too"
 
 
-def _protected(known: Json, priority: int) -> str:
+def _protected(known: Protection, priority: int) -> str:
     """Return what protects the pods that run."""
-    number = known["pods"]
-    if known["ranked"] == number:
+    number = known.pods
+    if known.ranked == number:
         every = "the only pod that runs has" if number == 1 else f"all {number} pods that run have"
-        lowest = f"{known['lowestOfRanked']} or more{_such(known['nearest'])}"
+        lowest = f"{known.lowest_of_ranked} or more{_such(known.nearest)}"
         return f"none: {every} priority {lowest}, and it has {priority}"
-    if not known["lower"]:
+    if not known.lower:
         return f"none{_kept(known).replace(';', ':', 1)}"
-    some = counted(known["lower"], "pod")
+    some = counted(known.lower, "pod")
     said = f"none: {some} of lower priority may go, and that is not allowed to it or no help"
     return f"{said}{_kept(known)}"
 
 
 # Lines about quota: what a queue has and uses, what the gang adds, and what is short.
 
-NOTHING: Final = "0"
 WITHOUT_QUEUE: Final = "gangs without a queue"
 ALL: Final = "all queues together"
 
 
-def quota_lines(document: Json, view: View) -> list[Line]:
+def quota_lines(document: Document, view: View) -> list[Line]:
     """Return a line for its queue; for those above if wide, or if only these have too little."""
-    found = document.get("quota", [])
-    flavored = len({each["flavor"] for each in found}) > 1
-    own = [each for each in found if each["queue"] == found[0]["queue"]]
-    told = {each["resource"] for each in own if each["heldBy"] or not _is_short(each)}
+    found = document.quota or ()
+    flavored = len({each.flavor for each in found}) > 1
+    own = [each for each in found if each.queue == found[0].queue]
+    told = {each.resource for each in own if each.held_by or not each.short}
     above = (each for each in found[len(own) :] if view.wide or _tells_more(each, told))
     return [Line(_sentence(each, flavored=flavored)) for each in (*own, *above)]
 
 
-def _tells_more(each: Json, told: set[str]) -> bool:
-    return _is_short(each) and each["resource"] not in told
+def _tells_more(each: QuotaLine, told: set[str]) -> bool:
+    return each.short > 0 and each.resource not in told
 
 
-def _is_short(each: Json) -> bool:
-    return bool(each["short"] != NOTHING)
-
-
-def _sentence(each: Json, *, flavored: bool) -> str:
-    what = f"{each['resource']} of {each['flavor']}" if flavored else str(each["resource"])
-    ahead = f", and gangs before it take {each['ahead']}" if each["ahead"] != NOTHING else ""
+def _sentence(each: QuotaLine, *, flavored: bool) -> str:
+    what = f"{each.resource} of {each.flavor}" if flavored else each.resource
+    ahead = f", and gangs before it take {each.ahead}" if each.ahead else ""
     return f"{_what_it_has(each, what)}{ahead}; {_what_is_added(each)}"
 
 
-def _what_it_has(each: Json, what: str) -> str:
+def _what_it_has(each: QuotaLine, what: str) -> str:
     """Return what a queue was promised, and how much of that is used."""
-    name, used = _subject(each["queue"]), each["used"]
+    name, used = _subject(each.queue), each.used
     several = name in (WITHOUT_QUEUE, ALL)
     has, uses = ("have", "use") if several else ("has", "uses")
-    if each["nominal"] == NOTHING:
-        borrowed = ", all of it borrowed" if used != NOTHING else ""
+    if not each.nominal:
+        borrowed = ", all of it borrowed" if used else ""
         own = f"no {what} of {'their' if several else 'its'} own"
         return f"{name} {has} {own}, {uses} {used}{borrowed}"
     more = "more than that" if name == ALL else "of it borrowed"
-    borrowed = f", {each['borrowed']} {more}" if each["borrowed"] != NOTHING else ""
-    return f"{name} {has} {each['nominal']} {what}, {uses} {used}{borrowed}"
+    borrowed = f", {each.borrowed} {more}" if each.borrowed else ""
+    return f"{name} {has} {each.nominal} {what}, {uses} {used}{borrowed}"
 
 
 def _subject(queue: str) -> str:
@@ -438,25 +456,24 @@ def _subject(queue: str) -> str:
     return {NONE.name: WITHOUT_QUEUE, ROOT.name: ALL}.get(queue, queue)
 
 
-def _what_is_added(each: Json) -> str:
+def _what_is_added(each: QuotaLine) -> str:
     """Return what the gang adds, and whether that may be."""
-    adds = f"this adds {each['adds']}"
-    if not _is_short(each):
-        if each["borrows"] == NOTHING:
+    adds, left = f"this adds {each.adds}", each.available
+    if left is None or not each.short:
+        if not each.borrows:
             return f"{adds}, within its quota"
-        part = "" if each["borrows"] == each["adds"] else f"{each['borrows']} of them "
+        part = "" if each.borrows == each.adds else f"{each.borrows} of them "
         return f"{adds}, {part}borrowed"
-    left = each["available"]
-    is_none = left.startswith("-") or left == NOTHING
-    rest = "nothing is left" if is_none else f"only {left} {'is' if left == '1' else 'are'} left"
-    return f"{adds}, and {rest}: {each['short']} short{_holders(each['heldBy'])}"
+    are = "is" if str(left) == "1" else "are"
+    rest = f"only {left} {are} left" if left > 0 else "nothing is left"
+    return f"{adds}, and {rest}: {each.short} short{_holders(each.held_by)}"
 
 
-def _holders(found: list[dict[str, Any]]) -> str:
+def _holders(found: Sequence[Borrower]) -> str:
     """Return which queues hold more than their own."""
     if not found:
         return ""
-    said = [f"{_borrows(one['queue'])} {one['borrowed']}" for one in found]
+    said = [f"{_borrows(one.queue)} {one.borrowed}" for one in found]
     return f"; {between(said)}"
 
 

@@ -5,7 +5,7 @@ No cycle can try these: what is missing is not known well enough to be made up.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from gang_scheduler.inspection.explaining.sentences import between, listed
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
@@ -20,7 +20,7 @@ from gang_scheduler.model.causes.specs import (
 )
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Cause, Turn
-from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation
+from gang_scheduler.scheduler.explanation.findings import ClassNodes, Explanation, Part
 from gang_scheduler.workloads import table
 
 CLAIM: Final = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
@@ -32,26 +32,31 @@ BACK: Final = {
 """The words of filters about nodes that the platform may bring back: the field, and its value."""
 
 
-class Need(NamedTuple):
-    """What must become of an object, or of a `field` of it, and whose turn that is."""
+class Need(Part, frozen=True, kw_only=True):
+    """What must become of an object, or of a `field` of it, and the role that can do it."""
 
     object: str
+    field: str | None = None
     value: str
     by: Turn
-    field: str = ""
 
 
-def of(found: Explanation) -> list[Need]:
+def of(found: Explanation) -> tuple[Need, ...]:
     """Return what a gang that waits needs beside room and quota; the first of each kind."""
     if found.refused is None:
-        return []
-    return [
+        return ()
+    needed = (
         *_of_cause(found.refused.cause),
         *_of_jobs(found.refused),
         *_of_claims(found.refused),
         *_of_layer(found.refused),
         *(need for each in found.nodes if not each.fitting for need in _of_nodes(each)),
-    ]
+    )
+    return tuple(dict.fromkeys(needed))
+
+
+def _need(named: str, value: str, by: Turn, field: str = "") -> Need:
+    return Need(object=named, field=field or None, value=value, by=by)
 
 
 def _of_cause(cause: Cause | None) -> Iterator[Need]:
@@ -64,28 +69,28 @@ def _of_cause(cause: Cause | None) -> Iterator[Need]:
 
 
 def _object(cause: ObjectMissing, _: str) -> Iterator[Need]:
-    yield Need(f"{cause.kind} {cause.gang}", f"{CREATE}, or name one that exists", Turn.SUBMITTER)
+    yield _need(f"{cause.kind} {cause.gang}", f"{CREATE}, or name one that exists", Turn.SUBMITTER)
 
 
 def _gang(cause: GangMissing, _: str) -> Iterator[Need]:
-    yield Need(f"gang {cause.name}", f"{CREATE}, or take it out of the group", Turn.SUBMITTER)
+    yield _need(f"gang {cause.name}", f"{CREATE}, or take it out of the group", Turn.SUBMITTER)
 
 
 def _priority_class(cause: PriorityClassMissing, _: str) -> Iterator[Need]:
-    yield Need(f"WorkloadPriorityClass {cause.name}", CREATE, Turn.PLATFORM)
+    yield _need(f"WorkloadPriorityClass {cause.name}", CREATE, Turn.PLATFORM)
 
 
 def _queue(cause: QueueUnusable, _: str) -> Iterator[Need]:
     if cause.fault is QueueFault.NOT_FOUND:
-        yield Need(f"{cause.kind} {cause.queue}", CREATE, Turn.QUEUE_ADMIN)
+        yield _need(f"{cause.kind} {cause.queue}", CREATE, Turn.QUEUE_ADMIN)
 
 
 def _layers(cause: UnknownLayers, field: str) -> Iterator[Need]:
     if cause.known:
-        yield Need(
+        yield _need(
             field or "its topology request", f"one of {', '.join(cause.known)}", Turn.SUBMITTER
         )
-    yield Need(
+    yield _need(
         "ClusterNetworkTopology default",
         f"a layer {between(cause.layers)}, and its label on the nodes",
         Turn.PLATFORM,
@@ -95,7 +100,7 @@ def _layers(cause: UnknownLayers, field: str) -> Iterator[Need]:
 
 def _unsupported(cause: FieldsUnsupported, _: str) -> Iterator[Need]:
     of = f"pod {cause.pod}" if cause.pod else "the PodGroup"
-    yield Need(of, "none: it is not supported", Turn.SUBMITTER, listed(cause.fields))
+    yield _need(of, "none: it is not supported", Turn.SUBMITTER, listed(cause.fields))
 
 
 _CAUSES: Final[Mapping[type[Cause], Callable[..., Iterator[Need]]]] = {
@@ -115,7 +120,7 @@ def _of_jobs(refused: Refused) -> Iterator[Need]:
         kind = table.BY_NAME[refused.gang.key.source].object_kind or "gang"
         jobs = f"Job{'s' * (len(cause.jobs) > 1)} {between(cause.jobs)}"
         value = f"{cause.most}: all that {jobs} can have at once"
-        yield Need(f"{kind} {refused.gang.key}", value, Turn.SUBMITTER, "minMember")
+        yield _need(f"{kind} {refused.gang.key}", value, Turn.SUBMITTER, "minMember")
 
 
 def _of_claims(refused: Refused) -> Iterator[Need]:
@@ -127,7 +132,7 @@ def _of_claims(refused: Refused) -> Iterator[Need]:
             found = CLAIM.findall(storage.problem)
             names |= dict.fromkeys(f"{pod.namespace}/{each}" for each in found)
     if names:
-        yield Need(f"PersistentVolumeClaim {listed([*names])}", CREATE, Turn.SUBMITTER)
+        yield _need(f"PersistentVolumeClaim {listed([*names])}", CREATE, Turn.SUBMITTER)
 
 
 def _of_layer(refused: Refused) -> Iterator[Need]:
@@ -135,14 +140,14 @@ def _of_layer(refused: Refused) -> Iterator[Need]:
     unlabelled = refused.misfit.unlabelled if refused.misfit is not None else None
     if unlabelled is not None:
         keys = " or ".join(unlabelled.label_keys)
-        yield Need("the nodes", "the name of the domain", Turn.PLATFORM, f"metadata.labels {keys}")
+        yield _need("the nodes", "the name of the domain", Turn.PLATFORM, f"metadata.labels {keys}")
 
 
 def _of_nodes(found: ClassNodes) -> Iterator[Need]:
     """Yield the nodes that are cordoned or not ready, of those that take no member."""
     for each in found.reasons:
-        if each.words in BACK:
-            field, value = BACK[each.words]
+        if each.reason in BACK:
+            field, value = BACK[each.reason]
             more = f" and {each.nodes - len(each.some)} more" if each.nodes > len(each.some) else ""
             node = "Node" if each.nodes == 1 else "Nodes"
-            yield Need(f"{node} {', '.join(each.some)}{more}", value, Turn.PLATFORM, field)
+            yield _need(f"{node} {', '.join(each.some)}{more}", value, Turn.PLATFORM, field)

@@ -11,18 +11,17 @@ from gang_scheduler.model.causes.gangs import MembersMissing, role_counts
 from gang_scheduler.model.causes.queues import QueueFault, QueueUnusable
 from gang_scheduler.model.causes.specs import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Role
-from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.plan import Misfit, Obstacle, PreemptionVerdict, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueSet
 from gang_scheduler.model.reasons import RULES, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import PODS, quantity
-from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.wording import counted, rfc3339
 from gang_scheduler.report import missing_members
 from gang_scheduler.report.missing_members import NearNames
-from gang_scheduler.report.words import messages, room
+from gang_scheduler.report.words import messages
+from gang_scheduler.report.words import room as room_texts
 from gang_scheduler.report.words.causes import text_if_any
 from gang_scheduler.scheduler.explanation.findings import (
     Barred,
@@ -30,6 +29,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     DomainRoom,
     Evictions,
     Explanation,
+    Room,
     Verdict,
     Where,
 )
@@ -51,19 +51,19 @@ class Names:
     namespace: str
     hides: bool = False
 
-    def gang(self, key: GangKey) -> str:
+    def gang(self, key: str) -> str:
         """Return the name of a gang, or that it is one of another namespace."""
-        return OF_ANOTHER_NAMESPACE if self._is_hidden(key.namespace) else str(key)
+        return OF_ANOTHER_NAMESPACE if self._is_hidden(key) else key
 
     def pods(self, keys: Iterable[str]) -> list[str]:
         """Return the names of pods; of those that are hidden only how many there are."""
         listed = list(keys)
-        shown = [each for each in listed if not self._is_hidden(each.partition("/")[0])]
+        shown = [each for each in listed if not self._is_hidden(each)]
         hidden = len(listed) - len(shown)
         return shown + ([f"{counted(hidden, 'pod')} of other namespaces"] if hidden else [])
 
-    def _is_hidden(self, namespace: str) -> bool:
-        return self.hides and namespace != self.namespace
+    def _is_hidden(self, key: str) -> bool:
+        return self.hides and key.partition("/")[0] != self.namespace
 
 
 def duration(seconds: float) -> str:
@@ -93,17 +93,6 @@ def ordinal(number: int) -> str:
 def amount(resource: str, number: int) -> str:
     """Return an amount with its resource."""
     return f"{quantity(resource, number)} {resource}"
-
-
-def domain(found: Domain) -> str:
-    """Return LAYER/NAME of a domain."""
-    return "/".join((found.layer, *found.path[-1:]))
-
-
-def taint_text(taint: Taint) -> str:
-    """Return a taint as kubectl shows it."""
-    value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{taint.effect}"
 
 
 def uncapital(text: str) -> str:
@@ -283,18 +272,17 @@ def first(found: Explanation, names: Names) -> str:
         return with_end(
             f"{RULES[Reason.WAITING_FOR_VICTIMS].lead}: {_leaving(found.evictions, names)}"
         )
-    said = of_refusal(refused, found.where)
-    in_vain = next((each.oversized for each in found.nodes if each.oversized), ())
+    said = of_refusal(refused, found.room)
     bought = refused.reason is Reason.WAITING_FOR_PROVISIONING
-    if refused.misfit is None and in_vain and not bought:
+    if refused.misfit is None and found.in_vain and not bought:
         # Quota that is freed, or another turn, would not help it.
-        return f"{FOR_GOOD}: {room.asked_in_vain(in_vain)}. {said}"
-    return said if found.beside is None else _both(said, found.beside, found.where)
+        return f"{FOR_GOOD}: {room_texts.asked_in_vain(found.in_vain)}. {said}"
+    return said if found.beside is None else _both(said, found.beside, found.room)
 
 
-def _both(quota: str, beside: Beside, where: Where | None) -> str:
+def _both(quota: str, beside: Beside, found: Room | None) -> str:
     """Return that quota and room are lacking; first that of which more is missing."""
-    room = of_refusal(beside.refused, where)
+    room = of_refusal(beside.refused, found)
     if not beside.first:
         return f"{quota} Quota alone would not start it: {uncapital(room)}"
     lead = RULES[Reason.WAITING_FOR_QUOTA].lead
@@ -308,7 +296,7 @@ def _barred(found: Barred) -> str:
     labels = ", ".join(f"{key}={value}" for key, value in found.selector)
     asked = f"nodeSelector {labels}" if labels else "its node affinity"
     said = f"only {names} {'matches' if found.nodes == 1 else 'match'} {asked}"
-    why = [(f"taint {taint_text(taint)}", number) for taint, number in found.taints]
+    why = [(f"taint {taint}", number) for taint, number in found.taints]
     has = [_which(number, found.nodes, ("has", "have"), what) for what, number in why]
     states = (("cordoned", found.cordoned), ("not ready", found.not_ready))
     are = [_which(n, found.nodes, ("is", "are"), state) for state, n in states if n]
@@ -332,29 +320,28 @@ def _of_labels(found: Explanation, refused: Refused) -> str:
     selected = _selects_in_vain(found)
     if selected:
         return f"{FOR_GOOD}: {selected}."
-    barred = next((each.barred for each in found.nodes if each.barred), None)
-    return "" if barred is None else f"{NO_NODE_TAKES_IT}: {_barred(barred)}."
+    return "" if found.barred is None else f"{NO_NODE_TAKES_IT}: {_barred(found.barred)}."
 
 
 def _selects_in_vain(found: Explanation) -> str:
     """Return which label of a node selector no node has; "" if each is that of some node."""
-    hints = (hint for each in found.nodes for hint in each.hints if not hint.nodes)
+    hints = (hint for each in found.nodes for hint in each.selectors if not hint.nodes)
     hint = next(hints, None)
     if hint is None:
         return ""
-    others = ", ".join(f"{value} on {counted(n, 'node')}" for value, n in hint.others)
+    others = ", ".join(f"{each.value} on {counted(each.nodes, 'node')}" for each in hint.others)
     instead = f"{hint.key} is {others}" if others else "no node has that label"
     return f"no node has {hint.key}={hint.value}; {instead}"
 
 
-def of_refusal(refused: Refused, where: Where | None = None) -> str:
+def of_refusal(refused: Refused, room: Room | None = None) -> str:
     """Return why a gang waits: what its reason comes to, and the cause."""
     rejection = refused.with_group
     if rejection is not None:
         mate = rejection.refused
         return f"It starts with gang {mate.gang.key}, which waits. {of_refusal(mate)}"
     if refused.misfit is not None:
-        said = with_end(_of_misfit(refused, refused.misfit, where))
+        said = with_end(_of_misfit(refused, refused.misfit, room))
         not_bought = messages.not_bought(refused)
         return f"{said} {not_bought[:1].upper()}{not_bought[1:]}" if not_bought else said
     if isinstance(refused.cause, MembersMissing):
@@ -379,22 +366,22 @@ def _leaving(found: Evictions, names: Names) -> str:
     return f"room is free once {leaving}{f', {listed(awaited)}' if awaited else ''}"
 
 
-def _of_misfit(refused: Refused, misfit: Misfit, where: Where | None) -> str:
+def _of_misfit(refused: Refused, misfit: Misfit, room: Room | None) -> str:
     """Return why members find no place."""
     if misfit.nodes == 0:
         return f"{RULES[Reason.UNSCHEDULABLE].lead}: there are no nodes"
     if refused.empty_flavors or misfit.unlabelled is not None:
-        return f"{FOR_GOOD}: {uncapital(room.shortage(refused, misfit).removesuffix('.'))}"
+        return f"{FOR_GOOD}: {uncapital(room_texts.shortage(refused, misfit).removesuffix('.'))}"
     short = misfit.shortage
     if short is not None and short.oversized:
-        return f"{FOR_GOOD}: {uncapital(room.shortage(refused, misfit).removesuffix('.'))}"
-    if short is None or short.obstacle.is_room or _gathers(where):
-        return f"{RULES[Reason.UNSCHEDULABLE].lead}: {_of_room(refused, misfit, where)}"
+        return f"{FOR_GOOD}: {uncapital(room_texts.shortage(refused, misfit).removesuffix('.'))}"
+    if short is None or short.obstacle.is_room or _gathers(room):
+        return f"{RULES[Reason.UNSCHEDULABLE].lead}: {_of_room(refused, misfit, room)}"
     return _of_obstacle(refused, misfit, short.obstacle)
 
 
 def _shortage(refused: Refused, misfit: Misfit) -> str:
-    return uncapital(room.shortage(refused, misfit).removesuffix("."))
+    return uncapital(room_texts.shortage(refused, misfit).removesuffix("."))
 
 
 def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
@@ -403,7 +390,7 @@ def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
     if misfit.fits:
         members = "members fits" if misfit.fits == 1 else "members fit"
         lead = f"Only {misfit.fits} of {misfit.needs} {members}"
-    said = room.lacking(misfit).removeprefix("then ")
+    said = room_texts.lacking(misfit).removeprefix("then ")
     more = _more_of(refused, misfit, obstacle)
     return f"{lead}: {said}{f': {more}' if more else ''}"
 
@@ -419,32 +406,36 @@ def _more_of(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
     return words[0] if obstacle.is_quoted and words else ""
 
 
-def _gathers(where: Where | None) -> bool:
+def _gathers(room: Room | None) -> bool:
     """Return whether some domain takes members, but none of them takes all."""
-    return where is not None and where.must and any(each.slots for each in where.explained)
+    if room is None:
+        return False
+    return room.where.must and any(each.slots for each in room.where.explained)
 
 
-def _of_room(refused: Refused, misfit: Misfit, where: Where | None) -> str:
+def _of_room(refused: Refused, misfit: Misfit, room: Room | None) -> str:
     """Return how many members need room, and how many find some."""
-    if where is None or not where.explained or misfit.cut_off:
+    if room is None or not room.where.explained or misfit.cut_off:
         return _shortage(refused, misfit)
+    where = room.where
     best, most = where.explained[0], _most(where, where.explained[0])
     asked = _asked(refused, misfit)
     if best.domain is None or not where.must:
-        return _anywhere(where, best, asked)
-    name = best.domain.path[-1] if best.domain.path else domain(best.domain)
-    if where.a_node == 1 and asked and where.needed > 1:
+        return _anywhere(room, best, asked)
+    name = best.domain.rpartition("/")[2]
+    if room.a_node == 1 and asked and where.needed > 1:
         return f"no {where.layer} has {where.needed} nodes with {asked} free; {name} has {most}"
     return f"no {where.layer} has room for {_members_of(where, asked)}; {name} has it for {most}"
 
 
-def _anywhere(where: Where, best: DomainRoom, asked: str) -> str:
+def _anywhere(room: Room, best: DomainRoom, asked: str) -> str:
     """Return how many members find room on any node."""
+    where = room.where
     most = _most(where, best)
     if where.needed == 1:
         wants = f"no node has {asked} free" if asked else "no node has room for it"
         return f"{wants}{_least_short(best)}"
-    if where.a_node == 1 and asked:
+    if room.a_node == 1 and asked:
         have = f"{most} {'has' if best.slots == 1 else 'have'} them{_least_short(best)}"
         return f"it needs {where.needed} nodes with {asked} free, {have}"
     return f"it needs room for {_members_of(where, asked)}, there is room for {most}"
@@ -487,9 +478,9 @@ def _least_short(best: DomainRoom) -> str:
     return f"; {near.node} has {amount(near.resource, near.free)} free"
 
 
-def of_preemption(found: Evictions) -> str:
-    """Return what came of the try to make room; "" where none was made."""
-    outcome = found.outcome
+def of_preemption(refused: Refused) -> str:
+    """Return the outcome of the attempt to make room; "" without an attempt."""
+    outcome = refused.preemption
     if outcome is None or outcome.verdict is PreemptionVerdict.NO_VICTIMS:
         return ""
     return messages.of_preemption(outcome)

@@ -2,53 +2,52 @@
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from gang_scheduler.inspection.explaining import lines
-from gang_scheduler.inspection.explaining.lines import (
-    NOT_KNOWN,
-    Json,
-    Line,
-    Part,
-    View,
-    seconds_of,
-    short,
-    work,
-)
+from gang_scheduler.inspection.explaining.lines import NOT_KNOWN, Line, Part, View, short, work
+from gang_scheduler.inspection.explaining.needs import Need
+from gang_scheduler.inspection.explaining.parts import Document, NodeRanks
 from gang_scheduler.inspection.explaining.sentences import between, duration, listed
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.wording import counted
+from gang_scheduler.scheduler.explanation.findings import (
+    Change,
+    LessAsked,
+    MoreQuota,
+    Variant,
+    Verdict,
+)
 
 # Lines about a running gang: its nodes, since when it runs, and the gangs that could evict it.
 
 
-def running_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return where members run, and since when."""
-    found = document.get("running")
+    found = document.running
     if found is None:
         return []
-    now = seconds_of(document["readAt"])
-    where = short(found["domain"]) if found["domain"] else "the cluster"
-    spans = ", ".join(f"{each['domains']} {each['layer']}" for each in found["spans"])
-    made = [Line(f"{counted(found['members'], 'member')} in {where}{f': {spans}' * bool(spans)}")]
-    if found["since"]:
-        since = seconds_of(found["since"])
-        waited = found["waitedSeconds"]
+    now, since = document.read_at, found.since
+    where = short(found.domain) if found.domain else "the cluster"
+    spans = ", ".join(f"{each.domains} {each.layer}" for each in found.spans)
+    made = [Line(f"{counted(found.members, 'member')} in {where}{f': {spans}' * bool(spans)}")]
+    if since is not None:
+        waited = found.waited_seconds
         after = f", after {duration(waited)}" if waited is not None else ""
         made.append(
             Line(f"since {tables.moment(since, now)} UTC, for {duration(now - since)}{after}")
         )
-    made.append(Line(_by_node(found["ranks"])))
-    if "elastic" in found:
-        made.append(Line(_elastic(found["elastic"])))
-    if "degraded" in found:
-        made.append(Line(found["degraded"]))
+    made.append(Line(_by_node(found.ranks)))
+    if found.elastic is not None:
+        made.append(Line(_elastic(found.elastic)))
+    if found.degraded is not None:
+        made.append(Line(found.degraded))
     return made
 
 
-def _by_node(ranks: Sequence[Json]) -> str:
-    return listed([f"{each['node']}: {_run(each['ranks'])}" for each in ranks], 8)
+def _by_node(ranks: Sequence[NodeRanks]) -> str:
+    return listed([f"{each.node}: {_run(each.ranks)}" for each in ranks], 8)
 
 
 def _run(ranks: Sequence[int]) -> str:
@@ -59,24 +58,23 @@ def _run(ranks: Sequence[int]) -> str:
     return f"ranks {', '.join(map(str, ranks))}"
 
 
-def _elastic(found: Json) -> str:
+def _elastic(found: Mapping[str, Any]) -> str:
     text = f"{found['now']} workers, of {found['min']} to {found['max']}"
     return f"{text}; may grow again at {found['nextAllowed']}" if found["nextAllowed"] else text
 
 
-def evictable_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def evictable_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return which gangs could evict it."""
-    found = document.get("running")
-    if found is None:
+    if document.running is None:
         return []
-    known = found["evictable"]
+    known = document.running.evictable
     if known is None:
         return [Line(NOT_KNOWN)]
-    if not known["pods"]:
+    if not known.pods:
         return [Line("none of its pods may be evicted now")]
-    queue = f", or other queues that reclaim from {known['queue']}" if known["queue"] else ""
-    some = counted(known["pods"], "pod")
-    return [Line(f"{some} may go for gangs of priority {known['fromPriority']} or more{queue}")]
+    queue = f", or other queues that reclaim from {known.queue}" if known.queue else ""
+    some = counted(known.pods, "pod")
+    return [Line(f"{some} may go for gangs of priority {known.from_priority} or more{queue}")]
 
 
 # Lines about changes: with which change the gang would start now, and what that needs.
@@ -85,13 +83,13 @@ WIDEST: Final = 45
 """How wide the column of changes is at most."""
 
 
-def would_start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def would_start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return with which changes the gang would start now."""
-    found = document.get("wouldStart")
+    found = document.would_start
     if found is None:
         return []
     if not found:
-        return [] if document.get("needs") else [Line(_nothing(document))]
+        return [] if document.needs else [Line(_nothing(document))]
     names = [_change(each, document) for each in found]
     width = min(max(map(len, names)), WIDEST)
     return [
@@ -104,120 +102,120 @@ def would_start(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a p
     ]
 
 
-def _nothing(document: Json) -> str:
+def _nothing(document: Document) -> str:
     """Return that no change helps that was tried."""
-    if "Room" in document.get("lacks", ()):
+    if document.lacks is not None:
         return "no single change: it lacks both room and quota"
     return "no single change that was tried: fewer members, less asked, a higher priority"
 
 
-def _by(each: Json) -> str:
-    return f" ({each['by']})" if each["by"] else ""
+def _by(each: Variant) -> str:
+    return f" ({each.by})" if each.by else ""
 
 
-def _change(each: Json, document: Json) -> str:
-    return _CHANGES[each["change"]](each, document)
+def _change(each: Variant, document: Document) -> str:
+    return _CHANGES[each.change](each, document)
 
 
-def _ended(each: Json, document: Json) -> str:
-    left = seconds_of(each["at"]) - seconds_of(document["readAt"])
-    return f"{each['after']} ended, in {duration(left)}"
+def _ended(each: Variant, document: Document) -> str:
+    left = (each.at or document.read_at) - document.read_at
+    return f"{each.after} ended, in {duration(left)}"
 
 
-def _of_group(each: Json, document: Json) -> str:
+def _of_group(each: Variant, document: Document) -> str:
     """Return which gang of a group a change is about."""
-    return f" of {each['gang']}" if document["group"] else ""
+    return f" of {each.gang}" if document.group else ""
 
 
-def _labels(labels: Json) -> str:
+def _labels(labels: Mapping[str, str]) -> str:
     return " ".join(f"{key}={value}" for key, value in labels.items())
 
 
-def _quota(one: Json) -> str:
+def _quota(one: MoreQuota) -> str:
     """Return which object gets how much quota, in which field."""
-    amount = f"{one['amount']} {one['resource']} instead of {one['insteadOf']}"
-    return f"{one['kind']} {one['queue']}: {amount} ({between(one['fields'])})"
+    amount = f"{one.amount} {one.resource} instead of {one.instead_of}"
+    return f"{one.kind} {one.queue}: {amount} ({between(one.fields)})"
 
 
-def _asked(one: Json) -> str:
-    return f"{one['amount']} {one['resource']} instead of {one['insteadOf']} a member"
+def _asked(one: LessAsked) -> str:
+    return f"{one.amount} {one.resource} instead of {one.instead_of} a member"
 
 
-_CHANGES: Final[Mapping[str, Callable[[Json, Json], str]]] = {
-    "FewerMembers": lambda it, said: f"minMember {it['number']} of {it['of']}{_of_group(it, said)}",
-    "SofterLayer": lambda it, _: f"PreferGather instead of Must in {it['layer']}",
-    "HigherPriority": lambda it, said: f"priority {it['number']} instead of {said['priority']}",
-    "RunTimesOver": lambda *_: "minimum run times over",
-    "OtherFlavor": lambda it, _: _labels(it["labels"]),
-    "NextEnd": _ended,
-    "MoreQuota": lambda it, _: between([_quota(one) for one in it["quotas"]]),
-    "LessAsked": lambda it, _: between([_asked(one) for one in it["requests"]]),
-    "TaintsTolerated": lambda it, _: f"toleration of {between(it['taints'])}",
-    "SelectorRemoved": lambda it, _: f"no nodeSelector {_labels(it['labels'])}",
+_CHANGES: Final[Mapping[Change, Callable[[Variant, Document], str]]] = {
+    Change.FEWER_MEMBERS: lambda it, said: f"minMember {it.number} of {it.of}{_of_group(it, said)}",
+    Change.SOFTER_LAYER: lambda it, _: f"PreferGather instead of Must in {it.layer}",
+    Change.HIGHER_PRIORITY: lambda it, said: f"priority {it.number} instead of {said.priority}",
+    Change.RUN_TIMES_OVER: lambda *_: "minimum run times over",
+    Change.OTHER_FLAVOR: lambda it, _: _labels(it.labels),
+    Change.NEXT_END: _ended,
+    Change.MORE_QUOTA: lambda it, _: between([_quota(one) for one in it.quotas]),
+    Change.LESS_ASKED: lambda it, _: between([_asked(one) for one in it.requests]),
+    Change.TAINTS_TOLERATED: lambda it, _: f"toleration of {between(it.taints)}",
+    Change.SELECTOR_REMOVED: lambda it, _: f"no nodeSelector {_labels(it.labels)}",
 }
 
 
-def _outcome(each: Json, document: Json) -> str:
-    where = f"in {between([short(name) for name in each['domains']])}" if each["domains"] else ""
-    where = where or f"on {listed(each['nodes'])}"
-    if not each["victims"]:
+def _outcome(each: Variant, document: Document) -> str:
+    where = f"in {between([short(name) for name in each.domains])}" if each.domains else ""
+    where = where or f"on {listed(each.nodes)}"
+    if not each.victims:
         return where
-    number = sum(one["number"] for one in each["victims"])
-    pods = listed([name for one in each["victims"] for name in one["pods"]])
-    return f"{counted(number, 'pod')} would go: {pods}{work(each['victims'], document)}"
+    number = sum(one.number for one in each.victims)
+    pods = listed([name for one in each.victims for name in one.pods])
+    return f"{counted(number, 'pod')} would go: {pods}{work(each.victims, document)}"
 
 
-def needs_lines(document: Json, view: View) -> list[Line]:  # noqa: ARG001 - a part.
+def needs_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
     """Return what is to be created or mended before the gang can start."""
-    return [Line(_need(each), under=True) for each in document.get("needs", ())]
+    return [Line(_need(each), under=True) for each in document.needs or ()]
 
 
-def _need(each: Json) -> str:
-    named: Sequence[str] = [each["object"], *([each["field"]] if each["field"] else [])]
-    return f"{', '.join(named)}: {each['value']} ({each['by']})"
+def _need(each: Need) -> str:
+    named = f"{each.object}, {each.field}" if each.field else each.object
+    return f"{named}: {each.value} ({each.by})"
 
 
 LABEL: Final = 12
 """How many columns the names of parts have."""
 
 
-def render(document: Json, view: View, origin: str) -> str:
+def render(document: Document, view: View, origin: str) -> str:
     """Return the text of a document, no wider than the view; `origin` is its last line."""
     printed = [*_header(document, view), *_parts(document, view), "", origin]
     return "".join(f"{line.rstrip()}\n" for line in printed)
 
 
-def _header(document: Json, view: View) -> Iterator[str]:
+def _header(document: Document, view: View) -> Iterator[str]:
     """Yield what the gang is, and the first sentence."""
     yield from textwrap.wrap("   ".join(_facts(document)), view.width, break_on_hyphens=False)
-    yield from _wrapped(document["summary"], view.width, "")
-    for each in document.get("warnings", []):
-        yield from _wrapped(f"Beside that: {each['message']}.", view.width, "")
+    yield from _wrapped(document.summary, view.width, "")
+    for each in document.warnings or ():
+        yield from _wrapped(f"Beside that: {each.message}.", view.width, "")
 
 
-def _facts(document: Json) -> Iterator[str]:
-    yield document["name"]
-    if "members" not in document:
+def _facts(document: Document) -> Iterator[str]:
+    yield document.name
+    if document.members is None or document.workload is None:
         return
-    yield document["workload"]
-    if document["queue"]:
-        yield "no queue" if document["queue"] == NONE.name else f"queue {document['queue']}"
-    named = f" ({document['priorityClass']})" if document["priorityClass"] else ""
-    yield f"priority {document['priority']}{named}"
-    present, needed = document["members"]["present"], document["members"]["needed"]
+    yield document.workload
+    if document.queue:
+        yield "no queue" if document.queue == NONE.name else f"queue {document.queue}"
+    named = f" ({document.priority_class})" if document.priority_class else ""
+    yield f"priority {document.priority}{named}"
+    present, needed = document.members.present, document.members.needed
     if needed is None:
         yield counted(present, "member")
     elif present > needed:
         yield f"{counted(present, 'member')}, {needed} needed"
-    elif document["workload"] != "Pod":
+    elif document.workload != "Pod":
         yield f"{present} of {counted(needed, 'member')}"
-    if document["waitsSeconds"] is not None:
-        yield f"waits {duration(document['waitsSeconds'])}"
-    if document["group"]:
-        yield f"starts with {', '.join(document['group'])}"
+    if isinstance(document.waits_seconds, int):
+        yield f"waits {duration(document.waits_seconds)}"
+    if document.group:
+        yield f"starts with {', '.join(document.group)}"
 
 
-def _parts(document: Json, view: View) -> Iterator[str]:
+def _parts(document: Document, view: View) -> Iterator[str]:
     """Yield the parts, an empty line between those of the gang, of the room and of what helps."""
     for block in BLOCKS:
         made = [
@@ -249,10 +247,10 @@ def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
     )
 
 
-def _said_of(document: Json, key: str, part: Part, view: View) -> list[Line]:
+def _said_of(document: Document, key: str, part: Part, view: View) -> list[Line]:
     """Return what a part says; of one that would need more rights, that it is not known."""
-    if key in document.get("notKnown", []):
-        is_asked = document["verdict"] == "Waits" and (key != "quota" or document["queue"])
+    if key in (document.not_known or ()):
+        is_asked = document.verdict is Verdict.WAITS and (key != "quota" or document.queue)
         return [Line(lines.NOT_KNOWN)] if is_asked else []
     return part(document, view)
 

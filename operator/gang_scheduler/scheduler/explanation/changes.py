@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -13,19 +13,64 @@ from gang_scheduler.model.gangs import Gang, GangGroup, Role
 from gang_scheduler.model.nodes import BoolArray, IntArray, Taint
 from gang_scheduler.model.plan import Obstacle, Oversized
 from gang_scheduler.model.pods import Pod, PodClass, Toleration
-from gang_scheduler.model.queues import NONE, Product, Queue, QueueRef, Quota
+from gang_scheduler.model.queues import (
+    NONE,
+    FlavorResource,
+    Product,
+    Queue,
+    QueueKind,
+    QueueRef,
+    Quota,
+)
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler import diagnosis
-from gang_scheduler.scheduler.explanation.findings import Lowered, QuotaLine, Raised
+from gang_scheduler.scheduler.explanation.findings import Amount, LessAsked, MoreQuota
+from gang_scheduler.scheduler.explanation.quotas import QueueQuota
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.filters import taints
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.quota.trees import ROOTS
 
 Labels = tuple[tuple[str, str], ...]
+
+PROMISES: Final[Mapping[QueueKind, tuple[str, ...]]] = {
+    QueueKind.CLUSTER_QUEUE: ("nominalQuota",),
+    QueueKind.COHORT: ("nominalQuota",),
+    QueueKind.VOLCANO_QUEUE: ("spec.deserved", "spec.capability"),
+    QueueKind.QUEUE: ("spec.quota.soft", "spec.quota.hard"),
+}
+"""In which field a queue is promised quota; the second one limits it."""
+
+
+class Raised(NamedTuple):
+    """What a queue would be promised of a flavor and resource, and what it is promised now.
+
+    `limit` is what it may hold at most, None for no limit; a lower one is raised with the promise.
+    """
+
+    queue: QueueRef
+    key: FlavorResource
+    promised: int
+    instead_of: int
+    limit: int | None
+
+    def part(self) -> MoreQuota:
+        """Return the same as a part of the document."""
+        flavor, resource = self.key
+        promise, *limits = PROMISES[self.queue.kind]
+        over = self.limit is not None and self.limit < self.promised
+        return MoreQuota(
+            kind=self.queue.kind,
+            queue=self.queue.name,
+            flavor=flavor,
+            resource=resource,
+            amount=Amount(resource, self.promised),
+            instead_of=Amount(resource, self.instead_of),
+            fields=(promise, *(limits if over else ())),
+        )
 
 
 def with_members(snapshot: Snapshot, group: GangGroup, key: GangKey, number: int) -> Snapshot:
@@ -240,7 +285,7 @@ MOST_ON_A_NODE: Final = 16
 """Into how many parts the room of a node is divided at most."""
 
 
-def raised(turn: Turn, lines: Sequence[QuotaLine], *, above: bool) -> tuple[Raised, ...]:
+def raised(turn: Turn, lines: Sequence[QueueQuota], *, above: bool) -> tuple[Raised, ...]:
     """Return more quota that may be enough: for the queue itself, and `above`: those above it.
 
     Empty where none is short of any.
@@ -263,7 +308,7 @@ def raised(turn: Turn, lines: Sequence[QuotaLine], *, above: bool) -> tuple[Rais
     )
 
 
-def _raised(line: QuotaLine, forest: Forest, below: int) -> Raised:
+def _raised(line: QueueQuota, forest: Forest, below: int) -> Raised:
     """Return the quota that a queue lacks; no less than the promise `below` it grows by."""
     promised = max(line.nominal + max(line.short, below), line.used + line.adds)
     quota = forest.queue(line.queue).quotas.get(line.key)
@@ -271,7 +316,7 @@ def _raised(line: QuotaLine, forest: Forest, below: int) -> Raised:
     return Raised(line.queue, line.key, promised, line.nominal, limit)
 
 
-def lowered(turn: Turn, needed: int) -> Iterator[tuple[Lowered, ...]]:
+def lowered(turn: Turn, needed: int) -> Iterator[tuple[LessAsked, ...]]:
     """Yield what members may ask at most: of that which no node has, else of what is short.
 
     `needed` members are to fit at once.
@@ -280,7 +325,7 @@ def lowered(turn: Turn, needed: int) -> Iterator[tuple[Lowered, ...]]:
     in_vain = _in_vain(classes, turn)
     if in_vain:
         if all(each.largest for each in in_vain):
-            yield tuple(Lowered(each.resource, each.largest, each.asked) for each in in_vain)
+            yield tuple(_lowered(each.resource, each.largest, each.asked) for each in in_vain)
         return
     if len(classes) != 1:
         return
@@ -294,7 +339,11 @@ def lowered(turn: Turn, needed: int) -> Iterator[tuple[Lowered, ...]]:
             continue  # It is another resource that is short.
         most = _largest(free[free > 0], needed, asked)
         if most is not None and most * LEAST_PART >= asked:
-            yield (Lowered(resource, most, asked),)
+            yield (_lowered(resource, most, asked),)
+
+
+def _lowered(resource: str, most: int, asked: int) -> LessAsked:
+    return LessAsked(resource, Amount(resource, most), Amount(resource, asked))
 
 
 def _in_vain(classes: Sequence[PodClass], turn: Turn) -> tuple[Oversized, ...]:

@@ -9,11 +9,18 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from msgspec import structs
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.model.topology import Domain
-from gang_scheduler.scheduler.explanation.findings import DomainRoom, NearestNode, Where
+from gang_scheduler.scheduler.explanation.findings import (
+    Amount,
+    DomainRoom,
+    DomainSlots,
+    NearestNode,
+    Room,
+    Where,
+)
 from gang_scheduler.scheduler.explanation.nodes import Holders, Rejections, rejections_of
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.placement import interdependent
@@ -27,20 +34,20 @@ EXPLAINED: Final = 10
 """Of how many domains it is said what the next member lacks."""
 
 
-def where_of(turn: Turn, holders: Holders, *, short: bool) -> Where | None:
+def room_of(turn: Turn, holders: Holders, *, short: bool) -> Room | None:
     """Return the room of the unit that is shortest of it; None if nothing is asked at once.
 
     `short`: the group found no place, so that no domain has room enough.
     """
     asked = [unit for unit in turn.units() if unit.quorum]
-    found = [_Room(unit, turn) for unit in asked]
+    found = [_UnitRoom(unit, turn) for unit in asked]
     if not found:
         return None
     shortest = min(found, key=lambda each: each.best / each.needed)
-    return shortest.where(holders, short=short)
+    return shortest.room(holders, short=short)
 
 
-class _Room:
+class _UnitRoom:
     """One unit on one trial: the slots of every domain for it."""
 
     def __init__(self, unit: PlacementUnit, turn: Turn) -> None:
@@ -58,28 +65,27 @@ class _Room:
         """How many members fit in the best domain."""
         return int(self._slots.max(initial=0))
 
-    def where(self, holders: Holders, *, short: bool) -> Where:
+    def room(self, holders: Holders, *, short: bool) -> Room:
         """Return the room of all domains, in full."""
         at_most = self._tied or len(self._unit.classes) > 1 or self.best >= self.needed
         slots = self._slots.clip(max=self.needed - 1) if short else self._slots
         order = self._in_order(slots)
         explained = self._explained(order[:EXPLAINED], slots, holders)
         tree = self._area.tree if self._area is not None else None
-        others: tuple[tuple[Domain, int], ...] = ()
+        others: tuple[DomainSlots, ...] = ()
         if tree is not None and self._depth:
             others = tuple(
-                (tree.domain(self._depth, each), int(slots[each])) for each in order[EXPLAINED:]
+                DomainSlots(str(tree.domain(self._depth, each)), int(slots[each]))
+                for each in order[EXPLAINED:]
             )
-        return Where(
-            layer=tree.levels[self._depth].layer if tree is not None and self._depth else "",
+        where = Where(
+            layer=tree.levels[self._depth].layer if tree is not None and self._depth else None,
             must=self._area is not None and self._area.must > 0,
             needed=self.needed,
-            explained=explained,
-            others=others,
             at_most=at_most and short,
-            a_node=self._on_a_node(),
-            gangs=tuple(gang.key for gang in self._unit.gangs),
+            domains=(*explained, *others),
         )
+        return Room(where, self._on_a_node(), tuple(gang.key for gang in self._unit.gangs))
 
     def _on_a_node(self) -> int:
         """Return how many members fit on a node at most, by what it can allocate."""
@@ -133,7 +139,7 @@ class _Room:
     ) -> tuple[DomainRoom, ...]:
         pod_class, taken = self._fill()
         found = rejections_of(pod_class, self._trial, self._profile)
-        rooms = [self._room(each, int(slots[each]), pod_class, found, taken) for each in order]
+        rooms = [self._domain(each, int(slots[each]), pod_class, found, taken) for each in order]
         return _with_holders(rooms, holders)
 
     def _fill(self) -> tuple[PodClass, IntArray]:
@@ -150,13 +156,13 @@ class _Room:
                 self._trial.assume(Share(pod_class, rows, room[rows]))
         return shortest, taken
 
-    def _room(
+    def _domain(
         self, place: int, slots: int, pod_class: PodClass, found: Rejections, taken: IntArray
     ) -> DomainRoom:
         rows = self._rows(place)
         domain = None
         if self._area is not None and self._depth:
-            domain = self._area.tree.domain(self._depth, place)
+            domain = str(self._area.tree.domain(self._depth, place))
         filled = taken > 0
         near = rows & found.short & ~filled
         near = near if near.any() else rows & found.short
@@ -204,7 +210,13 @@ def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray
     resource, amount = asked[worst]
     row = int(rows[best])
     left, beside = max(0, int(free[worst, best])), int(taken[row])
-    return NearestNode(trial.nodes.nodes[row].name, resource, left, amount, beside=beside)
+    return NearestNode(
+        node=trial.nodes.nodes[row].name,
+        resource=resource,
+        free=Amount(resource, left),
+        asked=Amount(resource, amount),
+        beside=beside,
+    )
 
 
 def _with_holders(rooms: Sequence[DomainRoom], holders: Holders) -> tuple[DomainRoom, ...]:
@@ -217,9 +229,9 @@ def _with_holders(rooms: Sequence[DomainRoom], holders: Holders) -> tuple[Domain
     return tuple(
         each
         if each.nearest is None
-        else replace(
+        else structs.replace(
             each,
-            nearest=replace(
+            nearest=structs.replace(
                 each.nearest, holders=by_resource[each.nearest.resource][each.nearest.node]
             ),
         )

@@ -13,6 +13,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.explanation.findings import (
     Evictions,
+    Moment,
     Protection,
     QueueRights,
     Spared,
@@ -30,15 +31,17 @@ def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroun
     queue = turn.forest.queue(turn.group.queue or NONE) if turn.forest is not None else None
     rights = _rights(turn, turn.forest, queue, running) if turn.forest and queue else None
     evicting = surroundings.evicting
+    outcome = refused.preemption
     return Evictions(
+        verdict=outcome.verdict if outcome is not None else None,
+        message=None,
         victims=victims_of(made, running) if made is not None else (),
         leaving=sum(1 for _ in _leaving(turn, plan, running)),
         awaited=_awaited(turn, plan, running),
-        outcome=refused.preemption,
-        protection=_protection(turn, surroundings) if evicting else None,
         queue_forbids=queue is not None and not queue.evictions.may_evict,
-        rights=rights if evicting else None,
         switched_off=not evicting,
+        protection=_protection(turn, surroundings) if evicting else None,
+        rights=rights if evicting else None,
     )
 
 
@@ -77,13 +80,16 @@ def _of_gang(
 ) -> Victims:
     some = sorted(pods, key=lambda each: each.pod.key)
     gang = running.gangs.get(key)
+    since = gang.known.started_at if gang is not None else 0
+    by_right_of = made.classes.get(key)
     return Victims(
-        gang=key,
+        gang=str(key),
         pods=tuple(each.pod.key for each in some),
+        number=len(some),
         nodes=tuple(sorted({each.pod.node for each in some})),
         priority=max(each.priority for each in some),
-        since=gang.known.started_at if gang is not None else 0,
-        by_right_of=made.classes.get(key),
+        since=Moment(since) if since else None,
+        eviction_class=by_right_of.shown if by_right_of is not None else None,
     )
 
 
@@ -104,11 +110,15 @@ def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
         if each.priority <= most and each.evictable and _is_spent(each, running)
     ]
     return Protection(
-        *(len(pods), len(ranked), nearest.priority if nearest is not None else 0, len(protected)),
-        nearest=nearest.pod.key if nearest is not None else "",
-        spares=tuple(_spares(protected, surroundings)),
+        pods=len(pods),
+        ranked=len(ranked),
+        lowest_of_ranked=nearest.priority if nearest is not None else 0,
+        protected=len(protected),
+        lower=len(pods) - len(ranked) - len(protected),
+        nearest=nearest.pod.key if nearest is not None else None,
+        spared_by=tuple(_spares(protected, surroundings)),
         under_budget=len(covered),
-        of_budget=covered[0].pod.key if covered else "",
+        of_budget=covered[0].pod.key if covered else None,
     )
 
 
@@ -147,7 +157,7 @@ def _rights(turn: Turn, forest: Forest, queue: Queue, running: BoundPods) -> Que
     goes_over = forest.borrows(queue.ref, charge)
     policy = rules.while_borrowing if goes_over else rules.reclaim
     reclaims = policy is not EvictionPolicy.NEVER
-    return QueueRights(queue.ref, own, own_lower, borrowing, goes_over, reclaims)
+    return QueueRights(queue.ref.name, own, own_lower, borrowing, goes_over, reclaims)
 
 
 def _highest_within(group: GangGroup, rules: EvictionRules) -> float:

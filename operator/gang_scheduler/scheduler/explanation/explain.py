@@ -18,20 +18,20 @@ from gang_scheduler.model.reasons import NOT_IN_LINE, Outlook, Problem, Reason, 
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import diagnosis
-from gang_scheduler.scheduler.explanation.domains import where_of
+from gang_scheduler.scheduler.explanation.domains import room_of
 from gang_scheduler.scheduler.explanation.evictions import evictions_of, preemption_for
 from gang_scheduler.scheduler.explanation.findings import (
+    Amount,
     Beside,
     Change,
     Explanation,
     Position,
-    QuotaLine,
     Surroundings,
     Variant,
     Verdict,
 )
 from gang_scheduler.scheduler.explanation.nodes import Holders, nodes_of
-from gang_scheduler.scheduler.explanation.quotas import quota_of
+from gang_scheduler.scheduler.explanation.quotas import QueueQuota, quota_of
 from gang_scheduler.scheduler.explanation.starts import start_of
 from gang_scheduler.scheduler.explanation.variants import Asked, variants_of
 from gang_scheduler.scheduler.explanation.watching import Turn, Watched
@@ -59,7 +59,7 @@ def room_beside_quota(turn: Turn, refused: Refused) -> Refused | None:
 
 
 def in_order(
-    room: Refused | None, turn: Turn, quota: tuple[QuotaLine, ...], variants: Iterable[Variant]
+    room: Refused | None, turn: Turn, quota: tuple[QueueQuota, ...], variants: Iterable[Variant]
 ) -> Beside | None:
     """Return the room that a gang lacks beside quota; None if quota alone would start it.
 
@@ -75,7 +75,7 @@ def in_order(
     return Beside(room, first=without_queue or missing >= _missing_of(quota))
 
 
-def _missing_of(quota: tuple[QuotaLine, ...]) -> Fraction:
+def _missing_of(quota: tuple[QueueQuota, ...]) -> Fraction:
     """Return which part of what is asked for is not there: of that of which most is missing."""
     return max((Fraction(each.short, each.adds) for each in quota if each.adds), default=NOTHING)
 
@@ -134,10 +134,15 @@ def position_of(key: GangKey, watched: Watched) -> Position | None:
     line = _Line((*in_line, *last), place)
     queue = in_line[place].queue
     in_queue = line.of_queue(queue)
+    asked = sorted(_asked(in_queue.before).items())
     return Position(
-        *(in_queue.place + 1, len(in_queue.gangs), place + 1, len(line.gangs), queue),
-        ahead=tuple(sorted(_asked(in_queue.before).items())),
-        never=sum(1 for gang in in_queue.before if _never_starts(gang, refused, turn)),
+        queue=queue.name if queue is not None else None,
+        place=in_queue.place + 1,
+        of=len(in_queue.gangs),
+        place_in_cluster=place + 1,
+        of_cluster=len(line.gangs),
+        ahead={name: Amount(name, number) for name, number in asked if number},
+        never_start=sum(1 for gang in in_queue.before if _never_starts(gang, refused, turn)),
     )
 
 
@@ -183,7 +188,7 @@ def explain(
     """
     group = next((each for each in snapshot.groups if _has(each, gang)), None)
     if group is None:
-        return Explanation(gang, Verdict.NOTHING_WAITS)
+        return Explanation(gang)
     watched = Watched(snapshot, profile, gang)
     decided = _decided(gang, group, watched)
     turn, refused = watched.turn, decided.refused
@@ -192,18 +197,21 @@ def explain(
     running = surroundings.running
     room = room_beside_quota(turn, refused)
     is_short = _lacks_room(refused) or room is not None
-    where = where_of(turn, Holders(running, turn), short=is_short)
+    found = room_of(turn, Holders(running, turn), short=is_short)
     waits = decided.verdict is Verdict.WAITS and not refused.left_over
     helped = waits and refused.reason in HELPED
     quota = quota_of(turn)
-    asked = Asked(snapshot, profile, group, turn, where, quota, surroundings)
+    asked = Asked(snapshot, profile, group, turn, found, quota, surroundings)
     variants = variants_of(asked) if helped else None
+    nodes = nodes_of(turn)
     return replace(
         decided,
         start=start_of(turn, watched.plan, running) if helped else None,
-        quota=quota,
-        where=where,
-        nodes=nodes_of(turn),
+        quota=tuple(each.line() for each in quota),
+        room=found,
+        nodes=nodes.classes,
+        in_vain=nodes.in_vain,
+        barred=nodes.barred,
         evictions=evictions_of(turn, watched.plan, refused, surroundings),
         variants=variants,
         beside=in_order(room, turn, quota, variants or ()),
@@ -215,7 +223,7 @@ def _decided(key: GangKey, group: GangGroup, watched: Watched) -> Explanation:
     plan = watched.plan
     refused = next((each for each in plan.refused if each.gang.key == key), None)
     placed = next((each for each in plan.placed if each.gang.key == key), None)
-    verdict = Verdict.WAITS if refused is not None else Verdict.NOTHING_WAITS
+    verdict = Verdict.WAITS if refused is not None else None
     if placed is not None:
         verdict = Verdict.STARTS
     elif refused is not None and refused.reason is Reason.WAITING_FOR_VICTIMS:

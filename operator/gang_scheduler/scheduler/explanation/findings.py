@@ -1,33 +1,61 @@
-"""What an explanation says, as data: words and layout are made elsewhere.
+"""What an explanation says, as data: the words and the layout are made elsewhere.
 
-Amounts are in the unit of their resource, times in seconds since the epoch.
+A `Part` is a part of the JSON document as it stands: its fields are the fields there. Gangs and
+queues are in it by their names.
 """
 
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Self
+
+import msgspec
 
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.evictions import EvictionClass, Sparing
+from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Taint
-from gang_scheduler.model.plan import Oversized, PreemptionOutcome, Refused
-from gang_scheduler.model.queues import FlavorResource, QueueRef
-from gang_scheduler.model.reasons import Problem
+from gang_scheduler.model.plan import Oversized, PreemptionVerdict, Refused
+from gang_scheduler.model.queues import QueueKind
+from gang_scheduler.model.reasons import Problem, Turn
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.resources import quantity_of
+from gang_scheduler.model.wording import rfc3339
 
 
-class Verdict(enum.Enum):
-    """What the cycle decides on a gang."""
+class Amount(int):
+    """An amount in the unit of its resource; text and JSON have it as a quantity."""
 
-    NOTHING_WAITS = enum.auto()
-    """No member waits that is due for a try."""
-    STARTS = enum.auto()
-    MAKES_ROOM = enum.auto()
+    resource: str
+
+    def __new__(cls, resource: str, number: int) -> Self:
+        """Return so much of a resource."""
+        made = super().__new__(cls, number)
+        made.resource = resource
+        return made
+
+    def __str__(self) -> str:
+        return quantity_of(self.resource, self)
+
+
+class Moment(int):
+    """A time in seconds since the epoch; text and JSON have it as Kubernetes writes it."""
+
+    def __str__(self) -> str:
+        return rfc3339(self)
+
+
+class Part(msgspec.Struct, frozen=True, rename="camel"):
+    """A part of the document."""
+
+
+class Verdict(enum.StrEnum):
+    """What the cycle decides on the members of a gang that wait."""
+
+    STARTS = "Starts"
+    MAKES_ROOM = "MakesRoom"
     """It waits for pods that leave, or that are evicted for it."""
-    WAITS = enum.auto()
+    WAITS = "Waits"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,95 +73,88 @@ class Surroundings:
     evicting: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Part, frozen=True):
     """The place of a gang in the order of turns: 1 comes first. Incomplete gangs have none.
 
-    They are last of all that wait, of which there are `of` in its queue, `of_all` in all. `ahead`
-    is what the gangs before it in its queue ask for, of which `never` can never start as they are.
+    They are last of all that wait, of which there are `of` in its queue, `of_cluster` in all.
+    `ahead` is what the gangs before it in its queue ask for, of which `never_start` can never start
+    as they are.
     """
 
+    queue: str | None
     place: int
     of: int
-    place_in_all: int
-    of_all: int
-    queue: QueueRef | None = None
-    ahead: tuple[tuple[str, int], ...] = ()
-    never: int = 0
+    place_in_cluster: int | None
+    of_cluster: int | None
+    ahead: Mapping[str, Amount]
+    never_start: int
 
 
-class StartBasis(enum.Enum):
+class StartBasis(enum.StrEnum):
     """What is known of the start of a gang that waits."""
 
-    RESERVED = enum.auto()
+    RESERVED = "Reserved"
     """It is promised a start."""
-    ENDS = enum.auto()
+    ENDS = "Ends"
     """It fits once gangs that run have ended, whatever else comes before it."""
-    NEVER = enum.auto()
+    NEVER = "Never"
     """It does not fit even once all have ended that do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Part, frozen=True):
     """When a gang starts at the earliest that is known.
 
-    `after` is the gang that must end last; None where it is hidden or its room is free already.
-    `at` is None where that gang has no declared end.
+    `after` is the gang that must end last; None where its room is free already. `at` is None where
+    that gang has no declared end.
     """
 
     basis: StartBasis
-    at: int | None = None
-    after: GangKey | None = None
+    at: Moment | None = None
+    after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaLine:
+class Borrower(Part, frozen=True):
+    """A queue that uses so much more than it was promised."""
+
+    queue: str
+    borrowed: Amount
+
+
+class QuotaLine(Part, frozen=True):
     """What one queue may use of a flavor and resource, and what the gang would add.
 
-    `ahead` of what is `used` is for gangs that come before this one and are to start, or for which
-    it is kept. `available` is what may still be charged to it, borrowed or not; None without a
-    limit. Where that is less than the gang adds, `holders` are the queues that have borrowed most.
+    `used` is without what is `ahead`: that is for gangs that come before this one and are to start,
+    or for which it is kept. `available` is what may still be charged to the queue, borrowed or not;
+    None without a limit. Where that is less than the gang adds, it is `short`, and `held_by` are
+    the queues that have borrowed most. Of what the gang adds the queue `borrows` so much.
     """
 
-    queue: QueueRef
-    key: FlavorResource
-    nominal: int
-    used: int
-    adds: int
-    available: int | None
-    ahead: int = 0
-    holders: tuple[tuple[QueueRef, int], ...] = ()
-
-    @property
-    def borrowed(self) -> int:
-        """How much of what it uses is over what the queue was promised."""
-        return max(0, self.used - self.nominal)
-
-    @property
-    def short(self) -> int:
-        """How much of what the gang adds may not be charged to the queue now."""
-        return 0 if self.available is None else max(0, self.adds - max(0, self.available))
-
-    @property
-    def borrows(self) -> int:
-        """How much of what the gang adds is over what the queue was promised."""
-        return max(0, min(self.adds, self.used + self.adds - self.nominal))
+    queue: str
+    flavor: str
+    resource: str
+    nominal: Amount
+    used: Amount
+    ahead: Amount
+    borrowed: Amount
+    adds: Amount
+    borrows: Amount
+    available: Amount | None
+    short: Amount
+    held_by: tuple[Borrower, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Part, frozen=True):
     """So many pods of a gang have so much of a resource of one node.
 
     `gang` None: gangs that come before this one take it now.
     """
 
-    gang: GangKey | None
-    amount: int
+    gang: str | None
+    amount: Amount
     pods: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class NearestNode:
+class NearestNode(Part, frozen=True):
     """The node that lacks the least for one member more: so much of a resource is free of it.
 
     That is `beside` so many members that find room there.
@@ -141,64 +162,90 @@ class NearestNode:
 
     node: str
     resource: str
-    free: int
-    asked: int
-    holders: tuple[Holder, ...] = ()
+    free: Amount
+    asked: Amount
     beside: int = 0
+    holders: tuple[Holder, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DomainRoom:
-    """How many of the members find room in a domain, on its `nodes`; `domain` None: anywhere.
+class RejectedNodes(Part, frozen=True):
+    """So many nodes take no pod for a reason, in kube-scheduler's words."""
+
+    reason: str
+    nodes: int
+
+
+class DomainSlots(Part, frozen=True):
+    """How many of the members find room in a domain; None: anywhere."""
+
+    domain: str | None
+    slots: int
+
+
+class DomainRoom(DomainSlots, frozen=True):
+    """A domain that is explained: why no more members find room on its `nodes`.
 
     `nearest` lacks nothing but resources; `rejections` are why other nodes take no member more.
     `filled` nodes are full of the members themselves.
     """
 
-    domain: Domain | None
-    slots: int
     nodes: int
-    nearest: NearestNode | None = None
-    rejections: tuple[tuple[str, int], ...] = ()
-    filled: int = 0
+    filled: int
+    nearest: NearestNode | None
+    rejections: tuple[RejectedNodes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Part, frozen=True):
     """The room of every domain of a layer, the most first, for members that need `needed` slots.
 
-    `must`: they must be in one of the domains. `at_most`: each number is a bound. `explained` are
-    the first domains, with what the nearest missing slot lacks; `others` come after them. At most
-    `a_node` members fit on a node, however empty it is.
+    `must`: they must be in one of the domains. `at_most`: each number is a bound. The first domains
+    are explained.
     """
 
-    layer: str
+    layer: str | None
     must: bool
     needed: int
-    explained: tuple[DomainRoom, ...]
-    others: tuple[tuple[Domain, int], ...] = ()
-    at_most: bool = False
-    a_node: int = 0
-    gangs: tuple[GangKey, ...] = ()
+    at_most: bool
+    domains: tuple[DomainSlots, ...]
+
+    @property
+    def explained(self) -> tuple[DomainRoom, ...]:
+        """The first domains, with what the nearest missing slot lacks."""
+        return tuple(each for each in self.domains if isinstance(each, DomainRoom))
 
 
 @dataclass(frozen=True, slots=True)
-class LabelHint:
+class Room:
+    """The room of the unit that is shortest of it: it is of `gangs`.
+
+    At most `a_node` of its members fit on a node, however empty it is.
+    """
+
+    where: Where
+    a_node: int
+    gangs: tuple[GangKey, ...]
+
+
+class LabelValue(Part, frozen=True):
+    """A value that so many nodes have of a label."""
+
+    value: str
+    nodes: int
+
+
+class LabelHint(Part, frozen=True):
     """A label that a node selector asks for, and which values nodes have instead."""
 
     key: str
     value: str
     nodes: int
-    others: tuple[tuple[str, int], ...] = ()
+    others: tuple[LabelValue, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeReason:
-    """Why so many nodes take no pod, in kube-scheduler's words; `some` are the first of them."""
+class NodeReason(RejectedNodes, frozen=True):
+    """Why so many nodes take no pod; `some` are the first of them."""
 
-    words: str
-    nodes: int
-    some: tuple[str, ...] = ()
+    some: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,167 +264,160 @@ class Barred:
     not_ready: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ClassNodes:
-    """Of all nodes `fitting` take a pod like `pod`, of which the gang has `pods`.
-
-    `oversized` is what it asks that no node has, however empty. `barred` is None unless it asks for
-    labels, and all nodes with these are barred.
-    """
+class ClassNodes(Part, frozen=True):
+    """Of all nodes `fitting` take a pod like `pod`, of which the gang has `pods`."""
 
     pod: str
     pods: int
     nodes: int
     fitting: int
-    reasons: tuple[NodeReason, ...] = ()
-    hints: tuple[LabelHint, ...] = ()
-    oversized: tuple[Oversized, ...] = ()
-    barred: Barred | None = None
+    reasons: tuple[NodeReason, ...]
+    selectors: tuple[LabelHint, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Victims:
-    """Pods of one gang that leave: how many, from which nodes, and since when the gang runs."""
+class Victims(Part, frozen=True):
+    """Pods of one gang that leave: how many, from which nodes, and since when the gang runs.
 
-    gang: GangKey
+    `eviction_class` is by what right of queues they are evicted.
+    """
+
+    gang: str
     pods: tuple[str, ...]
+    number: int
     nodes: tuple[str, ...]
     priority: int
-    since: int = 0
-    by_right_of: EvictionClass | None = None
+    since: Moment | None = None
+    eviction_class: str | None = msgspec.field(default=None, name="class")
 
 
-class Spared(NamedTuple):
+class Spared(Part, frozen=True):
     """So many pods of lower priority that something protects, and the first of them."""
 
-    why: Sparing
+    reason: Sparing
     pods: int
-    example: str
+    example: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Protection:
+class Protection(Part, frozen=True):
     """How many pods run, and which of them a gang of this priority may not evict.
 
-    `ranked` have a priority that is not lower, `lowest` of which the pod `nearest`; `protected` are
-    lower, and may not be evicted now, since something `spares` them. So many of the others are
-    under a budget that allows no eviction (`under_budget`): these would go last.
+    `ranked` have a priority that is not lower, `lowest_of_ranked` of which the pod `nearest`;
+    `protected` are lower, and may not be evicted now, as `spared_by` says. All others are `lower`.
+    So many of these are under a budget that allows no eviction (`under_budget`): they would go
+    last.
     """
 
     pods: int
     ranked: int
-    lowest: int
+    lowest_of_ranked: int
     protected: int
-    nearest: str = ""
-    spares: tuple[Spared, ...] = ()
-    under_budget: int = 0
-    of_budget: str = ""
-
-    @property
-    def lower(self) -> int:
-        """How many pods may be evicted by their priority and by what protects them."""
-        return self.pods - self.ranked - self.protected
+    lower: int
+    nearest: str | None
+    spared_by: tuple[Spared, ...]
+    under_budget: int
+    of_budget: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class QueueRights:
+class QueueRights(Part, frozen=True):
     """Which pods a gang in a queue may evict: of its own queue by priority, of others by quota.
 
-    `own` pods run in its queue, of which it may evict `own_lower`; `borrowing` run in other queues
+    `own_pods` run in its queue, of which it may evict `own_lower`; `borrowing` run in other queues
     that use more than their own of what it asks for. `goes_over`: with the gang its queue would use
     more than its own. `reclaims`: as that is, it may evict pods of other queues.
     """
 
-    queue: QueueRef
-    own: int
+    queue: str
+    own_pods: int
     own_lower: int
     borrowing: int
     goes_over: bool
     reclaims: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Evictions:
+class Evictions(Part, frozen=True):
     """The room that is made, else what forbids it.
 
-    `leaving` is how many pods leave whatever becomes of the gang, and `awaited` those of them that
-    leave the nodes where it is to be.
-    `outcome` is that of the try, None if none was made: then `protection` says why, and where there
-    are queues `rights`. `queue_forbids`: the policy of its queue lets it evict no pod.
-    `switched_off`: no gang evicts any, by the setting.
+    `verdict` is that of the try, and `message` says it in words; None if none was made: then
+    `protection` says why, and where there are queues `rights`. `leaving` is how many pods leave
+    whatever becomes of the gang, and `awaited` those of them that leave the nodes where it is to
+    be. `queue_forbids`: the policy of its queue lets it evict no pod. `switched_off`: no gang
+    evicts any, by the setting.
     """
 
-    victims: tuple[Victims, ...] = ()
-    leaving: int = 0
-    awaited: tuple[str, ...] = ()
-    outcome: PreemptionOutcome | None = None
-    protection: Protection | None = None
-    queue_forbids: bool = False
-    rights: QueueRights | None = None
-    switched_off: bool = False
+    verdict: PreemptionVerdict | None
+    message: str | None
+    victims: tuple[Victims, ...]
+    leaving: int
+    awaited: tuple[str, ...]
+    queue_forbids: bool
+    switched_off: bool
+    protection: Protection | None
+    rights: QueueRights | None
 
 
-class Change(enum.Enum):
+class Change(enum.StrEnum):
     """One thing that could be other than it is."""
 
-    FEWER_MEMBERS = enum.auto()
-    SOFTER_LAYER = enum.auto()
-    HIGHER_PRIORITY = enum.auto()
-    RUN_TIMES_OVER = enum.auto()
-    OTHER_FLAVOR = enum.auto()
-    NEXT_END = enum.auto()
-    MORE_QUOTA = enum.auto()
-    LESS_ASKED = enum.auto()
-    TAINTS_TOLERATED = enum.auto()
-    SELECTOR_REMOVED = enum.auto()
+    FEWER_MEMBERS = "FewerMembers"
+    SOFTER_LAYER = "SofterLayer"
+    HIGHER_PRIORITY = "HigherPriority"
+    RUN_TIMES_OVER = "RunTimesOver"
+    OTHER_FLAVOR = "OtherFlavor"
+    NEXT_END = "NextEnd"
+    MORE_QUOTA = "MoreQuota"
+    LESS_ASKED = "LessAsked"
+    TAINTS_TOLERATED = "TaintsTolerated"
+    SELECTOR_REMOVED = "SelectorRemoved"
 
 
-class Raised(NamedTuple):
+class MoreQuota(Part, frozen=True):
     """What a queue would be promised of a flavor and resource, and what it is promised now.
 
-    `limit` is what it may hold at most, None for no limit; a lower one is raised with the promise.
+    `fields` are the fields of its object that are to be changed.
     """
 
-    queue: QueueRef
-    key: FlavorResource
-    promised: int
-    instead_of: int
-    limit: int | None = None
+    kind: QueueKind
+    queue: str
+    flavor: str
+    resource: str
+    amount: Amount
+    instead_of: Amount
+    fields: tuple[str, ...]
 
 
-class Lowered(NamedTuple):
+class LessAsked(Part, frozen=True):
     """What a member would ask of a resource, and what it asks now."""
 
     resource: str
-    asked: int
-    instead_of: int
+    amount: Amount
+    instead_of: Amount
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Part, frozen=True, kw_only=True):
     """A change with which the gang starts now, and where; `victims` leave for it then.
 
     `number` is the minMember of `gang` or the priority, `layer` the layer that is preferred
-    instead, `end` the gang that has ended, at the time `at`. `labels` are those of the other
+    instead, `after` the gang that has ended, at the time `at`. `labels` are those of the other
     flavor, or those of the node selector that are taken out of it; `taints` are those that are
-    tolerated. `raised` is
-    the quota of queues, `lowered` what members ask for.
+    tolerated. `quotas` are those of queues, `requests` what members ask for. `by` can make the
+    change; None: it only takes time.
     """
 
     change: Change
-    nodes: tuple[str, ...]
-    domains: tuple[Domain, ...] = ()
+    number: int | None = None
+    of: int | None = None
+    gang: str | None = None
+    layer: str | None = None
+    after: str | None = None
+    at: Moment | None = None
+    labels: Mapping[str, str] = {}
+    taints: tuple[str, ...] = ()
+    quotas: tuple[MoreQuota, ...] = ()
+    requests: tuple[LessAsked, ...] = ()
+    by: Turn | None
+    nodes: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
     victims: tuple[Victims, ...] = ()
-    number: int = 0
-    of: int = 0
-    gang: GangKey | None = None
-    layer: str = ""
-    end: GangKey | None = None
-    at: int | None = None
-    labels: tuple[tuple[str, str], ...] = ()
-    taints: tuple[Taint, ...] = ()
-    raised: tuple[Raised, ...] = ()
-    lowered: tuple[Lowered, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,12 +432,14 @@ class Beside:
 class Explanation:
     """The decision on one gang, and all that explains it. A part that says nothing is None.
 
-    `gang` and `group` are None where no member waits. `tried`: the group was worth a try.
-    `nodes_taken` are the nodes that members get. `beside` is what it lacks besides.
+    Where no member waits that is due for a try, `verdict`, `gang` and `group` are None.
+    `nodes_taken` are the nodes that members get. `in_vain` is what a member asks that no node has,
+    however empty. `barred` are all nodes with the labels that a member asks for, if it may be on
+    none of them. `beside` is what the gang lacks besides.
     """
 
     key: GangKey
-    verdict: Verdict
+    verdict: Verdict | None = None
     gang: Gang | None = None
     group: GangGroup | None = None
     refused: Refused | None = None
@@ -406,8 +448,10 @@ class Explanation:
     position: Position | None = None
     start: Start | None = None
     quota: tuple[QuotaLine, ...] = ()
-    where: Where | None = None
+    room: Room | None = None
     nodes: tuple[ClassNodes, ...] = ()
+    in_vain: tuple[Oversized, ...] = ()
+    barred: Barred | None = None
     evictions: Evictions | None = None
     variants: tuple[Variant, ...] | None = None
     beside: Beside | None = None

@@ -4,22 +4,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
-from gang_scheduler.model.plan import Bind, Obstacle
+from gang_scheduler.model.plan import Bind, Obstacle, Oversized
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.explanation.findings import (
+    Amount,
     Barred,
     ClassNodes,
     Holder,
     LabelHint,
+    LabelValue,
     NodeReason,
+    RejectedNodes,
 )
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.filters import node_affinity, taints
@@ -67,8 +70,12 @@ def _holders(pods: Iterable[BoundPod], resource: str, taken: int) -> tuple[Holde
         amounts[each.gang] += amount
         numbers[each.gang] += bool(amount)
     ranked = sorted(amounts.items(), key=lambda item: (-item[1], item[0]))
-    found = [Holder(gang, amount, numbers[gang]) for gang, amount in ranked if amount]
-    return (*found, Holder(None, taken)) if taken else tuple(found)
+    found = [
+        Holder(str(gang), Amount(resource, amount), numbers[gang])
+        for gang, amount in ranked
+        if amount
+    ]
+    return (*found, Holder(None, Amount(resource, taken))) if taken else tuple(found)
 
 
 def _amount(pod: Pod, resource: str) -> int:
@@ -98,13 +105,13 @@ class Rejections:
     fitting: BoolArray
     short: BoolArray
 
-    def counted(self, among: BoolArray) -> tuple[tuple[str, int], ...]:
+    def counted(self, among: BoolArray) -> tuple[RejectedNodes, ...]:
         """Return the reasons of some nodes, most nodes first."""
         counts: Counter[str] = Counter()
         for each in self.found:
             if (rows := each.rows & among).any():
                 counts += each.words(rows)
-        return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        return tuple(RejectedNodes(*each) for each in _most_first(counts))
 
 
 def rejections_of(pod_class: PodClass, trial: Trial, profile: Profile) -> Rejections:
@@ -146,27 +153,39 @@ MOST_READ: Final = 200
 VALUES_NAMED: Final = 4
 
 
-def nodes_of(turn: Turn) -> tuple[ClassNodes, ...]:
+class Nodes(NamedTuple):
+    """What keeps one pod of each class from nodes; `in_vain` and `barred` are of the first one."""
+
+    classes: tuple[ClassNodes, ...]
+    in_vain: tuple[Oversized, ...]
+    barred: Barred | None
+
+
+def nodes_of(turn: Turn) -> Nodes:
     """Return what keeps one pod of each class from nodes, the class with most members first."""
     trial = turn.trial()
     members: dict[PodClass, list[Pod]] = {}
     for pod in (pod for unit in turn.units() for pod in unit.members):
         members.setdefault(pod.pod_class, []).append(pod)
     classes = sorted(members.items(), key=lambda item: -len(item[1]))[:MOST_CLASSES]
-    return tuple(_of_class(pod_class, pods, trial, turn) for pod_class, pods in classes)
+    nodes, told, barred = trial.nodes, [], None
+    for pod_class, pods in classes:
+        found = rejections_of(pod_class, trial, turn.profile)
+        told.append(_of_class(pod_class, pods, found, trial))
+        if barred is None and not found.fitting.any():
+            barred = _barred(pod_class, nodes)
+    in_vain = (diagnosis.oversized_of(each, nodes, turn.profile) for each, _ in classes)
+    return Nodes(tuple(told), next(filter(None, in_vain), ()), barred)
 
 
-def _of_class(pod_class: PodClass, pods: list[Pod], trial: Trial, turn: Turn) -> ClassNodes:
-    found = rejections_of(pod_class, trial, turn.profile)
+def _of_class(pod_class: PodClass, pods: list[Pod], found: Rejections, trial: Trial) -> ClassNodes:
     return ClassNodes(
         pod=pods[0].key,
         pods=len(pods),
         nodes=len(trial.nodes),
         fitting=int(found.fitting.sum()),
         reasons=_reasons(found, trial),
-        hints=tuple(_hints(pod_class, trial)),
-        oversized=diagnosis.oversized_of(pod_class, trial.nodes, turn.profile),
-        barred=_barred(pod_class, trial.nodes) if not found.fitting.any() else None,
+        selectors=tuple(_hints(pod_class, trial)),
     )
 
 
@@ -208,8 +227,12 @@ def _reasons(found: Rejections, trial: Trial) -> tuple[NodeReason, ...]:
                 some.setdefault(words, []).append(row)
     return tuple(
         NodeReason(words, number, _names(some.get(words, []), trial))
-        for words, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        for words, number in _most_first(counts)
     )
+
+
+def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _names(rows: list[int], trial: Trial) -> tuple[str, ...]:
@@ -222,4 +245,5 @@ def _hints(pod_class: PodClass, trial: Trial) -> Iterator[LabelHint]:
         counts = Counter(node.labels[key] for node in trial.nodes.nodes if key in node.labels)
         number = counts.pop(value, 0)
         if number < len(trial.nodes):
-            yield LabelHint(key, value, number, tuple(counts.most_common(VALUES_NAMED)))
+            others = counts.most_common(VALUES_NAMED)
+            yield LabelHint(key, value, number, tuple(LabelValue(*each) for each in others))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gang_scheduler.model.gangs import GangGroup
@@ -15,7 +15,7 @@ from gang_scheduler.model.queues import (
     QueueRef,
     QueueSet,
 )
-from gang_scheduler.scheduler.explanation.findings import QuotaLine
+from gang_scheduler.scheduler.explanation.findings import Amount, Borrower, QuotaLine
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED
@@ -23,8 +23,54 @@ from gang_scheduler.scheduler.quota.promises import UNBOUNDED
 MOST_BORROWERS: Final = 3
 
 
-def quota_of(turn: Turn) -> tuple[QuotaLine, ...]:
-    """Return a line for each queue on the way up and what it governs; none without queues.
+@dataclass(frozen=True, slots=True)
+class QueueQuota:
+    """What one queue may use of a flavor and resource, and what the gang would add.
+
+    So much of what is `used` is for gangs `ahead`. `available` is what may still be charged to the
+    queue; None without a limit. `borrowers` are the queues that have borrowed most, if any is
+    short.
+    """
+
+    queue: QueueRef
+    key: FlavorResource
+    nominal: int
+    used: int
+    adds: int
+    available: int | None
+    ahead: int
+    borrowers: tuple[tuple[QueueRef, int], ...] = ()
+
+    @property
+    def short(self) -> int:
+        """How much of what the gang adds may not be charged to the queue now."""
+        return 0 if self.available is None else max(0, self.adds - max(0, self.available))
+
+    def line(self) -> QuotaLine:
+        """Return the same as a part of the document."""
+        flavor, resource = self.key
+
+        def so_much(number: int) -> Amount:
+            return Amount(resource, number)
+
+        return QuotaLine(
+            queue=self.queue.name,
+            flavor=flavor,
+            resource=resource,
+            nominal=so_much(self.nominal),
+            used=so_much(self.used - self.ahead),
+            ahead=so_much(self.ahead),
+            borrowed=so_much(max(0, self.used - self.nominal)),
+            adds=so_much(self.adds),
+            borrows=so_much(max(0, min(self.adds, self.used + self.adds - self.nominal))),
+            available=None if self.available is None else so_much(self.available),
+            short=so_much(self.short),
+            held_by=tuple(Borrower(queue.name, so_much(n)) for queue, n in self.borrowers),
+        )
+
+
+def quota_of(turn: Turn) -> tuple[QueueQuota, ...]:
+    """Return the quota of each queue on the way up and what it governs; none without queues.
 
     The leaf comes first. What the group holds already is in `used`.
     """
@@ -54,8 +100,10 @@ def charge_of(turn: Turn, forest: Forest) -> Charge:
     return {key: asked[name] for name, key in first.items() if asked[name]}
 
 
-def _lines(forest: Forest, before: Forest, group: GangGroup, charge: Charge) -> Iterator[QuotaLine]:
-    """Yield the lines of the way up; `before` any turn of the cycle was charged."""
+def _lines(
+    forest: Forest, before: Forest, group: GangGroup, charge: Charge
+) -> Iterator[QueueQuota]:
+    """Yield the quota on the way up; `before` any turn of the cycle was charged."""
     figures = forest.figures()
     way = forest.way(group.queue or NONE)
     amounts = {each.queue.ref: each.amounts for each in figures}
@@ -67,9 +115,9 @@ def _lines(forest: Forest, before: Forest, group: GangGroup, charge: Charge) -> 
                 left = forest.available(queue.ref, key)
                 most = None if left >= UNBOUNDED else left
                 ahead = max(0, shown.used - was.get(queue.ref, {}).get(key, shown).used)
-                line = QuotaLine(queue.ref, key, shown.nominal, shown.used, adds, most, ahead)
-                others = _borrowers(figures, way, key) if line.short else ()
-                yield replace(line, holders=others)
+                found = QueueQuota(queue.ref, key, shown.nominal, shown.used, adds, most, ahead)
+                others = _borrowers(figures, way, key) if found.short else ()
+                yield replace(found, borrowers=others)
 
 
 def _borrowers(

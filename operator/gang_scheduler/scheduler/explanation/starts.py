@@ -16,7 +16,7 @@ from gang_scheduler.model.queues import NONE, Queue, QueueSet, QueueState, Queue
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.scheduler.explanation.findings import Start, StartBasis
+from gang_scheduler.scheduler.explanation.findings import Moment, Start, StartBasis
 from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.promise import Clock, FutureRoom, Release, Running, Seat
@@ -35,7 +35,7 @@ def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
     own = {gang.key for gang in turn.group.waiting}
     for each in plan.reservations:
         if any(gang.key in own for gang in each.gangs):
-            return Start(StartBasis.RESERVED, each.start, each.after)
+            return _start(StartBasis.RESERVED, each.start, each.after)
     request = _request(turn)
     return None if request is None else _after_ends(turn, request, running)
 
@@ -87,7 +87,12 @@ def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | Non
     if place is None:
         return Start(StartBasis.NEVER)
     last = releases[place - 1]
-    return Start(StartBasis.ENDS, last.ends_at, last.gang)
+    return _start(StartBasis.ENDS, last.ends_at, last.gang)
+
+
+def _start(basis: StartBasis, at: int | None, after: GangKey | None) -> Start:
+    moment = None if at is None else Moment(at)
+    return Start(basis, moment, None if after is None else str(after))
 
 
 def _by_halving(last: int, fits: Callable[[int], bool]) -> int | None:

@@ -5,29 +5,30 @@ would do.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from gang_scheduler.model import topology
+from msgspec import structs
+
+from gang_scheduler.model import reasons, topology
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import NONE, FlavorResource, QueueRef
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.topology import Domain, Topology
+from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation import changes
 from gang_scheduler.scheduler.explanation.evictions import preemption_for, victims_of
 from gang_scheduler.scheduler.explanation.findings import (
     Change,
-    QuotaLine,
-    Raised,
+    Moment,
+    Room,
     Surroundings,
     Variant,
-    Where,
 )
-from gang_scheduler.scheduler.explanation.quotas import quota_of
+from gang_scheduler.scheduler.explanation.quotas import QueueQuota, quota_of
 from gang_scheduler.scheduler.explanation.starts import releases_of
 from gang_scheduler.scheduler.explanation.watching import Turn, Watched
 from gang_scheduler.scheduler.policies import Profile
@@ -46,15 +47,15 @@ DOMAINS_NAMED: Final = 4
 class Asked:
     """What variants are looked for: the snapshot, and the group in it, which waits for room.
 
-    `turn` is the turn that it had, `where` the room and `quota` the quota that it found then.
+    `turn` is the turn that it had, `room` and `quota` what it found then.
     """
 
     snapshot: Snapshot
     profile: Profile
     group: GangGroup
     turn: Turn
-    where: Where | None
-    quota: tuple[QuotaLine, ...]
+    room: Room | None
+    quota: tuple[QueueQuota, ...]
     surroundings: Surroundings
 
 
@@ -83,7 +84,7 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
     More quota also starts gangs that come before the group, and these take some of it.
     """
     turn, lines = asked.turn, asked.quota
-    all_raised: dict[tuple[QueueRef, FlavorResource], Raised] = {}
+    all_raised: dict[tuple[QueueRef, FlavorResource], changes.Raised] = {}
     for _ in range(MOST_RAISES):
         more = changes.raised(turn, lines, above=above)
         if not more:
@@ -94,7 +95,9 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
         raised = tuple(all_raised.values())
         shot = changes.with_quota(asked.snapshot, raised)
         watched = Watched(shot, asked.profile, asked.group.gangs[0].key)
-        found = _in_plan(asked, watched.plan, Variant(Change.MORE_QUOTA, (), raised=raised))
+        quotas = tuple(each.part() for each in raised)
+        variant = Variant(change=Change.MORE_QUOTA, quotas=quotas, by=reasons.Turn.QUEUE_ADMIN)
+        found = _in_plan(asked, watched.plan, variant)
         if found is not None or watched.turn is None:
             return found
         turn, lines = watched.turn, quota_of(watched.turn)
@@ -103,14 +106,14 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
 
 def _less(asked: Asked) -> Iterator[Variant]:
     """Yield the most that each member may ask for, of one resource or of all that no node has."""
-    needed = asked.where.needed if asked.where is not None else 1
+    needed = asked.room.where.needed if asked.room is not None else 1
     return _first(
         _in_free_room(
             asked,
             changes.with_requests(
-                asked.snapshot, asked.group, {each.resource: each.asked for each in lowered}
+                asked.snapshot, asked.group, {each.resource: int(each.amount) for each in lowered}
             ),
-            Variant(Change.LESS_ASKED, (), lowered=lowered),
+            Variant(change=Change.LESS_ASKED, requests=lowered, by=reasons.Turn.SUBMITTER),
         )
         for lowered in changes.lowered(asked.turn, needed)
     )
@@ -122,7 +125,11 @@ def _tolerated(asked: Asked) -> Iterator[Variant]:
         _in_free_room(
             asked,
             changes.with_tolerations(asked.snapshot, asked.group, each),
-            Variant(Change.TAINTS_TOLERATED, (), taints=each),
+            Variant(
+                change=Change.TAINTS_TOLERATED,
+                taints=tuple(map(str, each)),
+                by=reasons.Turn.SUBMITTER,
+            ),
         )
         for each in changes.tolerated(asked.turn)
     )
@@ -134,7 +141,7 @@ def _unselected(asked: Asked) -> Iterator[Variant]:
         _in_free_room(
             asked,
             changes.without_labels(asked.snapshot, asked.group, each),
-            Variant(Change.SELECTOR_REMOVED, (), labels=each),
+            Variant(change=Change.SELECTOR_REMOVED, labels=dict(each), by=reasons.Turn.SUBMITTER),
         )
         for each in changes.selectors(asked.turn)
     )
@@ -150,21 +157,26 @@ def _fewer(asked: Asked) -> Iterator[Variant]:
     def start(number: int) -> Variant | None:
         shot = changes.with_members(asked.snapshot, asked.group, gang.key, number)
         made = Variant(
-            *(Change.FEWER_MEMBERS, ()), number=number, of=gang.min_member, gang=gang.key
+            change=Change.FEWER_MEMBERS,
+            number=number,
+            of=gang.min_member,
+            gang=str(gang.key),
+            by=reasons.Turn.SUBMITTER,
         )
         return _started(asked, shot, made)
 
     likely = most
-    if asked.where is not None and len(asked.group.waiting) == 1:
-        slots = max((each.slots for each in asked.where.explained), default=0)
-        likely = min(most, gang.min_member - asked.where.needed + slots)
+    if asked.room is not None and len(asked.group.waiting) == 1:
+        where = asked.room.where
+        slots = max((each.slots for each in where.explained), default=0)
+        likely = min(most, gang.min_member - where.needed + slots)
     found = _largest_that(start, least, most, likely)
     if found is not None:
         yield found
 
 
 def _largest(asked: Asked) -> Gang:
-    keys = asked.where.gangs if asked.where is not None else ()
+    keys = asked.room.gangs if asked.room is not None else ()
     concerned = [gang for gang in asked.group.waiting if gang.key in keys]
     return max(concerned or asked.group.waiting, key=lambda gang: gang.min_member)
 
@@ -173,7 +185,7 @@ def _softer(asked: Asked) -> Iterator[Variant]:
     """Yield each layer that need only be preferred."""
     for layer in changes.layers_of(asked.group):
         shot = changes.with_preferred(asked.snapshot, asked.group, layer)
-        made = Variant(Change.SOFTER_LAYER, (), layer=layer.name)
+        made = Variant(change=Change.SOFTER_LAYER, layer=layer.name, by=reasons.Turn.SUBMITTER)
         found = _started(asked, shot, made, layer)
         if found is not None:
             yield found
@@ -191,7 +203,8 @@ def _higher(asked: Asked) -> Iterator[Variant]:
     def start(number: int) -> Variant | None:
         priority = candidates[-1 - number]
         shot = changes.with_priority(asked.snapshot, asked.group, priority, running)
-        return _started(asked, shot, Variant(Change.HIGHER_PRIORITY, (), number=priority))
+        made = Variant(change=Change.HIGHER_PRIORITY, number=priority, by=reasons.Turn.SUBMITTER)
+        return _started(asked, shot, made)
 
     # The more of the candidates are left out at the top, the lower the priority.
     if candidates:
@@ -206,7 +219,7 @@ def _rested(asked: Asked) -> Iterator[Variant]:
     """Yield what evictions do once all gangs have run for their minimum run times."""
     if asked.surroundings.rested is not None:
         shot = changes.with_bound_pods(asked.snapshot, asked.surroundings.rested)
-        found = _started(asked, shot, Variant(Change.RUN_TIMES_OVER, ()))
+        found = _started(asked, shot, Variant(change=Change.RUN_TIMES_OVER, by=None))
         if found is not None:
             yield found
 
@@ -229,7 +242,10 @@ def _other_flavor(asked: Asked) -> Iterator[Variant]:
         keys = {key for key, _ in labels}
         if not (selected & set(labels)) and any(key in keys for key, _ in selected):
             shot = changes.with_labels(asked.snapshot, asked.group, labels)
-            found = _started(asked, shot, Variant(Change.OTHER_FLAVOR, (), labels=labels))
+            made = Variant(
+                change=Change.OTHER_FLAVOR, labels=dict(labels), by=reasons.Turn.SUBMITTER
+            )
+            found = _started(asked, shot, made)
             if found is not None:
                 yield found
 
@@ -248,7 +264,12 @@ def _next_end(asked: Asked) -> Iterator[Variant]:
     if following is None or following.gang is None or following.ends_at is None:
         return
     shot = changes.with_ended(asked.snapshot, following.gang, running)
-    end = Variant(Change.NEXT_END, (), end=following.gang, at=max(following.ends_at, now))
+    end = Variant(
+        change=Change.NEXT_END,
+        after=str(following.gang),
+        at=Moment(max(following.ends_at, now)),
+        by=None,
+    )
     found = _started(asked, shot, end)
     if found is not None and not found.victims:
         yield found
@@ -299,7 +320,7 @@ def _in_plan(
     if not nodes:
         return None
     domains = _domains_of(asked, nodes, layer)
-    return replace(variant, nodes=nodes, domains=domains, victims=victims)
+    return structs.replace(variant, nodes=nodes, domains=domains, victims=victims)
 
 
 def _in_free_room(asked: Asked, snapshot: Snapshot, variant: Variant) -> Variant | None:
@@ -325,7 +346,7 @@ def _nodes_of(group: GangGroup, plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(bind.node for bind in binds))
 
 
-def _domains_of(asked: Asked, nodes: Sequence[str], layer: LayerRef | None) -> tuple[Domain, ...]:
+def _domains_of(asked: Asked, nodes: Sequence[str], layer: LayerRef | None) -> tuple[str, ...]:
     """Return the lowest domain that has all nodes; or the domains of a layer that have some."""
     tree = _tree_of(asked)
     if tree is None:
@@ -334,11 +355,11 @@ def _domains_of(asked: Asked, nodes: Sequence[str], layer: LayerRef | None) -> t
     depth = tree.depth_of(layer) if layer is not None else None
     if depth is None:
         lowest = tree.lowest_of(rows)
-        return () if lowest is None else (lowest,)
+        return () if lowest is None else (str(lowest),)
     level = tree.levels[depth]
     places = tree.places[rows]
     some = dict.fromkeys(level.at(places[places >= 0]).tolist())
-    return tuple(tree.domain(depth, place) for place in list(some)[:DOMAINS_NAMED])
+    return tuple(str(tree.domain(depth, place)) for place in list(some)[:DOMAINS_NAMED])
 
 
 def _tree_of(asked: Asked) -> Topology | None:

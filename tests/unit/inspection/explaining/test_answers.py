@@ -1,5 +1,6 @@
 """What is told of a gang where only one namespace may be read."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.explaining.parts import as_json
 from gang_scheduler.settings.policy import Policy
 from support import listed_clusters, yaml_texts
 
@@ -40,8 +42,9 @@ def told(tmp_path: Any, *manifests: Any) -> tuple[dict[str, Any], str]:
     cluster = replace(read, source=Source.WRITTEN, namespace="default")
     document = answer_for("a", "default", Question(cluster)).document
     assert document is not None
-    listed_clusters.hold(document)
-    return document, text.render(document, View(), inspection_cluster.origin_line(cluster))
+    made = json.loads(json.dumps(as_json(document)))
+    listed_clusters.hold(made)
+    return made, text.render(document, View(), inspection_cluster.origin_line(cluster))
 
 
 @pytest.fixture

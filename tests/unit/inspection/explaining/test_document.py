@@ -13,8 +13,7 @@ def said_of(gang: DegradedGang, now: int) -> str | None:
     cluster.snapshot()
     made = running_of(gang.cache.gang_queue.infos[KEY], cluster, BoundPods())
     assert made is not None
-    said: str | None = made.get("degraded")
-    return said
+    return made.degraded
 
 
 def test_failed_nodes_are_told() -> None:

@@ -8,13 +8,13 @@ import pytest
 from gang_scheduler.api.annotations import DISABLE_PREEMPTIBLE
 from gang_scheduler.inspection.explaining import text
 from gang_scheduler.inspection.explaining.lines import View
-from support.listed_clusters import GPU, Body, document, gang, node, queue
+from support.listed_clusters import GPU, Body, document, explained, gang, node, queue
 
 NODES = [node("n-0"), node("n-1")]
 
 
 def lines(directory: Path, *bodies: Body) -> list[str]:
-    found: Any = document("explain", directory, [*bodies], "team/asks")
+    found = explained(directory, bodies, "team/asks")
     said = text.would_start(found, View())
     return [" ".join(line.text.split()) for line in said]
 

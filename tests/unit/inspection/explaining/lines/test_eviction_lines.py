@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,9 @@ from gang_scheduler.api.annotations import (
 )
 from gang_scheduler.inspection.explaining import lines
 from gang_scheduler.inspection.explaining.lines import SWITCHED_OFF, View
-from support.listed_clusters import Body, document, gang, node, pod, queue
+from gang_scheduler.scheduler.explanation.findings import Change, StartBasis, Variant
+from support import listed_clusters
+from support.listed_clusters import Body, gang, node, pod, queue
 
 NODES = [node(f"n-{number}") for number in range(6)]
 QUEUES = [queue("blue", 24), queue("red", 24)]
@@ -24,11 +25,11 @@ def on(first: int, number: int) -> list[str]:
     return [f"n-{place}" for place in range(first, first + number)]
 
 
-def explained(directory: Path, bodies: list[Body]) -> tuple[str, list[Any]]:
+def explained(directory: Path, bodies: list[Body]) -> tuple[str, tuple[Variant, ...]]:
     """Return PREEMPTION of a gang that waits, and the changes that would start it."""
-    found = document("explain", directory, [*NODES, *bodies], "team/asks")
+    found = listed_clusters.explained(directory, [*NODES, *bodies], "team/asks")
     (line,) = lines.preemption_lines(found, View())
-    return line.text, found.get("wouldStart", [])
+    return line.text, found.would_start or ()
 
 
 @pytest.mark.parametrize(
@@ -65,9 +66,9 @@ def test_what_others_borrow_goes_for_fewer_members_as_it_is_said(tmp_path: Path)
     runs = gang("r", 5, queue="red", nodes=on(0, 5))
     said, would_start = explained(tmp_path, [*QUEUES, *runs, *gang("asks", 4, queue="blue")])
 
-    (fewer,) = (each for each in would_start if each["change"] == "FewerMembers")
-    assert 3 == fewer["number"]
-    assert sum(each["number"] for each in fewer["victims"])
+    (fewer,) = (each for each in would_start if each.change is Change.FEWER_MEMBERS)
+    assert 3 == fewer.number
+    assert sum(each.number for each in fewer.victims)
     assert "priority" not in said
 
 
@@ -154,11 +155,11 @@ def test_pods_that_leave_already_are_counted_and_those_waited_for_named(
 
     asked = {NETWORK_TOPOLOGY_SPEC: json.dumps({"gatherStrategy": within})} if within else {}
     bodies = [RACKS, *nodes, *runs, *gang("asks", 2, annotations=asked)]
-    found = document("explain", tmp_path, bodies, "team/asks")
+    found = listed_clusters.explained(tmp_path, bodies, "team/asks")
 
     (line,) = lines.preemption_lines(found, View())
     assert "none more: 2 pods leave already, team/r-2, team/r-3" == line.text
-    assert "2 pods that leave have gone, team/r-2, team/r-3." in found["summary"]
+    assert "2 pods that leave have gone, team/r-2, team/r-3." in found.summary
 
 
 ENDS = {"activeDeadlineSeconds": 3600}
@@ -212,14 +213,16 @@ def ending(bodies: list[Body]) -> list[Body]:
 def test_without_preemption_what_holds_the_room_is_told_as_with_it(
     tmp_path: Path, bodies: list[Body], after: str
 ) -> None:
-    off = ("--setting", "preemption=false")
-    found = document("explain", tmp_path, [*NODES, *bodies], "team/asks", *off)
+    off = ("preemption=false",)
+    found = listed_clusters.explained(tmp_path, [*NODES, *bodies], "team/asks", off)
     (line,) = lines.preemption_lines(found, View())
-    nearest = found["where"]["domains"][0]["nearest"]
+    assert found.where is not None
+    nearest = found.where.explained[0].nearest
 
     assert SWITCHED_OFF == line.text
     ends = any("activeDeadlineSeconds" in each["spec"] for each in bodies)
-    start = found["start"]
-    assert ("Ends", after, ends) == (start["basis"], start["after"], start["at"] is not None)
-    assert nearest is None or nearest["holders"][0]["gang"].startswith("team/")
-    assert [] == [each for each in found["wouldStart"] if each["victims"]]
+    start = found.start
+    assert start is not None
+    assert (StartBasis.ENDS, after, ends) == (start.basis, start.after, start.at is not None)
+    assert nearest is None or (nearest.holders[0].gang or "").startswith("team/")
+    assert [] == [each for each in found.would_start or () if each.victims]

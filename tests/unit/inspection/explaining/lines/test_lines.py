@@ -1,4 +1,4 @@
-"""The lines of each part, from the values of a document."""
+"""The lines of each part of an explanation."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.inspection.explaining import lines
 from gang_scheduler.inspection.explaining.lines import View
-from support.listed_clusters import Body, document, gang, node
+from support.listed_clusters import Body, explained, gang, node
 
 NODES = [node("n-0"), node("n-1")]
 
@@ -18,7 +18,7 @@ def of(minute: int) -> str:
 def position(directory: Path, before: list[Body]) -> str:
     """Return POSITION of a gang that waits behind others."""
     asks = gang("asks", 3, created=of(30))
-    found = document("explain", directory, [*NODES, *before, *asks], "team/asks")
+    found = explained(directory, [*NODES, *before, *asks], "team/asks")
     (line,) = lines.position(found, View())
     return line.text
 

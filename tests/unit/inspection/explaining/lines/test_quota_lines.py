@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gang_scheduler.inspection.explaining import lines
 from gang_scheduler.inspection.explaining.lines import View
-from support.listed_clusters import GPU, Body, asked, document, gang, node, queue
+from support.listed_clusters import GPU, Body, asked, document, explained, gang, node, queue
 
 NODES = [node(f"n-{number}") for number in range(8)]
 QUEUES = [queue("blue", 32), queue("red", 32)]
@@ -12,7 +12,7 @@ QUEUES = [queue("blue", 32), queue("red", 32)]
 
 def said(directory: Path, bodies: list[Body], name: str = "asks", *, wide: bool = False) -> str:
     """Return what is said on the quota of a gang."""
-    found = document("explain", directory, [*NODES, *QUEUES, *bodies], f"team/{name}")
+    found = explained(directory, [*NODES, *QUEUES, *bodies], f"team/{name}")
     return "\n".join(line.text for line in lines.quota_lines(found, View(wide=wide)))
 
 

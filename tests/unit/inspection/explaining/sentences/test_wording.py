@@ -4,7 +4,6 @@ import pytest
 
 from gang_scheduler.inspection.explaining import sentences
 from gang_scheduler.inspection.explaining.sentences import Names
-from gang_scheduler.model.refs import GangKey
 
 DAY = 86_400
 
@@ -33,12 +32,11 @@ def test_places(number: int, text: str) -> None:
 
 
 def test_names_of_other_namespaces_may_be_hidden() -> None:
-    own, other = GangKey("Pod", "a", "x"), GangKey("Pod", "b", "y")
     names = Names("a", hides=True)
 
-    assert ["a/x", "a gang of another namespace"] == [names.gang(each) for each in (own, other)]
+    assert ["a/x", "a gang of another namespace"] == [names.gang(each) for each in ("a/x", "b/y")]
     assert ["a/x", "2 pods of other namespaces"] == names.pods(["b/y", "a/x", "b/z"])
-    assert "b/y" == Names("a").gang(other)
+    assert "b/y" == Names("a").gang("b/y")
 
 
 def test_lists_are_cut() -> None:
