@@ -27,9 +27,9 @@ from gang_scheduler.model.resources import PODS
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import Amount, LessAsked, MoreQuota
 from gang_scheduler.scheduler.explanation.quotas import QueueQuota
-from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.filters import taints
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.quota.trees import ROOTS

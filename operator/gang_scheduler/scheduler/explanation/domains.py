@@ -13,6 +13,7 @@ from msgspec import structs
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import (
     Amount,
     DomainRoom,
@@ -22,7 +23,6 @@ from gang_scheduler.scheduler.explanation.findings import (
     Where,
 )
 from gang_scheduler.scheduler.explanation.nodes import Holders, Rejections, rejections_of
-from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import allowed, offer_slots, prospects
 from gang_scheduler.scheduler.placement.tree import replacements

@@ -11,6 +11,7 @@ from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.queues import NONE, EvictionRules, Queue
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import EvictionPolicy
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import (
     Evictions,
     Moment,
@@ -21,7 +22,6 @@ from gang_scheduler.scheduler.explanation.findings import (
     Victims,
 )
 from gang_scheduler.scheduler.explanation.quotas import charge_of
-from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 
 

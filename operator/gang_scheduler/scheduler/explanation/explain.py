@@ -18,6 +18,7 @@ from gang_scheduler.model.reasons import NOT_IN_LINE, Outlook, Problem, Reason, 
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn, Watched
 from gang_scheduler.scheduler.explanation.domains import room_of
 from gang_scheduler.scheduler.explanation.evictions import evictions_of, preemption_for
 from gang_scheduler.scheduler.explanation.findings import (
@@ -34,7 +35,6 @@ from gang_scheduler.scheduler.explanation.nodes import Holders, nodes_of
 from gang_scheduler.scheduler.explanation.quotas import QueueQuota, quota_of
 from gang_scheduler.scheduler.explanation.starts import start_of
 from gang_scheduler.scheduler.explanation.variants import Asked, variants_of
-from gang_scheduler.scheduler.explanation.watching import Turn, Watched
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.units import PlacementUnit

@@ -14,6 +14,7 @@ from gang_scheduler.model.plan import Bind, Obstacle, Oversized
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import (
     Amount,
     Barred,
@@ -24,7 +25,6 @@ from gang_scheduler.scheduler.explanation.findings import (
     NodeReason,
     RejectedNodes,
 )
-from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial

@@ -15,8 +15,8 @@ from gang_scheduler.model.queues import (
     QueueRef,
     QueueSet,
 )
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import Amount, Borrower, QuotaLine
-from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED
 

@@ -16,8 +16,8 @@ from gang_scheduler.model.queues import NONE, Queue, QueueSet, QueueState, Queue
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn
 from gang_scheduler.scheduler.explanation.findings import Moment, Start, StartBasis
-from gang_scheduler.scheduler.explanation.watching import Turn
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.reservation.promise import Clock, FutureRoom, Release, Running, Seat
 from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOption, Request

@@ -20,6 +20,7 @@ from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.explanation import changes
+from gang_scheduler.scheduler.explanation.cycle_at_turn import Turn, Watched
 from gang_scheduler.scheduler.explanation.evictions import preemption_for, victims_of
 from gang_scheduler.scheduler.explanation.findings import (
     Change,
@@ -30,7 +31,6 @@ from gang_scheduler.scheduler.explanation.findings import (
 )
 from gang_scheduler.scheduler.explanation.quotas import QueueQuota, quota_of
 from gang_scheduler.scheduler.explanation.starts import releases_of
-from gang_scheduler.scheduler.explanation.watching import Turn, Watched
 from gang_scheduler.scheduler.policies import Profile
 
 MOST: Final = 6
