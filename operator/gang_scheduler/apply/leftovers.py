@@ -26,7 +26,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.preemption import HOLD_SECONDS
-from gang_scheduler.state.pruning import pruned
+from gang_scheduler.state.memory import Told, pruned
 from gang_scheduler.state.queues import draining
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
@@ -252,7 +252,7 @@ class StuckVictims:
         self._timeout_seconds = timeout_seconds
         self._outcomes = outcomes
         self._clock = clock
-        self._told: set[str] = set()
+        self._told: Told[str, str] = Told()
         self._lingering: set[str] = set()
 
     async def run(self) -> None:
@@ -272,11 +272,11 @@ class StuckVictims:
         hanging = [*self._hanging(waiting)] if waiting or self._lingering else []
         in_the_way = [pod for pod in hanging if pod.node in waiting]
         for pod in in_the_way:
-            if pod.uid not in self._told:
+            if self._told.is_news(pod.uid, pod.node):
                 gang = waiting[pod.node]
                 log.warning("victim_hangs", pod=pod.key, node=pod.node, preemptor=str(gang))
                 self._outcomes.put(VictimStuck(gang, pod))
-        self._told = {pod.uid for pod in in_the_way}
+        self._told.keep({pod.uid for pod in in_the_way})
         self._lingering = {pod.uid for pod in hanging}
         metrics.VICTIMS_LINGERING.set(len(hanging))
 

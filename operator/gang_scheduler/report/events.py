@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -88,6 +89,32 @@ class About:
     name: str
     uid: str
     gang: GangKey | None = None
+
+    @classmethod
+    def of_pod(cls, pod: Pod, gang: GangKey | None = None) -> "About":
+        """Return a pod, and the gang whose Event it is."""
+        return cls("v1", "Pod", pod.namespace, pod.name, pod.uid, gang)
+
+    @classmethod
+    def of_gang(cls, info: GangInfo) -> "About":
+        """Return the object that describes a gang, or else its first member by name."""
+        pods = info.observed.living or info.observed.members.values()
+        return described(info) or cls.of_first(pods, info.key)
+
+    @classmethod
+    def of_first(cls, pods: Iterable[Pod], gang: GangKey) -> "About":
+        """Return the first by name of some members of a gang."""
+        return cls.of_pod(min(pods, key=lambda each: each.name), gang)
+
+
+def described(info: GangInfo) -> About | None:
+    """Return the object that describes a gang, None where only its pods do."""
+    spec = info.observed.spec
+    if spec is None or spec.gvr is None:
+        return None
+    kind = table.BY_NAME[info.key.source].object_kind
+    owner = info.key.name.partition("/")[0]  # A JobSet's gang is called after its job, too.
+    return About(spec.gvr.api_version, kind, info.key.namespace, owner, spec.uid, info.key)
 
 
 class _Kind(NamedTuple):
@@ -258,19 +285,3 @@ def cut(note: str) -> str:
 @functools.cache
 def _instance() -> str:
     return f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"[:128]
-
-
-# The object on which an Event about a gang is written.
-
-
-def about(info: GangInfo) -> About:
-    """Return the object that describes a gang; or else its first member, of which it has some."""
-    spec = info.observed.spec
-    if spec is not None and spec.gvr is not None:
-        version = f"{spec.gvr.group}/{spec.gvr.version}"
-        kind = table.BY_NAME[info.key.source].object_kind
-        owner = info.key.name.partition("/")[0]  # A JobSet's gang is called after its job, too.
-        return About(version, kind, info.key.namespace, owner, spec.uid, info.key)
-    pods = info.observed.living or info.observed.members.values()
-    pod = min(pods, key=lambda each: each.name)
-    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)

@@ -20,7 +20,7 @@ from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import RULES, Cause, GangEvent, Problem, Reason, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.decision_log import DecisionLog
-from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.other_events import (
     MisplacedRequestEvents,
     RefusalEvents,
@@ -35,7 +35,6 @@ from gang_scheduler.report.words.messages import by_reason, describe
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.queues.reservations import News
 from gang_scheduler.telemetry import metrics
-from gang_scheduler.workloads import table
 
 UNTOLD = UNTOLD_BY_GANG | those_with(lambda rule: rule.event is GangEvent.PREEMPTING)
 WAITING_FOR_ROOM = "WaitingForRoom"
@@ -117,7 +116,7 @@ class GangEvents:
             self.decision_log.evicted(key, pods, preemption)
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
-            about = self._of_gang(key, pods[0])
+            about = self._of_gang(key, pods)
             lost = f"{_who(key, pods)}{_for_good(orphans, len(pods))}"
             if preemption.drained is None:
                 note = f"Preempted by {by}{lost}"
@@ -134,10 +133,8 @@ class GangEvents:
     def checkpoint(self, key: GangKey, event: str, note: str, *, warning: bool) -> None:
         """Report what becomes of the work of a gang, if anything is left of the gang."""
         info = self._cache.gang_queue.infos.get(key)
-        members = info.observed.members.values() if info is not None else ()
-        about = self._described(key) or next(map(_pod, members), None)
-        if about is not None:
-            self._events.record(replace(about, gang=key), event, note, warning=warning)
+        if info is not None and (info.observed.members or described(info)):
+            self._events.record(About.of_gang(info), event, note, warning=warning)
 
     def starts_anew(self, preemption: Preemption) -> None:
         """Report to a gang that it is evicted whole: its domain has no room for all of it."""
@@ -146,7 +143,7 @@ class GangEvents:
         who = f"{_who(gang.key, pods)}{_for_good(orphans, len(pods))}"
         note = f"Evicted whole to start anew: its domain has no room for lost members{who}"
         # Of what an earlier process began, the victims may be all that is left of the gang.
-        about = self._of_gang(gang.key, (gang.pending or gang.bound_members or pods)[0])
+        about = self._of_gang(gang.key, gang.pending or gang.bound_members or pods)
         self._events.record(about, "EvictedWhole", note, warning=True)
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
@@ -161,11 +158,10 @@ class GangEvents:
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
         """Report to a gang that a pod on its nominated node does not terminate in time."""
         info = self._cache.gang_queue.infos.get(key)
-        member = next(iter(info.observed.living), None) if info else None
-        if member is not None:
+        if info is not None and info.observed.living:
             name = self._naming.pod(victim, key.namespace)
             note = f"pod {name} on {victim.node} should be gone and still holds its room"
-            self._events.record(self._of_gang(key, member), WAITING_FOR_ROOM, note, warning=True)
+            self._events.record(About.of_gang(info), WAITING_FOR_ROOM, note, warning=True)
 
     def bound(self, binding: GangBinding) -> None:
         """Report that a gang was bound, or why not all of its members were."""
@@ -205,7 +201,7 @@ class GangEvents:
             spec = self._described_by(gang.key)
             if spec is None and self._tells_pods(gang):
                 return
-            uid = spec.uid if spec else (gang.pending or gang.bound_members)[0].uid
+            uid = spec.uid if spec is not None else self._about(gang).uid
             if self._events.is_quiet(uid, gang.key, event.value, warning=True):
                 return
         # An invalid gang is not tried again, so its problem is reported now or never.
@@ -268,35 +264,22 @@ class GangEvents:
         return f" ({gangs} {shown}{more} {go} whole)"
 
     def _about(self, gang: Gang) -> About:
-        return self._of_gang(gang.key, (gang.pending or gang.bound_members)[0])
+        return self._of_gang(gang.key, gang.pending or gang.bound_members)
 
-    def _of_gang(self, key: GangKey, pod: Pod) -> About:
-        return replace(self._object(key, pod), gang=key)
+    def _of_gang(self, key: GangKey, pods: Iterable[Pod]) -> About:
+        """Return the object that describes the gang, or the first of these pods by name."""
+        info = self._cache.gang_queue.infos.get(key)
+        return (described(info) if info is not None else None) or About.of_first(pods, key)
 
     def _object(self, key: GangKey, pod: Pod) -> About:
-        """Return the object that describes the gang, or this pod if there is none."""
-        return self._described(key) or _pod(pod)
-
-    def _described(self, key: GangKey) -> About | None:
-        """Return the object that describes the gang; None where pods alone do."""
-        gang_spec = self._described_by(key)
-        if gang_spec is not None and (gvr := gang_spec.gvr) is not None:
-            _, namespace, name = key
-            kind = table.BY_NAME[key.source].object_kind
-            owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
-            version = f"{gvr.group}/{gvr.version}"
-            return About(version, kind, namespace, owner, gang_spec.uid)
-        return None
+        """Return the object that describes the gang or this pod, for an Event of no one gang."""
+        return replace(self._of_gang(key, (pod,)), gang=None)
 
     def _described_by(self, key: GangKey) -> GangSpec | None:
         """Return what an object says of a gang; None where no object is to be told."""
         info = self._cache.gang_queue.infos.get(key)
         gang_spec = info.observed.spec if info else None
         return None if gang_spec is None or gang_spec.gvr is None else gang_spec
-
-
-def _pod(pod: Pod) -> About:
-    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
 
 
 def _where(binding: GangBinding) -> str:

@@ -10,10 +10,10 @@ from gang_scheduler.model import likeness, refs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import counted
-from gang_scheduler.report.events import Events, about
+from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.pruning import pruned
+from gang_scheduler.state.memory import Told, pruned
 from gang_scheduler.workloads import table
 
 # Pods that seem to mean a PodGroup without members, but name another one. Such a name is misspelt,
@@ -219,7 +219,7 @@ class MissingMembers:
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
         self._events = events
-        self._told: dict[GangKey, str] = {}
+        self._told: Told[GangKey, str] = Told()
         self._meant: dict[GangKey, _Meant] = {}
         self._near = (0, NearNames(()))
         self._read: Counter[tuple[str, str]] = Counter()
@@ -238,20 +238,19 @@ class MissingMembers:
         due = int(guess.since) + PATIENCE_SECONDS
         if now < due:
             return due
-        if self._told.get(info.key) != guess.note:
-            self._told[info.key] = guess.note
+        if self._told.is_news(info.key, guess.note):
             self._events.record(
-                about(info), REASON, guess.note, warning=guess.note != NAMED_BY_NO_POD
+                About.of_gang(info), REASON, guess.note, warning=guess.note != NAMED_BY_NO_POD
             )
         return None
 
     def forget(self, key: GangKey) -> None:
         """Forget what was told of a gang."""
-        self._told.pop(key, None)
+        self._told.forget(key)
 
     def forget_the_gone(self) -> None:
         """Drop what was told of gangs that are gone, once they are more than the others."""
-        self._told = pruned(self._told, self._cache.gang_queue.infos)
+        self._told.prune(self._cache.gang_queue.infos)
         self._meant = pruned(self._meant, self._cache.gang_queue.infos)
 
     def _guess(self, info: GangInfo, spec: GangSpec, now: int) -> _Guess | None:

@@ -28,17 +28,17 @@ from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, SuspendedFor, Suspension
 from gang_scheduler.report import events
-from gang_scheduler.report.events import About, Events, about
+from gang_scheduler.report.events import About, Events, described
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.failures import REFUSED_SECONDS, RefusedShapes
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.pruning import pruned
+from gang_scheduler.state.memory import Told, pruned
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.core import Identified
-from gang_scheduler.workloads import misplaced_requests, table
+from gang_scheduler.workloads import misplaced_requests
 
 # Events on gangs whose nodes have failed: the missing members, the stuck pods, and the end of it.
 # Each is told once, also to gangs that no PodGroup describes.
@@ -53,7 +53,7 @@ class DegradedEvents:
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
         self._events = events
-        self._told: dict[GangKey, str] = {}
+        self._told: Told[GangKey, str] = Told()
         self._stuck: dict[GangKey, frozenset[str]] = {}
 
     def look(self, info: GangInfo, now: int) -> int | None:
@@ -61,25 +61,25 @@ class DegradedEvents:
         degraded = self._cache.degraded.of(info.key, now)
         if degraded is not None:
             found = messages.degraded_finding(degraded)
-            if self._told.get(info.key) != found.reason:
-                self._told[info.key] = found.reason
+            if self._told.is_news(info.key, found.reason):
                 self._events.record(
-                    about(info), messages.DEGRADED_TYPE, found.message, warning=True
+                    About.of_gang(info), messages.DEGRADED_TYPE, found.message, warning=True
                 )
-        elif self._told.pop(info.key, None) is not None and any(info.observed.with_node()):
+        elif self._told.forget(info.key) and any(info.observed.with_node()):
             note = "as many members as the gang needs are on healthy nodes again"
-            self._events.record(about(info), HEALED, note)
+            self._events.record(About.of_gang(info), HEALED, note)
         return self._look_at_stuck(info, now)
 
     def forget(self, key: GangKey) -> None:
         """Forget what was told of a gang."""
-        self._told.pop(key, None)
+        self._told.forget(key)
         self._stuck.pop(key, None)
 
     def forget_the_gone(self) -> None:
         """Drop what was told of gangs that are gone, once they are more than the others."""
         infos = self._cache.gang_queue.infos
-        self._told, self._stuck = pruned(self._told, infos), pruned(self._stuck, infos)
+        self._told.prune(infos)
+        self._stuck = pruned(self._stuck, infos)
 
     def _look_at_stuck(self, info: GangInfo, now: int) -> int | None:
         """Name the pods that are stuck, those once that were not before."""
@@ -91,7 +91,7 @@ class DegradedEvents:
                 f"{messages.stuck(pods)} should be gone, and the nodes have failed: only a "
                 "kubelet, an administrator or forceDeleteStuckPodsSeconds ends these pods"
             )
-            self._events.record(about(info), STUCK, note, warning=True)
+            self._events.record(About.of_gang(info), STUCK, note, warning=True)
         if uids:
             self._stuck[info.key] = uids
         else:
@@ -232,17 +232,16 @@ class MisplacedRequestEvents:
         self._requests = requests
         self._schedulers = schedulers
         self._events = events
-        self._told: set[str] = set()
+        self._told: Told[str, str] = Told()
 
     def tell(self) -> None:
         """Tell of the workloads that came since the last time. Costs nothing without any."""
         if not self._requests:
             return
-        self._told &= self._requests.keys()
-        for uid in sorted(self._requests.keys() - self._told):
-            self._told.add(uid)
-            request = self._requests[uid]
-            if not request.schedulers.isdisjoint(self._schedulers):
+        self._told.keep(self._requests)
+        for uid, request in sorted(self._requests.items()):
+            is_ours = not request.schedulers.isdisjoint(self._schedulers)
+            if is_ours and self._told.is_news(uid, MISPLACED_REQUEST):
                 kind, namespace, name = request.workload
                 about = About(_GVRS[kind].api_version, kind, namespace, name, uid)
                 self._events.record(
@@ -280,8 +279,8 @@ class ProvisioningEvents:
     def tell(self, request: ProvisioningRequest) -> None:
         """Tell what came of a request; nothing of one for a gang that is gone."""
         metrics.PROVISIONING_REQUESTS.labels(request.came.value).inc()
-        said, about = EVENTS.get(request.came), self._about(request)
-        if said is None or about is None:
+        said, info = EVENTS.get(request.came), self._cache.gang_queue.infos.get(request.gang)
+        if said is None or info is None or not (info.observed.living or described(info)):
             return
         words = came_text(request.came, request.message)
         if request.came is Came.ASKED:
@@ -289,23 +288,7 @@ class ProvisioningEvents:
         elif request.came is Came.PROVISIONED:
             words = request.message or "the nodes are there"
         note = f"ProvisioningRequest {request.name}: {words}"
-        self._events.record(about, said.reason, note, warning=said.warning)
-
-    def _about(self, request: ProvisioningRequest) -> About | None:
-        """Return the object of a gang, or a member where there is none."""
-        key = request.gang
-        info = self._cache.gang_queue.infos.get(key)
-        if info is None:
-            return None
-        spec = info.observed.spec
-        if spec is not None and spec.gvr is not None:
-            kind = table.BY_NAME[key.source].object_kind
-            name = key.name.partition("/")[0]
-            return About(spec.gvr.api_version, kind, key.namespace, name, spec.uid, gang=key)
-        pod = next(iter(info.observed.living), None)
-        if pod is None:
-            return None
-        return About("v1", "Pod", pod.namespace, pod.name, pod.uid, gang=key)
+        self._events.record(About.of_gang(info), said.reason, note, warning=said.warning)
 
 
 # Events on suspended workloads: started, not started after all, suspended again.
@@ -329,22 +312,23 @@ class WorkloadEvents:
         where = ", ".join(f"{resource} in {flavor}" for resource, flavor in admission.flavors)
         by = f" by queue {admission.queue}" if admission.queue else ""
         note = f"Admitted{by}{f': {where}' if where else ''}; its pods may be created"
-        self._events.record(_about(admission.workload), "Admitted", note)
+        self._events.record(_about_workload(admission.workload), "Admitted", note)
 
     def not_admitted(self, admission: Admission, why: Cause) -> None:
         """Report that a workload could not be started, where that is for a user to know."""
         if not isinstance(why, UNTOLD):
-            about = _about(admission.workload)
+            about = _about_workload(admission.workload)
             self._events.record(about, "AdmissionFailed", text_of(why), warning=True)
 
     def suspended(self, suspension: Suspension) -> None:
         """Report that a workload is suspended again, and why."""
         note = f"Suspended: {REASONS[suspension.why]}"
         warning = suspension.why is SuspendedFor.PODS_MISSING
-        self._events.record(_about(suspension.workload), "Suspended", note, warning=warning)
+        about = _about_workload(suspension.workload)
+        self._events.record(about, "Suspended", note, warning=warning)
 
 
-def _about(workload: ManagedWorkload) -> About:
+def _about_workload(workload: ManagedWorkload) -> About:
     kind, namespace, name, uid, *_ = workload
     version = SUSPEND_FIELDS[kind].versions[0].api_version
     return About(version, kind, namespace, name, uid)
@@ -476,7 +460,7 @@ class UnprotectedJobs:
         self._gang_queue = cache.gang_queue
         self._events = events
         self._object_of = object_of
-        self._told: set[str] = set()
+        self._told: Told[str, str] = Told()
         self._placed: dict[str, tuple[GangKey, Pod]] = {}
 
     def planned(self, plan: Plan) -> None:
@@ -486,14 +470,13 @@ class UnprotectedJobs:
             return
         jobs = self._evictable_pods.unprotected_jobs
         if jobs:
-            self._told &= jobs.keys()
+            self._told.keep(jobs)
             for key, pod in chain(self._placed.values(), _decided(plan)):
                 self._tell(key, pod, jobs)
         self._note_placed(plan)
 
     def _tell(self, key: GangKey, pod: Pod, jobs: Mapping[str, JobFailures]) -> None:
-        if pod.job_uid in jobs and pod.job_uid not in self._told:
-            self._told.add(pod.job_uid)
+        if pod.job_uid in jobs and self._told.is_news(pod.job_uid, UNPROTECTED_JOB):
             about = self._about(key, pod)
             self._events.record(about, UNPROTECTED_JOB, _note(jobs[pod.job_uid]), warning=True)
 

@@ -219,8 +219,9 @@ class PodEvents:
         again = told is not None and told.note == note
         error = await self._raise(pod, told) if told and again else None
         if not again or (error is not None and error.kind is Kind.GONE):
-            event = event_of(_about(pod), "FailedScheduling", note, self._clock(), warning=True)
-            told = _Told(event["metadata"]["name"], note, self._clock())
+            now = self._clock()
+            event = event_of(About.of_pod(pod), "FailedScheduling", note, now, warning=True)
+            told = _Told(event["metadata"]["name"], note, now)
             error = await self._create(pod, event)
         if error is not None and error.kind in LATER:
             if self._waiting.get(pod.uid) is None:
@@ -248,7 +249,7 @@ class PodEvents:
             pod = self._cache.pod(bound.uid)
             if pod is not None:
                 note = _where(pod, bound)
-                event = event_of(_about(pod), "Scheduled", note, bound.at, warning=False)
+                event = event_of(About.of_pod(pod), "Scheduled", note, bound.at, warning=False)
                 await self._create(pod, event)
                 return True
         return False
@@ -276,10 +277,6 @@ def _is_told_here(pod: Pod, reason: Reason) -> bool:
 
 def _is_waiting(pod: Pod) -> bool:
     return pod.living and not pod.node
-
-
-def _about(pod: Pod) -> About:
-    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
 
 
 def _where(pod: Pod, bound: _Bound) -> str:

@@ -38,7 +38,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
-from gang_scheduler.state.pruning import pruned
+from gang_scheduler.state.memory import pruned
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 

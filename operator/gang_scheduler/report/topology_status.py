@@ -23,6 +23,7 @@ from gang_scheduler.model.topology import Level, Topology
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.memory import Told
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
@@ -198,7 +199,7 @@ class TopologyWriter:
         self._clock = clock
         self._changed = changes.topologies
         self._written: dict[str, Status] = {}
-        self._told: dict[str, Finding] = {}
+        self._told: Told[str, Finding] = Told()
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self._denials = Denials()
         self._wait_seconds = WAIT_SECONDS
@@ -220,7 +221,7 @@ class TopologyWriter:
         """Write what has changed since the last time."""
         declared = dict(self._cache.topologies.declared)
         self._written = {uid: status for uid, status in self._written.items() if uid in declared}
-        self._told = {uid: finding for uid, finding in self._told.items() if uid in declared}
+        self._told.keep(declared)
         for each in declared.values():
             if each.gvr == CLUSTER_NETWORK_TOPOLOGIES:
                 await self._update(each)
@@ -245,12 +246,11 @@ class TopologyWriter:
     def _warn(self, declared: DeclaredTopology) -> None:
         """Report an object that makes no tree, once while its problem is the same."""
         if not declared.problem:
-            self._told.pop(declared.uid, None)
+            self._told.forget(declared.uid)
             return
         kept = self._cache.topologies.tree_spec_of(declared.uid) is not None
         finding = invalid_spec(declared.problem, kept=kept)
-        if finding != self._told.get(declared.uid):
-            self._told[declared.uid] = finding
+        if self._told.is_news(declared.uid, finding):
             log.warning(
                 "topology_left_out", kind=declared.kind, name=declared.name, why=finding.message
             )

@@ -11,7 +11,7 @@ from gang_scheduler.model.provisioning import Asking, Came, Provisioning, Provis
 from gang_scheduler.model.queues import DEFAULT_RETRY, NONE, Charge, FlavorResource, QueueRef, Retry
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.pruning import pruned
+from gang_scheduler.state.memory import pruned
 from gang_scheduler.state.queues.usage import QueueUsageStore
 
 # Members that are charged while a request is open.

@@ -20,6 +20,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.resources import RequestRules
 from gang_scheduler.report.events import About, Events
+from gang_scheduler.state.memory import Told
 
 # Names of queues and resources in our Queues that match nothing and are probably misspelt.
 
@@ -113,7 +114,7 @@ class QueueNotes:
         self._checks = checks
         self._resources = resources
         self._events = events
-        self._told: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._told: Told[tuple[str, str], tuple[str, ...]] = Told()
         self._unknown: dict[str, tuple[str, ...]] = {}
 
     async def run(self) -> None:
@@ -126,11 +127,10 @@ class QueueNotes:
     def tell(self) -> None:
         """Tell of the objects that came or changed since the last time."""
         found = self._found()
-        told = {key: notes for key, notes in self._told.items() if key in found}
-        self._told = {key: notes for key, (_, notes) in found.items() if notes}
-        for key, notes in self._told.items():
-            if notes != told.get(key):
-                self._events.record(found[key][0], key[1], "; ".join(notes), warning=True)
+        self._told.keep({key for key, (_, notes) in found.items() if notes})
+        for key, (about, notes) in found.items():
+            if notes and self._told.is_news(key, notes):
+                self._events.record(about, key[1], "; ".join(notes), warning=True)
 
     def _found(self) -> _Found:
         found: _Found = {}

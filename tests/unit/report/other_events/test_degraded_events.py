@@ -6,7 +6,7 @@ from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.other_events import DegradedEvents
-from gang_scheduler.state import pruning
+from gang_scheduler.state import memory
 from support import cache_feeding, parts
 from support.degraded_gang import KEY, LATER, NOW, SIZE, DegradedGang
 
@@ -91,7 +91,7 @@ async def test_a_gang_that_is_forgotten_is_told_anew() -> None:
 
 
 async def test_gangs_that_are_gone_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "MOST_GONE", 0)
+    monkeypatch.setattr(memory, "MOST_GONE", 0)
     desk = Desk()
     desk.gang.fails(1)
     desk.gang.deletes(1, gone_by=LATER)

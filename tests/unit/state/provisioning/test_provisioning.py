@@ -7,8 +7,8 @@ from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.provisioning import Asking, Came
 from gang_scheduler.model.queues import NONE
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.state.memory import MOST_GONE
 from gang_scheduler.state.provisioning import UNWANTED_SECONDS
-from gang_scheduler.state.pruning import MOST_GONE
 from support.bought_nodes import CLASS, NAMESPACE, BoughtNodes
 from support.builders import gang, gang_key
 
