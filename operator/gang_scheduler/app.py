@@ -22,13 +22,13 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.fence import Fence, boot_time
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector, LeadershipLost, annotations_of
-from gang_scheduler.never_ending import never_ending
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.other_events import LeaderEvents
 from gang_scheduler.second_loop import Beside, Loop
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.gangs import set_aside
+from gang_scheduler.tasks import never_ending
 from gang_scheduler.telemetry import logs, metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.watch.supervisor import WatchDeadError

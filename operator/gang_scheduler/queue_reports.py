@@ -1,4 +1,4 @@
-"""Makes the figures of queues now and then, and hands them to all that show them."""
+"""Figures of queues: made now and then for their readers, and checked against a new sum."""
 
 import asyncio
 import time
@@ -16,6 +16,9 @@ from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.tasks import every
+from gang_scheduler.telemetry import metrics
+from gang_scheduler.telemetry.logger import Logger
 
 LEAST_SECONDS: Final = 1.0
 LAST_SECONDS: Final = 30.0
@@ -85,3 +88,31 @@ class QueueReports:
                 ref = self._cache.queue_of(key)
                 if ref is None or named.get("name") != ref.name:
                     yield key
+
+
+# What queues are charged is compared with a sum over all pods now and then: both must be the same.
+# A difference is an error of the scheduler. It is corrected, logged and counted, so that it is
+# found.
+
+SWEEP_SECONDS: Final = 300.0
+
+log = Logger()
+
+
+class UsageSweep:
+    """Compares at an interval."""
+
+    def __init__(self, cache: Cache, interval_seconds: float = SWEEP_SECONDS) -> None:
+        self._cache = cache
+        self._interval = interval_seconds
+
+    async def run(self) -> None:
+        """Compare until cancelled."""
+        await every(self._interval, self.sweep, "sweep", "queue usage")
+
+    def sweep(self) -> None:
+        """Compare once. Linear in pods, and nothing without queues."""
+        number = self._cache.usage_differences()
+        if number:
+            metrics.USAGE_DIFFERENCES.inc(number)
+            log.error("queue_usage_differs", figures=number)

@@ -18,8 +18,8 @@ from types import FrameType
 from typing import Final
 
 from gang_scheduler.at_work import DecisionTimes, Gangs, Work, last
-from gang_scheduler.internal_errors import confined
 from gang_scheduler.state.gangs.set_aside import SHARE_SECONDS, Costly
+from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
@@ -80,11 +80,8 @@ class Watchdog:
 
     async def run(self) -> None:
         """Look again and again, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            # What only looks on must not end what it looks at.
-            with confined("watch over", "the event loop"):
-                self.look()
+        # An error of the watchdog must not end the loop that it watches.
+        await every(LOOK_SECONDS, self.look, "watch over", "the event loop")
 
     def look(self) -> None:
         """Look what the main thread does, and for how long it has."""

@@ -27,7 +27,7 @@ from gang_scheduler.largest_gangs import LargestGangs
 from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler
-from gang_scheduler.queue_reports import QueueReports
+from gang_scheduler.queue_reports import QueueReports, UsageSweep
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, EvictionWriter, LatestCheckpoints
 from gang_scheduler.report.events import Backpressure, Events
 from gang_scheduler.report.gang_events import GangEvents
@@ -48,7 +48,6 @@ from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_status import TopologyWriter
-from gang_scheduler.report.usage_sweep import UsageSweep
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.settings.values import DegradedGangs, OnPartialGang, PodSource
 from gang_scheduler.state import kinds

@@ -11,7 +11,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.model.queues import NONE, QueueFigures, QueueKind
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
-from gang_scheduler.queue_reports import QueueReports
+from gang_scheduler.queue_reports import QueueReports, UsageSweep
 from gang_scheduler.report.queues.evictions import Place, QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
@@ -19,9 +19,10 @@ from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.stores import QueueStore
-from support import builders, cache_feeding
+from support import builders, cache_feeding, metric_values
 from support.queue_builders import queue_ref
 from support.queue_figures import TREE, X
+from support.queue_clusters import QueueCluster
 
 
 class Harness:
@@ -117,3 +118,25 @@ async def test_reports_are_made_after_changes_and_not_more_often(
     await asyncio.sleep(0.1)
     assert len(harness.shown) in (1, 2)
     running.cancel()
+
+
+# What queues are charged is compared with the sum.
+
+
+def counted() -> float:
+    return metric_values.counted("pgs_queue_usage_differences_total")
+
+
+def test_only_a_difference_is_counted() -> None:
+    cluster = QueueCluster()
+    cluster.declare()
+    cluster.put("p", "a", node="n-spot")
+    cluster.usage()
+    before = counted()
+    UsageSweep(cluster.cache).sweep()
+    same = counted()
+    cluster.cache.queue_usage._tallies.put("uid-p", None)
+    for _ in range(2):
+        UsageSweep(cluster.cache).sweep()
+
+    assert (before, before + 2) == (same, counted())

@@ -1,6 +1,5 @@
 """Preemption leftovers: nominations that lost their room, orphaned marks, and victims that stay."""
 
-import asyncio
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -8,7 +7,6 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
-from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.gangs import (
     NodeFault,
     NominationExpired,
@@ -28,6 +26,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.preemption import HOLD_SECONDS
 from gang_scheduler.state.memory import Told, pruned
 from gang_scheduler.state.queues import draining
+from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
@@ -257,10 +256,7 @@ class StuckVictims:
 
     async def run(self) -> None:
         """Look every LOOK_SECONDS, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            with confined("look for pods that do not end", "all gangs"):
-                self.look()
+        await every(LOOK_SECONDS, self.look, "look for pods that do not end", "all gangs")
 
     def look(self) -> None:
         """Report the pods that are stuck by now, and count those that have been reported.

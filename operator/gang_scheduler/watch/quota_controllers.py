@@ -5,7 +5,6 @@ Two judges of quota would undo each other's decisions. A controller runs while i
 Only the first look compares two clocks; later ones see whether the Lease has changed since.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
@@ -17,10 +16,10 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode import fields
-from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.queues import Product
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.kinds import QUEUES_NAMED
+from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.core import Metadata, Wire
 
@@ -95,10 +94,7 @@ class QuotaControllers:
 
     async def run(self) -> None:
         """Look every LOOK_SECONDS, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            with confined("look for", "controllers of quota"):
-                await self.look()
+        await every(LOOK_SECONDS, self.look, "look for", "controllers of quota")
 
     async def look(self) -> None:
         """Look once at each Lease. Costs nothing where no CRD of that product is installed."""

@@ -1,11 +1,9 @@
 """Notes to administrators on queues: fields without effect, and quotas that are not enforced."""
 
-import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from gang_scheduler.decode.queues.shared import AdmissionCheck, DeclaredQueue
-from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import likeness
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.queues import (
@@ -21,6 +19,7 @@ from gang_scheduler.model.queues import (
 from gang_scheduler.model.resources import RequestRules
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.memory import Told
+from gang_scheduler.tasks import every
 
 # Names of queues and resources in our Queues that match nothing and are probably misspelt.
 
@@ -119,10 +118,7 @@ class QueueNotes:
 
     async def run(self) -> None:
         """Tell every LOOK_SECONDS, until cancelled."""
-        while True:
-            with confined("report", "notes on queues"):
-                self.tell()
-            await asyncio.sleep(LOOK_SECONDS)
+        await every(LOOK_SECONDS, self.tell, "report", "notes on queues", at_once=True)
 
     def tell(self) -> None:
         """Tell of the objects that came or changed since the last time."""

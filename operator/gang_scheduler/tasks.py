@@ -1,0 +1,109 @@
+"""How parts of the operator run: at an interval, as workers of a queue, and until told to end.
+
+A task group of anyio takes a task that has returned for done, and one that a stray cancellation
+has ended for no reason to raise. A replica would lead on without its binder, or without a source.
+"""
+
+import asyncio
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+import anyio
+
+from gang_scheduler.internal_errors import confined
+
+T = TypeVar("T")
+
+
+class EndedError(Exception):
+    """Work has ended by itself that must not."""
+
+
+async def never_ending(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Do work until its scope is cancelled. Raises EndedError when it ends before that."""
+    try:
+        await work()
+    except asyncio.CancelledError:
+        if _is_asked_to_end():
+            raise
+        raise EndedError(f"{name} was cancelled, and nothing has asked for that") from None
+    if not _is_asked_to_end():
+        raise EndedError(f"{name} has ended by itself")
+
+
+def _is_asked_to_end() -> bool:
+    """Return whether a scope around the current task was cancelled."""
+    return anyio.current_effective_deadline() == -math.inf
+
+
+def _always() -> bool:
+    return True
+
+
+async def every(
+    seconds: float,
+    look: Callable[[], Awaitable[None] | None],
+    step: str,
+    about: str,
+    *,
+    at_once: bool = False,
+    when: Callable[[], bool] = _always,
+) -> None:
+    """Look every so many seconds, until cancelled; `at_once`: also now.
+
+    A look that fails is noted as an error of `step` on `about`. A look that is due while `when()`
+    returns False is left out.
+    """
+    if not at_once:
+        await asyncio.sleep(seconds)
+    while True:
+        if when():
+            with confined(step, about):
+                looking = look()
+                if looking is not None:
+                    await looking
+        await asyncio.sleep(seconds)
+
+
+class Workers(ABC, Generic[T]):
+    """A queue of items and the tasks that work on it, `number` at once. `name` is their part's.
+
+    A worker goes on after an item that raised: the error is noted as one of `step`.
+    """
+
+    def __init__(self, name: str, step: str, number: int = 1) -> None:
+        self._name = name
+        self._step = step
+        self._number = number
+        self._queue: asyncio.Queue[T] = asyncio.Queue()
+
+    def submit(self, item: T) -> None:
+        """Queue an item behind all others."""
+        self._queue.put_nowait(item)
+
+    async def run(self) -> None:
+        """Work on items as they come, until cancelled."""
+        async with anyio.create_task_group() as tasks:
+            for number in range(self._number):
+                tasks.start_soon(self._take_items, name=f"{self._name} {number}")
+
+    async def drain(self) -> None:
+        """Return when all submitted items are done."""
+        await self._queue.join()
+
+    @abstractmethod
+    async def work(self, item: T) -> None:
+        """Do the work on one item."""
+
+    def about(self, item: T) -> object:
+        """Return what an error with an item is about."""
+        return item
+
+    async def _take_items(self) -> None:
+        while True:
+            item = await self._queue.get()
+            with confined(self._step, self.about(item)):
+                await self.work(item)
+            self._queue.task_done()
