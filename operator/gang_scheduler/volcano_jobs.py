@@ -4,18 +4,18 @@ The controller of these Jobs creates pods only then. It is written when the queu
 gang, over no other phase than `Pending`.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final, NamedTuple
 
 from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.report.events import About, Events
@@ -23,7 +23,7 @@ from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.telemetry import metrics
+from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire import queues
 from gang_scheduler.workloads.volcano import VOLCANO_JOB
@@ -45,7 +45,7 @@ class _Quota(NamedTuple):
 
 
 class VolcanoJobs:
-    """Looks at PodGroups of Jobs that wait, while `may_write()` says that we are the leader."""
+    """Looks at PodGroups of Jobs that wait."""
 
     def __init__(
         self,
@@ -53,13 +53,13 @@ class VolcanoJobs:
         cache: Cache,
         events: Events,
         *,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
         self._events = events
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         self._ours: dict[str, bool] = {}
         self._not_before: dict[str, float] = {}
@@ -67,11 +67,8 @@ class VolcanoJobs:
 
     async def run(self) -> None:
         """Look now and then, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            if self._may_write():
-                with confined("write", "phases of Volcano"):
-                    await self.look()
+        when = self._writes.allowed
+        await every(LOOK_SECONDS, self.look, "write", "phases of Volcano", when=when)
 
     async def look(self) -> None:
         """Let those go on that their queues would admit, the oldest first."""
@@ -158,20 +155,16 @@ class VolcanoJobs:
     # What comes of it.
 
     async def _let_go_on(self, spec: GangSpec) -> None:
-        if not self._may_write():
-            return
         self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS
         _, namespace, name = spec.key
-        try:
-            await self._api.patch_status(VOLCANO_POD_GROUPS, namespace, name, {"phase": IN_QUEUE})
-        except ApiError as error:
-            metrics.WRITES.labels("volcano_phase", error.kind.value).inc()
-            if error.kind in (Kind.REFUSED, Kind.DENIED):
-                log.warning("status_refused", what="PodGroup", name=name, error=str(error))
-        else:
+        status = {"phase": IN_QUEUE}
+        write = partial(self._api.patch_status, VOLCANO_POD_GROUPS, namespace, name, status)
+        refusal = await self._writes.send("volcano_phase", write)
+        if refusal is None:
             self._written.add(spec.uid)
-            metrics.WRITES.labels("volcano_phase", "written").inc()
             log.info("volcano_job_in_queue", pod_group=f"{namespace}/{name}")
+        elif refusal.kind in (Kind.REFUSED, Kind.DENIED):
+            log.warning("status_refused", what="PodGroup", name=name, error=str(refusal.error))
 
     def _tell(self, spec: GangSpec, why: Problem) -> None:
         about = About(

@@ -22,6 +22,7 @@ from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.pod_http import PodHttpClient
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
 from gang_scheduler.largest_gangs import LargestGangs
 from gang_scheduler.loop import Loop
@@ -79,7 +80,7 @@ class Shared:
 
     settings: Settings
     api: KubernetesApi
-    may_write: Callable[[], bool]
+    writes: Writes
     cache: Cache
     changes: Changes
     naming: Naming
@@ -102,7 +103,7 @@ class Reports:
     queue_places: QueuePlaces
 
 
-def shared_by_all(settings: Settings, api: KubernetesApi, may_write: Callable[[], bool]) -> Shared:
+def shared_by_all(settings: Settings, api: KubernetesApi, writes: Writes) -> Shared:
     """Return what is shared, of the settings."""
     changes, naming = Changes(), policy.naming(settings)
     cache = policy.cache(settings, changes, most_checkpoints=settings.max_checkpoints)
@@ -110,13 +111,13 @@ def shared_by_all(settings: Settings, api: KubernetesApi, may_write: Callable[[]
     return Shared(
         settings=settings,
         api=api,
-        may_write=may_write,
+        writes=writes,
         cache=cache,
         changes=changes,
         naming=naming,
         outcomes=Outcomes(),
         lost_nominations=LostNominations(cache, naming),
-        partial_gangs=PartialGangs(api, cache, may_write) if releases else None,
+        partial_gangs=PartialGangs(api, cache, writes) if releases else None,
     )
 
 
@@ -135,13 +136,13 @@ def build_binder(shared: Shared) -> Binder:
         outcomes=shared.outcomes,
         changes=shared.changes,
         hold_seconds=shared.settings.claim_timeout_seconds,
-        may_write=shared.may_write,
+        writes=shared.writes,
     )
     return Binder(
         *(shared.api, shared.cache, shared.settings.bind_concurrency),
         volume_binder=volume_binder,
         outcomes=shared.outcomes,
-        may_write=shared.may_write,
+        writes=shared.writes,
     )
 
 
@@ -151,14 +152,14 @@ def build_admitter(shared: Shared) -> Admitter:
     return Admitter(
         *(shared.api, shared.settings.bind_concurrency),
         outcomes=shared.outcomes,
-        may_write=shared.may_write,
+        writes=shared.writes,
         kueue_runs=lambda: Product.KUEUE not in queues.enforced,
     )
 
 
 def build_suspender(shared: Shared) -> Suspender:
     """Return what suspends them again."""
-    return Suspender(shared.api, outcomes=shared.outcomes, may_write=shared.may_write)
+    return Suspender(shared.api, outcomes=shared.outcomes, writes=shared.writes)
 
 
 def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
@@ -173,8 +174,10 @@ def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
         use_eviction_api=settings.use_eviction_api,
         managed=shared.cache.suspended,
         suspend=suspender.suspend,
-        remember=EvictionWriter(shared.api, shared.cache, eviction_texts(shared)).write,
-        may_write=shared.may_write,
+        remember=EvictionWriter(
+            *(shared.api, shared.cache, eviction_texts(shared), shared.writes)
+        ).write,
+        writes=shared.writes,
     )
 
 
@@ -190,13 +193,13 @@ def _saving(shared: Shared, writer: StepWriter) -> Saving:
         *(cache, ways),
         naming=shared.naming,
         most_seconds=settings.max_checkpoint_seconds,
-        may_write=shared.may_write,
+        writes=shared.writes,
     )
 
 
 def degraded_evictions(shared: Shared, evictor: Evictor) -> DegradedEvictions:
     """Return what evicts gangs whole that cannot replace what they have lost."""
-    return DegradedEvictions(shared.cache, evictor, may_write=shared.may_write)
+    return DegradedEvictions(shared.cache, evictor, writes=shared.writes)
 
 
 def outcome_handler(shared: Shared, reports: Reports) -> OutcomeHandler:
@@ -215,7 +218,7 @@ def build_provisioner(shared: Shared, reports: Reports, source: Source) -> Provi
     return Provisioner(
         *(shared.api, shared.cache, shared.changes),
         not_served=lambda: source.not_served,
-        may_write=shared.may_write,
+        writes=shared.writes,
         tell=ProvisioningEvents(shared.cache, reports.events).tell,
     )
 
@@ -226,12 +229,12 @@ def build_provisioner(shared: Shared, reports: Reports, source: Source) -> Provi
 def build_reports(shared: Shared, binder: Binder) -> Reports:
     """Return what tells of decisions, which waits while bindings queue."""
     backpressure = Backpressure(binder.is_busy)
-    events = Events(shared.api, backpressure, shared.may_write)
+    events = Events(shared.api, backpressure, shared.writes)
     pod_events = PodEvents(
         *(shared.api, shared.cache, backpressure),
         enabled=shared.settings.pod_events,
         stands_seconds=shared.settings.pod_event_seconds,
-        may_write=shared.may_write,
+        writes=shared.writes,
     )
     gang_events = GangEvents(shared.cache, events, pod_events, shared.naming)
     return Reports(
@@ -258,23 +261,23 @@ def status_writers(shared: Shared, reports: Reports) -> Iterator[Runs]:
     yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
     yield StuckMembers(
         *(shared.api, shared.cache, shared.settings.force_delete_stuck_pods_seconds),
-        may_write=shared.may_write,
+        writes=shared.writes,
     )
     yield _status_writer(shared, reports)
     yield reports.measures
     yield CheckpointAnnouncer(shared.cache, reports.gang_events)
-    yield LatestCheckpoints(shared.api, shared.cache, may_write=shared.may_write)
+    yield LatestCheckpoints(shared.api, shared.cache, writes=shared.writes)
     yield LargestGangs(shared.cache, policy.profile(shared.settings), shared.settings.gauge_shapes)
     yield TopologyWriter(
         *(shared.api, shared.cache, reports.events),
         changes=shared.changes,
-        may_write=shared.may_write,
+        writes=shared.writes,
     )
     yield from (reports.gang_events.decision_log, reports.events, reports.pod_events)
     if shared.partial_gangs is not None:
         yield shared.partial_gangs
     if shared.settings.volcano_jobs:
-        yield VolcanoJobs(shared.api, shared.cache, reports.events, may_write=shared.may_write)
+        yield VolcanoJobs(shared.api, shared.cache, reports.events, writes=shared.writes)
 
 
 def own_events(shared: Shared, reports: Reports, source: Source) -> Iterator[Runs]:
@@ -286,7 +289,7 @@ def own_events(shared: Shared, reports: Reports, source: Source) -> Iterator[Run
             forbidden=lambda: source.forbidden,
             namespace=settings.lease_namespace,
             name=settings.lease_name,
-            may_write=shared.may_write,
+            writes=shared.writes,
         )
 
 
@@ -296,7 +299,7 @@ def _status_writer(shared: Shared, reports: Reports) -> StatusWriter:
         *(shared.api, shared.cache),
         interval_seconds=settings.status_interval_milliseconds / 1000,
         concurrency=settings.status_concurrency,
-        may_write=shared.may_write,
+        writes=shared.writes,
         lost_nominations=shared.lost_nominations,
         backpressure=reports.backpressure,
         missing_members=MissingMembers(shared.cache, reports.events),
@@ -315,7 +318,7 @@ def build_queue_writer(shared: Shared) -> QueueWriter:
         *(shared.api, queues.declared),
         gpu_resources=queues.rules.gpu_resources,
         recent=shared.cache.recent_usages.of,
-        may_write=shared.may_write,
+        writes=shared.writes,
     )
 
 
@@ -361,7 +364,7 @@ def build(
     after_start: Callable[[], None],
 ) -> Parts:
     """Return all parts. `after_start` is called when the source has set its signal handlers."""
-    shared = shared_by_all(settings, KubernetesApi(open_connection), may_write)
+    shared = shared_by_all(settings, KubernetesApi(open_connection), Writes(may_write))
     binder, admitter = build_binder(shared), build_admitter(shared)
     suspender = build_suspender(shared)
     evictor = build_evictor(shared, suspender)
@@ -391,7 +394,7 @@ def build(
         writers=(
             *(outcomes, binder, evictor, quota_controllers, provisioner),
             *(admitter, suspender),
-            Drainer(shared.cache, evictor, may_write=may_write),
+            Drainer(shared.cache, evictor, writes=shared.writes),
             *status_writers(shared, reports),
             *((degraded_evictions(shared, evictor),) if evicts else ()),
             *own_events(shared, reports, source),

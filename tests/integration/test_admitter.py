@@ -5,9 +5,9 @@ import pytest
 from gang_scheduler.api.annotations import ADMITTED_AT, FLAVORS, QUEUE
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.apply.outcomes import AdmissionWritten
-from gang_scheduler.apply.workloads.starts import GIVE_UP_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, Fault
+from gang_scheduler.client.writing import GIVE_UP_SECONDS
 from gang_scheduler.model.causes.gangs import ApiAnswer, NotLeading
 from gang_scheduler.model.causes.queues import (
     PatchForbidden,

@@ -9,6 +9,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.port import PodAnswer, PodRequest
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.report.checkpoints import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
@@ -166,7 +167,9 @@ async def test_what_was_saved_is_written_before_the_first_pod_is_deleted() -> No
     made = of_http()
     async with SchedulerProcess(made, modes=Modes(http=Pods())) as process:
         texts = EvictionTexts(process.cache, Naming())
-        process.evictor._remember = EvictionWriter(process.api, process.cache, texts).write
+        process.evictor._remember = EvictionWriter(
+            process.api, process.cache, texts, Writes()
+        ).write
         await process.until(lambda: is_bound(made))
         calls = [call.method for call in process.api.calls]
 

@@ -12,6 +12,7 @@ from gang_scheduler.apply.gang_evictions import Drainer
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Fault
 from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.queues import Queue
 from gang_scheduler.model.values import StopPolicy
@@ -41,7 +42,9 @@ async def draining(made: FakeWorkloads, **how: Any) -> AsyncIterator[SchedulerPr
     async with SchedulerProcess(made, **how) as process:
         declare(process, flavored("a", "default", stop=StopPolicy.HOLD_AND_DRAIN))
         declare(process, flavored("b", "default"))
-        drainer = asyncio.create_task(Drainer(process.cache, process.evictor).run())
+        drainer = asyncio.create_task(
+            Drainer(process.cache, process.evictor, writes=Writes()).run()
+        )
         yield process
         drainer.cancel()
         await asyncio.gather(drainer, return_exceptions=True)
@@ -110,7 +113,7 @@ async def test_a_replica_that_does_not_lead_drains_nothing() -> None:
     async with SchedulerProcess(made) as process:
         queue = flavored("a", "default", stop=StopPolicy.HOLD_AND_DRAIN)
         process.cache.queues.upsert(DeclaredQueue(queue, KIND))
-        drainer = Drainer(process.cache, process.evictor, may_write=lambda: False)
+        drainer = Drainer(process.cache, process.evictor, writes=Writes(lambda: False))
         looking = asyncio.create_task(drainer.run())
         await asyncio.sleep(60)
         looking.cancel()

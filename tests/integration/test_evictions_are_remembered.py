@@ -9,6 +9,7 @@ from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Fault
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.report.checkpoints import EvictionWriter
@@ -32,7 +33,7 @@ def process_of(made: FakeWorkloads) -> SchedulerProcess:
     """Return a process that says of each victim that its queue borrowed."""
     process = SchedulerProcess(made)
     texts = EvictionTexts(process.cache, Naming())
-    process.evictor._remember = EvictionWriter(process.api, process.cache, texts).write
+    process.evictor._remember = EvictionWriter(process.api, process.cache, texts, Writes()).write
     submit = process.evictor.submit
 
     def with_classes(preemption: Preemption) -> None:

@@ -11,6 +11,7 @@ from gang_scheduler.api.kinds import PODS
 from gang_scheduler.apply.forced_deletions import StuckMembers
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.largest_gangs import LargestGangs
 from gang_scheduler.model.queues import Amounts, QueueFigures
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
@@ -83,7 +84,7 @@ async def driven() -> None:
         await asyncio.sleep(5)
         process.measures.show()
         LargestGangs(process.cache, PROFILES["binpack"], ["cpu=1"]).show()
-        await StuckMembers(process.api, process.cache, seconds=0).look()
+        await StuckMembers(process.api, process.cache, seconds=0, writes=Writes()).look()
         QueueMetrics(process.cache).show(TREE)
 
 

@@ -10,6 +10,7 @@ from gang_scheduler.apply import preemption_run
 from gang_scheduler.client.errors import BUDGET, ApiError
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.client.fake.cluster import Document
+from gang_scheduler.client.writing import GIVE_UP_SECONDS
 from gang_scheduler.model.causes.gangs import NodeFault, NominationLost
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.reasons import Cause
@@ -130,7 +131,7 @@ async def test_a_write_that_never_works_is_given_up_in_time() -> None:
         broken = [Fault(ApiError(500, "broken"))] * 1000
         process.api.fail("patch_pod_condition", *broken, name="low-2")
         await process.until(lambda: len(made.nominated()) == MEMBERS)
-        await process.until(lambda: not made.nominated(), 2 * preemption_run.GIVE_UP_SECONDS)
+        await process.until(lambda: not made.nominated(), 2 * GIVE_UP_SECONDS)
 
         assert ["n1"] * VICTIMS == made.nodes("low")
 

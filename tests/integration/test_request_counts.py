@@ -14,6 +14,7 @@ import pytest
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.report.events import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.other_events import DegradedEvents
@@ -52,6 +53,7 @@ async def operator(
             missing_members=MissingMembers(process.cache, process.events),
             degraded=DegradedEvents(process.cache, process.events),
             places=QueuePlaces(),
+            writes=Writes(),
             evictions=EvictionTexts(process.cache, Naming()),
             pod_events=process.pod_events,
             clock=lambda: BEGAN_AT + loop.time(),

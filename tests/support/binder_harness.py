@@ -20,6 +20,7 @@ from gang_scheduler.apply.outcomes import (
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS, VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, Document, FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
@@ -67,18 +68,19 @@ class BinderHarness:
         changes = Changes()
         self.cache = Cache([builders.SCHEDULER], changes)
         self._outcomes = Outcomes()
+        writes = Writes(may_write)
         volume_binder = VolumeBinder(
             *(self.api, self.cache, concurrency),
             outcomes=self._outcomes,
             changes=changes,
             hold_seconds=hold_seconds,
-            may_write=may_write,
+            writes=writes,
         )
         self.binder = Binder(
             *(self.api, self.cache, concurrency),
             volume_binder=volume_binder,
             outcomes=self._outcomes,
-            may_write=may_write,
+            writes=writes,
         )
         self.finished: list[GangBinding] = []
         self.crowded: set[str] = set()

@@ -15,6 +15,7 @@ from gang_scheduler.api.kinds import GVR, POD_GROUPS, POD_TEMPLATES, PODS, PROVI
 from gang_scheduler.apply.provisioning import Provisioner
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.client.fake.cluster import SERVED, Document, FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
 from gang_scheduler.model.queues import DEFAULT_RETRY, Retry
@@ -111,6 +112,7 @@ class BoughtNodes:
             *(self.api, self.cache, self.changes),
             not_served=lambda: [] if self.served else [REQUESTS.name],
             tell=self.told.append,
+            writes=Writes(),
             clock=lambda: float(self.now),
         )
         self.lag = None

@@ -15,6 +15,7 @@ from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.port import Api, PodHttp
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.events import Backpressure, Events
@@ -49,7 +50,7 @@ class Modes(NamedTuple):
         api: Api,
         cache: Cache,
         *,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> Callable[[StepWriter], Saving]:
         """Return what makes the stage in which they do, of the writer of the evictor."""
@@ -61,7 +62,7 @@ class Modes(NamedTuple):
                 *(cache, ways),
                 naming=Naming(),
                 most_seconds=self.most_seconds,
-                may_write=may_write,
+                writes=writes,
                 clock=clock,
             )
 
@@ -89,15 +90,16 @@ class Parts:
     ) -> None:
         naming = Naming()
         outcomes = Outcomes()
+        writes = Writes(may_write)
         volume_binder = VolumeBinder(
-            *(api, cache, CONCURRENCY), outcomes=outcomes, changes=changes, may_write=may_write
+            *(api, cache, CONCURRENCY), outcomes=outcomes, changes=changes, writes=writes
         )
         self.lost_nominations = LostNominations(cache, naming)
-        self.events = Events(api, backpressure)
+        self.events = Events(api, backpressure, writes)
         self.pod_events = PodEvents(
             *(api, cache, backpressure),
             stands_seconds=POD_EVENT_SECONDS,
-            may_write=may_write,
+            writes=writes,
             clock=clock,
         )
         self.gang_events = GangEvents(cache, self.events, self.pod_events, naming)
@@ -106,20 +108,18 @@ class Parts:
             *(api, cache, CONCURRENCY),
             volume_binder=volume_binder,
             outcomes=outcomes,
-            may_write=may_write,
+            writes=writes,
         )
-        self.admitter = Admitter(
-            *(api, CONCURRENCY), outcomes=outcomes, may_write=may_write, clock=clock
-        )
-        self.suspender = Suspender(api, outcomes=outcomes, may_write=may_write)
+        self.admitter = Admitter(*(api, CONCURRENCY), outcomes=outcomes, writes=writes, clock=clock)
+        self.suspender = Suspender(api, outcomes=outcomes, writes=writes)
         self.evictor = Evictor(
             *(api, cache, CONCURRENCY),
             suspend=self.suspender.suspend,
             naming=naming,
             outcomes=outcomes,
             grace_periods=GracePeriods(cache),
-            saving=modes.saving(api, cache, may_write=may_write, clock=clock),
-            may_write=may_write,
+            saving=modes.saving(api, cache, writes=writes, clock=clock),
+            writes=writes,
             clock=clock,
             **how,
         )
@@ -164,13 +164,14 @@ def pod_events(
         *(api, cache, NO_BACKPRESSURE),
         stands_seconds=POD_EVENT_SECONDS,
         enabled=enabled,
+        writes=Writes(),
         clock=clock,
     )
 
 
 def events(api: Api, clock: Callable[[], float] = time.time) -> Events:
     """Return Events that wait for no bindings."""
-    return Events(api, NO_BACKPRESSURE, clock=clock)
+    return Events(api, NO_BACKPRESSURE, Writes(), clock)
 
 
 def status_writer(
@@ -187,6 +188,7 @@ def status_writer(
         *(api, cache),
         interval_seconds=1,
         concurrency=concurrency,
+        writes=Writes(),
         lost_nominations=LostNominations(cache, Naming()),
         backpressure=NO_BACKPRESSURE,
         missing_members=MissingMembers(cache, events(api, clock)),

@@ -6,6 +6,7 @@ from typing import Any
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import cluster
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Reason
@@ -38,7 +39,7 @@ class TopologyHarness:
             self.cache,
             self.events,
             changes=self.changes,
-            may_write=lambda: self.leads,
+            writes=Writes(lambda: self.leads),
             clock=lambda: self.now,
         )
         kinds = (CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0])

@@ -8,6 +8,7 @@ import pytest
 
 from gang_scheduler import queue_figures, queue_reports
 from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.model.queues import NONE, QueueFigures, QueueKind
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
@@ -21,8 +22,8 @@ from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.stores import QueueStore
 from support import builders, cache_feeding, metric_values
 from support.queue_builders import queue_ref
-from support.queue_figures import TREE, X
 from support.queue_clusters import QueueCluster
+from support.queue_figures import TREE, X
 
 
 class Harness:
@@ -34,7 +35,7 @@ class Harness:
         self.cache = Cache([builders.SCHEDULER], self.changes)
         self.cache.upsert_pod(builders.pod("x-0", gang="x"))
         self.cache.gang_queue.changed.clear()
-        self.writer = QueueWriter(FakeApi(), {})
+        self.writer = QueueWriter(FakeApi(), {}, writes=Writes())
         self.places = QueuePlaces()
         self.shown: list[Sequence[QueueFigures]] = []
         metrics = QueueMetrics(self.cache)

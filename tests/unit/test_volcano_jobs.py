@@ -10,6 +10,7 @@ from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.queues import Product
 from gang_scheduler.report.events import About
 from gang_scheduler.state.cache import Cache
@@ -49,6 +50,7 @@ class Harness:
             self.api,
             self.cache,
             self.said,  # type: ignore[arg-type]
+            writes=Writes(),
             clock=lambda: self.now,
         )
 

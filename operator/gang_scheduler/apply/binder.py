@@ -12,7 +12,7 @@ bound: the pods are nominated to their nodes, in our memory alone.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -27,6 +27,7 @@ from gang_scheduler.apply.volume_binder import (
 )
 from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.gangs import ApiAnswer, InternalError
 from gang_scheduler.model.plan import Bind
@@ -69,7 +70,7 @@ class _Binding:
 
 
 class Binder:
-    """Binds with bounded concurrency, and only while `may_write()` says that we are the leader.
+    """Binds with bounded concurrency.
 
     A binding whose members all have an outcome goes to `outcomes`.
     """
@@ -82,12 +83,12 @@ class Binder:
         *,
         volume_binder: VolumeBinder,
         outcomes: Outcomes,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
     ) -> None:
         self._api = api
         self._cache = cache
         self._concurrency = concurrency
-        self._may_write = may_write
+        self._writes = writes
         self._volume_binder = volume_binder
         self._outcomes = outcomes
         self._held: asyncio.Queue[Held] = asyncio.Queue()
@@ -231,7 +232,7 @@ class Binder:
         }
         clock = asyncio.get_running_loop().time
         backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
-        while self._may_write():
+        while self._writes.allowed():
             try:
                 await self._api.bind(pod, bind.node, marks)
             except ApiError as error:
@@ -281,7 +282,7 @@ class Binder:
         """Ask for the pod's node until there is an answer: the pod may hold the room already."""
         await asyncio.sleep(LATE_SECONDS)
         backoff = Backoff(LOOK_SECONDS, LOOK_SECONDS)
-        while self._may_write():
+        while self._writes.allowed():
             try:
                 return await self._read_back(pod, node) or otherwise
             except ApiError as error:

@@ -23,6 +23,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api, Body, PodAnswer, PodHttp, PodRequest
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import checkpoints
 from gang_scheduler.decode.checkpoints import LEAST_PORT
 from gang_scheduler.model.bound_pods import by_gang
@@ -281,14 +282,14 @@ class Saving:
         *,
         naming: Naming,
         most_seconds: int = 300,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
         self._ways = ways
         self._naming = naming
         self._most_seconds = most_seconds
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
 
     def concerns(self, preemption: Preemption) -> bool:
@@ -381,7 +382,7 @@ class Saving:
     async def _over(self, current: PreemptionRun, asked: Sequence[AskedGang]) -> None:
         """Return when it is over for all gangs, or when the run is void."""
         while not current.void:
-            if not self._may_write():
+            if not self._writes.allowed():
                 # The replica that leads now finds the requests on the pods.
                 current.void = True
                 return

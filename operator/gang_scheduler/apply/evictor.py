@@ -22,11 +22,12 @@ from gang_scheduler.apply.checkpoints import GracePeriods, Saving
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.leftovers import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
-from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
+from gang_scheduler.apply.preemption_run import PreemptionRun, Step, StepWriter
 from gang_scheduler.apply.workloads import whole_workloads
 from gang_scheduler.apply.workloads.whole_workloads import ManagedPods, Suspend, WholeWorkloads
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import UNSURE, Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.gangs import InternalError, MemberGone
@@ -106,7 +107,7 @@ class Stages:
         """Return the steps that ask whether budgets allow the evictions; none without budgets."""
         ask = functools.partial(self._api.evict, dry_run=True)
         victims = self.victims(current) if self._use_eviction_api else ()
-        return (Step("try_to_evict", pod, ask, PASSING) for pod in victims)
+        return (Step("try_to_evict", pod, ask, UNSURE) for pod in victims)
 
     def marks(self, current: PreemptionRun) -> Iterator[Step]:
         """Yield the steps that mark the victims."""
@@ -146,7 +147,7 @@ class Stages:
         evict = self._api.evict if by_budgets else self._api.delete_pod
         request = functools.partial(evict, grace_seconds=grace_seconds)
         # A budget that other evictions have used up meanwhile allows evictions again later.
-        passing = PASSING | {Kind.PROTECTED} if by_budgets else PASSING
+        passing = UNSURE | {Kind.PROTECTED} if by_budgets else UNSURE
         return Step("evict", pod, request, passing, **how)
 
     def releases(
@@ -223,7 +224,7 @@ async def write_nothing(_: Collection[GangKey]) -> None:
 
 
 class Evictor:
-    """Preempts with bounded concurrency, and only while `may_write()` says that we are the leader.
+    """Preempts with bounded concurrency.
 
     A preemption is put into `outcomes` when all its victims are marked, and when it was given up
     and taken back. `remember` writes down what gangs yield to, before any of their pods goes. A
@@ -245,11 +246,11 @@ class Evictor:
         remember: Callable[[Collection[GangKey]], Awaitable[None]] = write_nothing,
         managed: ManagedPods = whole_workloads.NONE_MANAGED,
         suspend: Suspend = whole_workloads.suspend_nothing,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
-        self._writer = StepWriter(concurrency, may_write)
+        self._writer = StepWriter(concurrency, writes)
         self._saving = saving(self._writer)
         self._stages = Stages(
             api,

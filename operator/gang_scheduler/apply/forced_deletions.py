@@ -3,24 +3,24 @@
 A gang that a crash left with fewer nodes than its `minMember` would hold them for nothing.
 """
 
-import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply import disruption_target
-from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields
-from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.failures import Shortage
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.tasks import Workers, every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.family import Values
 from gang_scheduler.telemetry.logger import Logger
@@ -32,16 +32,14 @@ from gang_scheduler.telemetry.logger import Logger
 log = Logger()
 
 
-class PartialGangs:
+class PartialGangs(Workers[GangKey]):
     """Deletes the bound members of gangs that stay partially bound past their schedule timeout."""
 
-    def __init__(
-        self, api: Api, cache: Cache, may_write: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, api: Api, cache: Cache, writes: Writes) -> None:
+        super().__init__("gangs to release", "release")
         self._api = api
         self._cache = cache
-        self._may_write = may_write
-        self._queue: asyncio.Queue[GangKey] = asyncio.Queue()
+        self._writes = writes
         self._queued: set[GangKey] = set()
 
     def consider(self, refused: Iterable[Refused], now: int) -> None:
@@ -51,42 +49,25 @@ class PartialGangs:
             deadline = self._cache.gang_queue.deadlines.of(info) if info else None
             if deadline is not None and now >= deadline and key not in self._queued:
                 self._queued.add(key)
-                self._queue.put_nowait(key)
+                self.submit(key)
 
-    async def run(self) -> None:
-        """Delete until cancelled."""
-        while True:
-            key = await self._queue.get()
-            self._queued.discard(key)
-            with confined("release", str(key)):
-                await self._release(key)
-
-    async def _release(self, key: GangKey) -> None:
-        info = self._cache.gang_queue.infos.get(key)
-        # The gang may have become whole since.
+    async def work(self, item: GangKey) -> None:
+        """Delete the bound members of a gang, unless it has become whole since."""
+        self._queued.discard(item)
+        info = self._cache.gang_queue.infos.get(item)
         if info is None or info.attempt.was_whole:
             return
         bound = [pod for pod in info.observed.living if pod.node and not pod.assumed]
         if not bound:  # Only other gangs of its group are bound.
             return
-        if self._may_write():
-            log.warning("gang_released", gang=str(key), pods=len(bound))
+        if self._writes.allowed():
+            log.warning("gang_released", gang=str(item), pods=len(bound))
         for pod in bound:
-            # Each deletion takes its time, and another replica may lead by the next one.
-            if not self._may_write():
-                return
-            await self._delete(PodRef(pod.namespace, pod.name, pod.uid))
-
-    async def _delete(self, pod: PodRef) -> None:
-        try:
-            await self._api.delete_pod(pod)
-        except ApiError as error:
-            metrics.WRITES.labels("pod_delete", error.kind.value).inc()
-            if error.kind not in (Kind.GONE, Kind.CONFLICT):
+            target = PodRef(pod.namespace, pod.name, pod.uid)
+            refusal = await self._writes.send("pod_delete", partial(self._api.delete_pod, target))
+            if refusal is not None and not refusal.is_gone:
                 # The gang is refused again before long, and then considered again.
-                log.warning("release_failed", pod=f"{pod.namespace}/{pod.name}", error=str(error))
-        else:
-            metrics.WRITES.labels("pod_delete", "written").inc()
+                log.warning("release_failed", pod=pod.key, error=str(refusal.error))
 
 
 # Members on failed nodes that do not terminate are removed by force where that is allowed. Such a
@@ -100,7 +81,7 @@ AGAIN_SECONDS: Final = 10
 
 
 class StuckMembers:
-    """Removes stuck members after `seconds` at the earliest; 0: never. Only as the leader."""
+    """Removes stuck members after `seconds` at the earliest; 0: never."""
 
     def __init__(
         self,
@@ -108,22 +89,19 @@ class StuckMembers:
         cache: Cache,
         seconds: int,
         *,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
         self._seconds = seconds
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         self._tried: dict[str, int] = {}
 
     async def run(self) -> None:
         """Look every LOOK_SECONDS, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            with confined("look for stuck pods", "all gangs"):
-                await self.look()
+        await every(LOOK_SECONDS, self.look, "look for stuck pods", "all gangs")
 
     async def look(self) -> None:
         """Find the nodes that have failed by now; remove the pods that may be."""
@@ -167,20 +145,19 @@ class StuckMembers:
         return now - self._tried.get(pod.uid, -AGAIN_SECONDS) >= AGAIN_SECONDS
 
     async def _remove(self, pod: Pod, now: int) -> None:
-        if not self._may_write():
+        if not self._writes.allowed():
             return
         self._tried[pod.uid] = now
         log.warning("stuck_pod_removed", pod=pod.key, node=pod.node, gang=str(pod.gang))
         target = PodRef(pod.namespace, pod.name, pod.uid)
-        try:
+
+        async def remove() -> None:
             await self._api.delete_pod(target, grace_seconds=0)
-            # A pod of a Job stays even then until the Job has counted it: as ended, as all that
-            # Kubernetes removes of failed nodes.
-            if pod.job_uid and self._may_write():
+            # A pod of a Job stays even then, until the Job has counted it: as failed, like every
+            # pod that Kubernetes removes from a failed node.
+            if pod.job_uid and self._writes.allowed():
                 await self._api.fail_pod(target, disruption_target.stuck(pod.node, now))
-        except ApiError as error:
-            metrics.WRITES.labels("pod_force_delete", error.kind.value).inc()
-            if error.kind not in (Kind.GONE, Kind.CONFLICT):
-                log.warning("stuck_pod_stays", pod=pod.key, error=str(error))
-        else:
-            metrics.WRITES.labels("pod_force_delete", "written").inc()
+
+        refusal = await self._writes.send("pod_force_delete", remove)
+        if refusal is not None and not refusal.is_gone:
+            log.warning("stuck_pod_stays", pod=pod.key, error=str(refusal.error))

@@ -1,11 +1,11 @@
 """Evictions without a preemptor: members of degraded gangs, and gangs of drained queues."""
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Preemption
@@ -15,6 +15,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues import draining
 from gang_scheduler.state.queues.draining import Drained
+from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
 
 # A degraded gang is evicted whole when its domain has no room for members that replace lost ones.
@@ -38,28 +39,25 @@ class DegradedEvictions:
         cache: Cache,
         evictor: Evictor,
         *,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
         self._evictor = evictor
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         # Gangs that an earlier process had begun to evict; None before the first look.
         self._begun: set[GangKey] | None = None
 
     async def run(self) -> None:
         """Look every LOOK_SECONDS, until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            with confined("look for degraded gangs", "all gangs"):
-                self.look()
+        await every(LOOK_SECONDS, self.look, "look for degraded gangs", "all gangs")
 
     def look(self) -> None:
         """Evict the gangs that are late by now."""
         now = int(self._clock())
         self._cache.settle_failed_nodes(now)
-        if not self._may_write():
+        if not self._writes.allowed():
             return
         for info in tuple(self._unfinished()):
             with confined("evict", str(info.key)):
@@ -106,28 +104,24 @@ DRAIN_SECONDS: Final = 2.0
 
 
 class Drainer:
-    """Looks for gangs in drained queues, while `may_write()` says that we are the leader."""
+    """Looks for gangs in drained queues."""
 
     def __init__(
         self,
         cache: Cache,
         evictor: Evictor,
         *,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
         self._evictor = evictor
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
 
     async def run(self) -> None:
         """Look every DRAIN_SECONDS, until cancelled."""
-        while True:
-            await asyncio.sleep(DRAIN_SECONDS)
-            if self._may_write():
-                with confined("drain", "queues"):
-                    self.look()
+        await every(DRAIN_SECONDS, self.look, "drain", "queues", when=self._writes.allowed)
 
     def look(self) -> None:
         """Begin to evict all gangs that must go and that no earlier look has begun to evict."""

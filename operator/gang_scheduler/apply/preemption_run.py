@@ -6,23 +6,16 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Writes
 from gang_scheduler.model.causes.gangs import StepFailed
 from gang_scheduler.model.checkpoints import Request
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.refs import GangKey, PodRef
-from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
-GIVE_UP_SECONDS = 60.0
-"""Less than the two minutes after which kube-controller-manager resets a mark."""
-
-PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
-"""Answers after which the same request is tried again."""
-PATCHED = PASSING | {Kind.CONFLICT}
-"""Answers after which a patch is tried again: it has no precondition that could fail for good."""
 ANOTHER_LIFE = 422
 """The status that answers a patch with the uid of an earlier pod: a uid cannot be changed."""
 
@@ -41,7 +34,7 @@ class Step:
     what: str
     pod: Pod
     request: Callable[[PodRef], Awaitable[None]]
-    passing: frozenset[Kind] = PATCHED
+    passing: frozenset[Kind] = RACED
     begun: set[str] = field(default_factory=set)
     final: bool = False
     needs_pod: bool = False
@@ -109,13 +102,12 @@ class PreemptionRun:
 
 
 class StepWriter:
-    """Writes the steps of all runs, so many at once, while `may_write()` says that we lead."""
+    """Writes the steps of all runs, so many at once."""
 
-    def __init__(self, concurrency: int, may_write: Callable[[], bool]) -> None:
+    def __init__(self, concurrency: int, writes: Writes) -> None:
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
-        self._may_write = may_write
-        self._denials = Denials()
+        self._writes = writes
 
     async def write_all(self, current: PreemptionRun, steps: Sequence[Step]) -> None:
         """Write the steps, some at once, until one fails for good. A task a slot, not a step."""
@@ -132,28 +124,26 @@ class StepWriter:
     async def _write(self, current: PreemptionRun, step: Step) -> None:
         """Send a request until its answer settles it, or the run is void."""
         pod = PodRef(step.pod.namespace, step.pod.name, step.pod.uid)
-        clock = asyncio.get_running_loop().time
-        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
-        while not current.void or (step.final and pod.uid in step.begun):
-            if not self._may_write():
-                # The replica that leads now plans anew, from what is written.
-                current.void = True
-                return
+
+        async def write() -> None:
             step.begun.update((pod.uid, *step.along))
-            try:
-                async with self._slots:
-                    await step.request(pod)
-            except ApiError as error:
-                metrics.WRITES.labels(f"pod_{step.what}", error.kind.value).inc()
-                denied = self._denials.may_pass(error, (step.what, pod.namespace))
-                passes = denied or error.kind in step.passing
-                if not passes or clock() >= deadline:
-                    self._judge(current, step, error)
-                    return
-                await backoff.after(error)
-            else:
-                metrics.WRITES.labels(f"pod_{step.what}", "written").inc()
-                return
+            async with self._slots:
+                await step.request(pod)
+
+        refusal = await self._writes.send(
+            *(f"pod_{step.what}", write),
+            passing=step.passing,
+            about=pod.namespace,
+            seconds=GIVE_UP_SECONDS,
+            as_long_as=lambda: not current.void or (step.final and pod.uid in step.begun),
+        )
+        if refusal is None:
+            return
+        if refusal.error is None:
+            # The replica that leads now plans again, from what is written.
+            current.void = True
+            return
+        self._judge(current, step, refusal.error)
 
     @staticmethod
     def _judge(current: PreemptionRun, step: Step, error: ApiError) -> None:

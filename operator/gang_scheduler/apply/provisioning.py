@@ -18,8 +18,9 @@ from gang_scheduler.api.annotations import SUSPEND_FIELDS
 from gang_scheduler.api.kinds import GVR, POD_TEMPLATES, PODS, PROVISIONING_REQUESTS
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.apply.workloads.starts import WorkloadObjects
-from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.errors import ApiError, Backoff, Kind
 from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.writing import Writes, count
 from gang_scheduler.decode import provisioning as decode
 from gang_scheduler.decode.provisioning import MANAGED_BY, OURS, written
 from gang_scheduler.internal_errors import confined
@@ -28,7 +29,6 @@ from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.provisioning import Decided
-from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.workloads import table, virtual_members
 from gang_scheduler.workloads.suspended import without_additions
@@ -183,7 +183,7 @@ def _nothing(_: ProvisioningRequest) -> None:
 
 
 class Provisioner:
-    """Works while `may_write()` says that we are the leader.
+    """Creates and deletes requests as the state decides.
 
     `not_served` are the names of kinds whose CRDs are not installed. `tell` is called for each
     request of which something came. `clock` is in seconds since the epoch.
@@ -196,7 +196,7 @@ class Provisioner:
         changes: Changes,
         *,
         not_served: Callable[[], Collection[str]],
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         tell: Tell = _nothing,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -205,11 +205,10 @@ class Provisioner:
         self._cache = cache
         self._changes = changes
         self._not_served = not_served
-        self._may_write = may_write
+        self._writes = writes
         self._tell = tell
         self._clock = clock
         self._pauses: dict[str, tuple[Backoff, float]] = {}
-        self._denials = Denials()
 
     async def run(self) -> None:
         """Look when something has changed, and now and then, until cancelled."""
@@ -224,7 +223,7 @@ class Provisioner:
         """Note whether nodes can be asked for, then write all that is due."""
         self.note_served()
         state = self._cache.provisioning
-        if not state.is_on or not self._may_write():
+        if not state.is_on or not self._writes.allowed():
             return
         unwanted = state.unwanted(int(self._clock()))
         gone = {(each.namespace, each.name) for each in unwanted}
@@ -261,7 +260,7 @@ class Provisioner:
                     self._failed(request, error)
 
     def _failed(self, request: ProvisioningRequest, error: ApiError) -> None:
-        metrics.WRITES.labels(WHAT, error.kind.value).inc()
+        count(WHAT, error)
         name = f"{request.namespace}/{request.name}"
         backoff, _ = self._pauses.get(name) or (Backoff(last=LAST_PAUSE_SECONDS), 0.0)
         self._pauses[name] = backoff, self._clock() + backoff.seconds(error.retry_after)
@@ -290,21 +289,22 @@ class Provisioner:
                     *(template_name(request, number), pod, pod_set.node_labels, owners)
                 )
                 await self._create_once(template, request.namespace)
-            if not self._may_write():
+            if not self._writes.allowed():
                 return
             decided.sent = True
             self._created(await self._create_request(decided, owners), request)
         except ApiError as error:
             refused = error.kind in (Kind.REFUSED, Kind.DENIED)
-            if not refused or self._denials.may_pass(error, (request.namespace, request.name)):
+            about = request.namespace, request.name
+            if not refused or self._writes.denial_may_pass(WHAT, error, about):
                 raise
-            metrics.WRITES.labels(WHAT, error.kind.value).inc()
+            count(WHAT, error)
             log.warning("provisioning_request_refused", request=request.name, error=str(error))
             now = int(self._clock())
             self._cache.provisioning.refused(request, error.message, now)
 
     async def _create_once(self, template: Body, namespace: str) -> None:
-        if not self._may_write():
+        if not self._writes.allowed():
             return
         try:
             await self._api.create(POD_TEMPLATES, namespace, template)
@@ -340,7 +340,7 @@ class Provisioner:
             message = "another ProvisioningRequest has its name"
             self._cache.provisioning.refused(request, message, int(self._clock()))
             return
-        metrics.WRITES.labels(WHAT, "written").inc()
+        count(WHAT)
         log.info("provisioning_request_created", gang=str(request.gang), request=request.name)
         self._cache.upsert_request(found)
 
@@ -360,13 +360,13 @@ class Provisioner:
         for name in templates:
             await self._delete_one(POD_TEMPLATES, request, name, "")
         if request.uid:
-            metrics.WRITES.labels(WHAT, "deleted").inc()
+            count(WHAT, "deleted")
             log.info("provisioning_request_deleted", gang=str(request.gang), request=request.name)
 
     async def _delete_one(
         self, gvr: GVR, request: ProvisioningRequest, name: str, uid: str
     ) -> None:
-        if not self._may_write():
+        if not self._writes.allowed():
             return
         try:
             await self._api.delete(gvr, request.namespace, name, uid)

@@ -10,6 +10,7 @@ of the volume.
 """
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,9 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
-from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.model.causes.gangs import (
     ClaimNotWritten,
     ClaimsUnbound,
@@ -162,12 +164,10 @@ LOOK_SECONDS = 0.5
 """How often members and nodes are checked. Progress of claims is notified."""
 QUIET_SECONDS = 5.0
 """Most claims are bound within this time, and need no Event."""
-PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
-"""Answers after which a write is tried again: each try reads the object anew."""
 
 
 class VolumeBinder:
-    """Binds claims while `may_write()` says that we are the leader, for at most `hold_seconds`.
+    """Binds claims, for at most `hold_seconds`.
 
     The claims that a gang waits for go to `outcomes` if that takes longer than usual.
     """
@@ -181,7 +181,7 @@ class VolumeBinder:
         outcomes: Outcomes,
         changes: Changes,
         hold_seconds: float = HOLD_SECONDS,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
     ) -> None:
         self._api = api
         self._cache = cache
@@ -189,10 +189,9 @@ class VolumeBinder:
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
         self._hold_seconds = hold_seconds
-        self._may_write = may_write
+        self._writes = writes
         self._outcomes = outcomes
         self._waits = changes.waits_for_claims
-        self._denials = Denials()
 
     def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
         """Note the waits at once, so that no plan places the same gangs again."""
@@ -246,28 +245,30 @@ class VolumeBinder:
 
     async def _write(self, wait_set: WaitSet, users: list[ClaimWait], step: ClaimStep) -> None:
         """Send a request until its answer settles it, or no open wait needs it any more."""
-        what = "volume" if step.volume else "claim"
-        backoff = Backoff()
-        while self._may_write() and not wait_set.open.keys().isdisjoint(users):
+        target = target_of(step)
+
+        async def write() -> None:
+            # Each try reads the object again, so that a conflict passes.
             try:
                 async with self._slots:
                     version = await self._send(step)
             except ApiError as error:
-                metrics.WRITES.labels(what, error.kind.value).inc()
-                volume = step.volume.name if step.volume is not None else ""
-                problem = ClaimNotWritten(step.claim.key, step.node, volume, str(error))
-                denied = self._denials.may_pass(error, (what, step.claim.namespace))
-                if error.kind not in PASSING and not denied:
-                    for wait in users:
-                        wait_set.fail(wait, problem)
-                    return
-                wait_set.errors[target_of(step)] = problem
-                await backoff.after(error)
-            else:
-                metrics.WRITES.labels(what, "written").inc()
-                wait_set.errors.pop(target_of(step), None)
-                self._volumes.written(step, version)
-                return
+                wait_set.errors[target] = _not_written(step, error)
+                raise
+            wait_set.errors.pop(target, None)
+            self._volumes.written(step, version)
+
+        refusal = await self._writes.send(
+            *("volume" if step.volume else "claim", write),
+            passing=RACED,
+            about=step.claim.namespace,
+            seconds=math.inf,
+            as_long_as=lambda: not wait_set.open.keys().isdisjoint(users),
+        )
+        if refusal is not None and refusal.error is not None:
+            del wait_set.errors[target]
+            for wait in users:
+                wait_set.fail(wait, _not_written(step, refusal.error))
 
     async def _send(self, step: ClaimStep) -> int:
         if step.volume is None:
@@ -304,7 +305,7 @@ class VolumeBinder:
 
     def _check(self, wait_set: WaitSet, wait: ClaimWait) -> None:
         """Fail a wait if a member or a node of it is gone. Linear in members."""
-        if not self._may_write():
+        if not self._writes.allowed():
             wait_set.fail(wait, NotLeading())
         nodes = self._cache.node_usage.table().rows
         for bind in wait.binds:
@@ -366,6 +367,11 @@ class VolumeBinder:
             self._cache.gang_queue.decisions.held(refusal)
             if lasts:
                 self._outcomes.put(VolumesAwaited(gang, cause))
+
+
+def _not_written(step: ClaimStep, error: ApiError) -> Cause:
+    volume = step.volume.name if step.volume is not None else ""
+    return ClaimNotWritten(step.claim.key, step.node, volume, str(error))
 
 
 def _waits(waits: Iterable[ClaimWait]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:

@@ -1,8 +1,8 @@
 """Checkpoints as users see them: Events, log lines, a metric, and a gang's last checkpoint."""
 
-import asyncio
 import time
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Final
 
 import anyio
@@ -10,9 +10,9 @@ import msgspec
 
 from gang_scheduler.api.annotations import CHECKPOINT_LATEST
 from gang_scheduler.api.kinds import GVR, JOBS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
-from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.decode.gangs.specs import GangSpec
+from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.checkpoints import Checkpoints, News, Save
 from gang_scheduler.model.refs import JOB, GangKey
@@ -22,6 +22,7 @@ from gang_scheduler.report import pod_group_status as checkpoint_status
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.telemetry.metrics import NO_QUEUE
@@ -57,9 +58,7 @@ class CheckpointAnnouncer:
         kept = [each for each in news if each[1].outcome is None]
         news.clear()
         news.extend(kept)
-        while True:
-            self.tell()
-            await asyncio.sleep(LOOK_SECONDS)
+        await every(LOOK_SECONDS, self.tell, "report", "checkpoints", at_once=True)
 
     def tell(self) -> None:
         """Tell all news that there are."""
@@ -110,27 +109,20 @@ def _of_save(save: Save | None) -> str:
 # it. Only on Jobs that the scheduler manages: it may patch no others.
 
 LATEST_SECONDS: Final = 0.5
-PASSING: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
-"""Answers after which the same is written again."""
-WHAT: Final = "checkpoint"
 
 
 class LatestCheckpoints:
-    """Writes while `may_write()` says that we are the leader; what stands there is not repeated."""
+    """Writes each checkpoint that its Job does not name yet."""
 
-    def __init__(
-        self, api: Api, cache: Cache, *, may_write: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, api: Api, cache: Cache, *, writes: Writes) -> None:
         self._api = api
         self._cache = cache
-        self._may_write = may_write
-        self._denials = Denials()
+        self._writes = writes
 
     async def run(self) -> None:
         """Write what gangs save, until cancelled."""
-        while True:
-            await self.look()
-            await asyncio.sleep(LATEST_SECONDS)
+        when = self._writes.allowed
+        await every(LATEST_SECONDS, self.look, "report", "checkpoints", at_once=True, when=when)
 
     async def look(self) -> None:
         """Write what has changed since the last look."""
@@ -139,8 +131,6 @@ class LatestCheckpoints:
             return
         unwritten = self._cache.checkpoints.unwritten
         for key in sorted(unwritten):
-            if not self._may_write():
-                return
             unwritten.discard(key)
             with confined("report", str(key)):
                 await self._write(key)
@@ -153,20 +143,18 @@ class LatestCheckpoints:
         text = text_of(self._cache.checkpoints.of(key))
         if text in ("", text_of(spec.checkpoints)):
             return
-        try:
-            await self._patch(spec, text)
-        except ApiError as error:
-            metrics.WRITES.labels(WHAT, error.kind.value).inc()
-            if error.kind in PASSING or self._denials.may_pass(error, key):
-                self._cache.checkpoints.unwritten.add(key)
-            elif error.kind is not Kind.GONE:
-                log.warning("checkpoint_not_written", gang=str(key), error=str(error))
+        body = {"metadata": {"uid": spec.uid, "annotations": {CHECKPOINT_LATEST: text}}}
+        refusal = await self._writes.send(
+            *("checkpoint", lambda: self._api.patch(JOBS, key.namespace, key.name, body)),
+            passing=RACED,
+            about=key,
+        )
+        if refusal is None or refusal.kind is Kind.GONE:
+            return
+        if refusal.passes or refusal.error is None:
+            self._cache.checkpoints.unwritten.add(key)
         else:
-            metrics.WRITES.labels(WHAT, "written").inc()
-
-    async def _patch(self, spec: GangSpec, text: str) -> None:
-        metadata = {"uid": spec.uid, "annotations": {CHECKPOINT_LATEST: text}}
-        await self._api.patch(JOBS, spec.key.namespace, spec.key.name, {"metadata": metadata})
+            log.warning("checkpoint_not_written", gang=str(key), error=str(refusal.error))
 
 
 def text_of(found: Checkpoints | None) -> str:
@@ -200,10 +188,11 @@ _GROUPS: Final = frozenset({POD_GROUPS.group, SCHED_PLUGINS_POD_GROUPS.group})
 class EvictionWriter:
     """Writes what gangs yield to, and what they have saved. Called by the evictor."""
 
-    def __init__(self, api: Api, cache: Cache, texts: EvictionTexts) -> None:
+    def __init__(self, api: Api, cache: Cache, texts: EvictionTexts, writes: Writes) -> None:
         self._api = api
         self._cache = cache
         self._texts = texts
+        self._writes = writes
 
     async def write(self, keys: Collection[GangKey]) -> None:
         """Write what gangs yield to and have saved; return when all is written, or soon."""
@@ -226,9 +215,5 @@ class EvictionWriter:
             evictions = self._texts.status_of(key)
             saved = checkpoint_status.checkpoint_status(self._cache.checkpoints.of(key), {})
             status = {**saved, **({} if evictions is None else {"evictions": evictions})}
-            try:
-                await self._api.patch_status(gvr, key.namespace, key.name, status)
-            except ApiError as error:
-                metrics.WRITES.labels("pod_group_evictions", error.kind.value).inc()
-            else:
-                metrics.WRITES.labels("pod_group_evictions", "written").inc()
+            write = partial(self._api.patch_status, gvr, key.namespace, key.name, status)
+            await self._writes.send("pod_group_evictions", write)

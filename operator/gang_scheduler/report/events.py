@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.writing import Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.telemetry import metrics
 from gang_scheduler.workloads import table
 
 # Bindings go first: statuses and Events wait while bindings are queued, but never for long. A
@@ -155,11 +155,11 @@ class Events:
         self,
         api: Api,
         backpressure: Backpressure,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         self._backpressure = backpressure
         self._queue: ByNamespace[str, _Queued] = ByNamespace()
@@ -185,7 +185,7 @@ class Events:
         namespace = about.namespace or "default"
         if len(self._queue) >= QUEUE_LENGTH:
             self._queue.drop()
-            metrics.WRITES.labels("event", "dropped").inc()
+            count("event", "dropped")
         event = event_of(about, reason, note, now, warning=warning)
         queued = _Queued(asyncio.get_running_loop().time(), namespace, event)
         self._queue.put(namespace, event["metadata"]["name"], queued)
@@ -200,9 +200,8 @@ class Events:
             queued = self.take()
             await self._backpressure.wait(queued.since)
             await bucket.take()
-            if self._may_write():
-                with confined("write", "an Event"):
-                    await self._send(queued)
+            with confined("write", "an Event"):
+                await self._send(queued)
 
     def take(self) -> _Queued:
         """Take out the Event whose turn it is. Raises KeyError if there is none."""
@@ -212,8 +211,8 @@ class Events:
         return queued
 
     async def _send(self, queued: _Queued) -> None:
-        error = await create(self._api, queued.namespace, queued.event)
-        metrics.WRITES.labels("event", error.kind.value if error else "written").inc()
+        write = functools.partial(create, self._api, queued.namespace, queued.event)
+        await self._writes.send("event", write)
 
     def _said_lately(self, kind: _Kind, note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:
@@ -226,21 +225,19 @@ class Events:
         return now - said.at < (REPEAT_SECONDS if note == said.note else REWORD_SECONDS)
 
 
-async def create(api: Api, namespace: str, event: Body) -> ApiError | None:
-    """Create an Event; return the error if there was one.
+async def create(api: Api, namespace: str, event: Body) -> None:
+    """Create an Event. Raises ApiError.
 
-    Once more if there was no answer, since the connection may be stale; no more often, since that
-    would delay other Events. The API server refuses a second Event of the same name.
+    The request is sent once more if there was no answer, since the connection may be stale. It is
+    sent no more often, since that would delay other Events. The API server refuses a second Event
+    of the same name.
     """
-    for last in (False, True):
-        try:
-            await api.create_event(namespace, event)
-        except ApiError as error:
-            if error.kind is not Kind.UNKNOWN or last:
-                return error
-        else:
-            break
-    return None
+    try:
+        await api.create_event(namespace, event)
+    except ApiError as error:
+        if error.kind is not Kind.UNKNOWN:
+            raise
+        await api.create_event(namespace, event)
 
 
 def event_of(about: About, reason: str, note: str, now: float, *, warning: bool) -> dict[str, Any]:

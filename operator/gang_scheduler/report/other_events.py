@@ -1,6 +1,5 @@
 """Events that are not about a start: lost nodes, leaders, left out objects and others."""
 
-import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
@@ -12,6 +11,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.leader_election import Predecessor, Sign
 from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import fields, reader
 from gang_scheduler.decode.events import LeftOut, LeftOutObjects
 from gang_scheduler.decode.gangs.pod_groups import MisplacedRequest
@@ -35,6 +35,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.failures import REFUSED_SECONDS, RefusedShapes
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.memory import Told, pruned
+from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.core import Identified
@@ -152,8 +153,9 @@ class LeaderEvents:
             uid=str(metadata.get("uid", "")),
         )
         event = events.event_of(about, REASON, note, self._clock(), warning=False)
-        error = await events.create(self._api, about.namespace, event)
-        if error is not None:
+        try:
+            await events.create(self._api, about.namespace, event)
+        except ApiError as error:
             log.warning("leader_event_not_written", note=note, error=str(error))
 
 
@@ -376,7 +378,7 @@ FORBIDDEN_KINDS_REASON: Final = "KindForbidden"
 
 
 class ForbiddenKinds:
-    """An Event for all of them, for as long as there are some; while we are the leader.
+    """An Event that names all of them, for as long as there are some.
 
     `forbidden` gives their names. The Deployment is called like the Lease, as the chart has it.
     """
@@ -389,23 +391,20 @@ class ForbiddenKinds:
         forbidden: Callable[[], Collection[str]],
         namespace: str,
         name: str,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
     ) -> None:
         self._api = api
         self._events = events
         self._forbidden = forbidden
         self._namespace = namespace
         self._name = name
-        self._may_write = may_write
+        self._writes = writes
         self._told: tuple[str, ...] = ()
 
     async def run(self) -> None:
         """Look now and then, until cancelled."""
-        while True:
-            if self._may_write():
-                with confined("report", "forbidden kinds"):
-                    await self.look()
-            await asyncio.sleep(LOOK_SECONDS)
+        when = self._writes.allowed
+        await every(LOOK_SECONDS, self.look, "report", "forbidden kinds", at_once=True, when=when)
 
     async def look(self) -> None:
         """Tell of the kinds that may not be read, if any; of the same ones once."""

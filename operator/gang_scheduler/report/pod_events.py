@@ -11,11 +11,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 from gang_scheduler.apply.outcomes import GangBinding, Outcome
-from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import UNSURE, Refusal, Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod
@@ -32,7 +34,6 @@ from gang_scheduler.report.events import (
 )
 from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.telemetry import metrics
 
 AGAIN_SECONDS: Final = 30
 """How soon a pod is told again of a reason that had ended meanwhile."""
@@ -51,8 +52,8 @@ PAUSE_SECONDS: Final = 0.1
 MOST_BOUND: Final = 10_000
 """How many bound pods are kept in mind to be told: of more, the oldest are left out."""
 UNTOLD_BY_GANG: Final = those_with(lambda rule: rule.event is GangEvent.NONE)
-LATER: Final = (Kind.UNKNOWN, Kind.THROTTLED)
-"""Answers after which the same request is worth another try."""
+POD_EVENT: Final = "pod_event"
+"""What the metric calls these writes."""
 
 
 class _Waits(NamedTuple):
@@ -86,8 +87,8 @@ class PodEvents:
     """Takes at once what there is to say of pods, and sends it as fast as the rate allows.
 
     A reason must stand for `stands_seconds`: one that ends sooner is no news.
-    The same reason again raises the count of the Event that is there. Written while `may_write()`
-    says that we are the leader, and never with `enabled` false. What is kept is an entry for each
+    The same reason again raises the count of the Event that is there. Nothing is written with
+    `enabled` false. What is kept is an entry for each
     waiting pod and for each reason that it was told, and MOST_BOUND pods: pods that wait no longer
     are forgotten.
     """
@@ -100,7 +101,7 @@ class PodEvents:
         *,
         stands_seconds: int,
         enabled: bool = True,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
@@ -108,7 +109,7 @@ class PodEvents:
         self._backpressure = backpressure
         self._stands_seconds = stands_seconds
         self.enabled = enabled
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         self._waiting: ByNamespace[str, _Waits] = ByNamespace()
         self._bound: ByNamespace[str, _Bound] = ByNamespace()
@@ -146,7 +147,7 @@ class PodEvents:
             self._bound.put(bind.pod.namespace, bind.pod.uid, bound)
         while len(self._bound) > MOST_BOUND:
             self._bound.drop()
-            metrics.WRITES.labels("pod_event", "dropped").inc()
+            count(POD_EVENT, "dropped")
         self._is_queued.set()
 
     async def run(self) -> None:
@@ -162,7 +163,7 @@ class PodEvents:
             await bucket.take()
             if self._clock() - self._bound_at < CALM_SECONDS:
                 await asyncio.sleep(PAUSE_SECONDS)
-            if self._may_write():
+            if self._writes.allowed():
                 with confined("write", "an Event of a pod"):
                     await self._tell_next()
 
@@ -217,30 +218,28 @@ class PodEvents:
         note = cut(said[1] if said and said[0] == waits.reason else waits.message)
         told = self._told.get((pod.uid, waits.reason))
         again = told is not None and told.note == note
-        error = await self._raise(pod, told) if told and again else None
-        if not again or (error is not None and error.kind is Kind.GONE):
+        refusal = await self._raise(pod, told) if told and again else None
+        if not again or (refusal is not None and refusal.kind is Kind.GONE):
             now = self._clock()
             event = event_of(About.of_pod(pod), "FailedScheduling", note, now, warning=True)
             told = _Told(event["metadata"]["name"], note, now)
-            error = await self._create(pod, event)
-        if error is not None and error.kind in LATER:
+            refusal = await self._create(pod, event)
+        if refusal is not None and refusal.kind in UNSURE:
             if self._waiting.get(pod.uid) is None:
                 self._waiting.put(pod.namespace, pod.uid, waits)
             self._is_queued.set()
-            await asyncio.sleep(max(RETRY_SECONDS, error.retry_after))
+            await asyncio.sleep(max(RETRY_SECONDS, refusal.retry_after))
         elif told is not None:
             self._told[pod.uid, waits.reason] = told
 
-    async def _raise(self, pod: Pod, told: _Told) -> ApiError | None:
-        """Say once more what was told; return the error if there was one."""
+    async def _raise(self, pod: Pod, told: _Told) -> Refusal | None:
+        """Say once more what was told; return why not, None once it is said."""
         told.at, told.count = self._clock(), told.count + 1
-        try:
-            await self._api.patch_event_series(
-                pod.namespace, told.event, told.count, micro_time(told.at)
-            )
-        except ApiError as error:
-            return _counted(error)
-        return _counted(None)
+        seen_at = micro_time(told.at)
+        return await self._writes.send(
+            POD_EVENT,
+            lambda: self._api.patch_event_series(pod.namespace, told.event, told.count, seen_at),
+        )
 
     async def _tell_bound(self) -> bool:
         """Tell the next pod where it was bound; return whether there was one."""
@@ -254,8 +253,8 @@ class PodEvents:
                 return True
         return False
 
-    async def _create(self, pod: Pod, event: dict[str, object]) -> ApiError | None:
-        return _counted(await create(self._api, pod.namespace, event))
+    async def _create(self, pod: Pod, event: dict[str, object]) -> Refusal | None:
+        return await self._writes.send(POD_EVENT, partial(create, self._api, pod.namespace, event))
 
     def _forget(self, now: int) -> None:
         """Forget the pods that wait no longer, now and then."""
@@ -285,8 +284,3 @@ def _where(pod: Pod, bound: _Bound) -> str:
         return f"{where} as a member of gang {bound.gang}"
     others = "1 other member" if bound.others == 1 else f"{bound.others} other members"
     return f"{where} with {others} of gang {bound.gang}"
-
-
-def _counted(error: ApiError | None) -> ApiError | None:
-    metrics.WRITES.labels("pod_event", error.kind.value if error else "written").inc()
-    return error

@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import anyio
@@ -16,8 +17,9 @@ import anyio
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.at_work import Work, note
-from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.evictions import Backfilled
@@ -39,7 +41,6 @@ from gang_scheduler.state.gangs import queueing
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from gang_scheduler.state.memory import pruned
-from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
 STATUSES = {
@@ -87,7 +88,7 @@ class _Told:
 
 
 class StatusWriter:
-    """Keeps statuses current, while `may_write()` says that we are the leader.
+    """Keeps the statuses of gangs current.
 
     `follow` is handed all gangs that have changed.
     """
@@ -107,7 +108,7 @@ class StatusWriter:
         evictions: EvictionTexts,
         pod_events: PodEvents,
         follow: Callable[[Collection[GangKey]], None] = lambda _: None,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
@@ -122,7 +123,7 @@ class StatusWriter:
         self._lost_nominations = lost_nominations
         self._interval = interval_seconds
         self._concurrency = concurrency
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         self._told: dict[GangKey, _Told] = {}
         self._reworded: dict[str, int] = {}
@@ -130,17 +131,16 @@ class StatusWriter:
         self._later: dict[GangKey, int] = {}
         self._due: ByNamespace[GangKey, None] = ByNamespace()
         self._without_status: set[GVR] = set()
-        self._denials = Denials()
 
     async def run(self) -> None:
         """Write until cancelled."""
         clock = asyncio.get_running_loop().time
         while True:
             begun = clock()
-            goes_on = len(self._due) and self._may_write()
+            goes_on = len(self._due) and self._writes.allowed()
             await asyncio.sleep(0 if goes_on else self._interval)
             await self._backpressure.wait(begun)
-            if self._may_write():
+            if self._writes.allowed():
                 self._look()
                 # What changes meanwhile is looked for as often as ever, and has its turn among all.
                 await self._write_until(clock() + self._interval)
@@ -166,7 +166,7 @@ class StatusWriter:
                 key, _ = self._due.take()
                 note(Work.REPORT, f"status of {key}")
                 with confined("report", str(key)):
-                    writes += self._writes(key, now)
+                    writes += self._writes_of(key, now)
             await self._in_parallel(writes)
             if clock() >= moment:
                 return
@@ -195,7 +195,7 @@ class StatusWriter:
         self._missing_members.forget_the_gone()
         self._degraded.forget_the_gone()
 
-    def _writes(self, key: GangKey, now: int) -> Iterator[Write]:
+    def _writes_of(self, key: GangKey, now: int) -> Iterator[Write]:
         info = self._cache.gang_queue.infos.get(key)
         if info is None:
             self._missing_members.forget(key)
@@ -299,11 +299,10 @@ class StatusWriter:
 
     async def _write_status(self, gvr: GVR, key: GangKey, status: Mapping[str, Any]) -> None:
         async def write() -> None:
-            request = self._api.patch_status(gvr, key.namespace, key.name, status)
-            if not await request:
+            if not await self._api.patch_status(gvr, key.namespace, key.name, status):
                 self._without_status.add(gvr)
 
-        await self._write("pod_group_status", key, write())
+        await self._write("pod_group_status", key, write)
 
     def _pod_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
         refusal = info.verdict.refusal
@@ -376,9 +375,8 @@ class StatusWriter:
         if pod.unscheduled is None:
             condition["lastTransitionTime"] = rfc3339(now)
         target = PodRef(pod.namespace, pod.name, pod.uid)
-        return lambda: self._write(
-            "pod_condition", key, self._api.patch_pod_condition(target, condition)
-        )
+        write = partial(self._api.patch_pod_condition, target, condition)
+        return lambda: self._write("pod_condition", key, write)
 
     async def _in_parallel(self, writes: Iterable[Write]) -> None:
         """Run all writes, some at once. One task a connection, not one a write."""
@@ -387,7 +385,7 @@ class StatusWriter:
         async def work() -> None:
             for write in remaining:
                 # Another replica may lead by now, which writes all that differs.
-                if not self._may_write():
+                if not self._writes.allowed():
                     return
                 with confined("write", "a status"):
                     await write()
@@ -396,21 +394,16 @@ class StatusWriter:
             for _ in range(self._concurrency):
                 workers.start_soon(work)
 
-    async def _write(self, what: str, key: GangKey, request: Awaitable[None]) -> None:
-        try:
-            await request
-        except ApiError as error:
-            metrics.WRITES.labels(what, error.kind.value).inc()
-            # A conflict: others write the object so often that the server has given up.
-            passes = error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT)
-            if passes or self._denials.may_pass(error, (what, key)):
-                self._told.pop(key, None)
-                pause = error.retry_after if passes else DENIED_PAUSE_SECONDS
-                self._look_again(key, math.ceil(self._clock() + pause) if pause else 0)
-            elif error.kind in (Kind.REFUSED, Kind.DENIED):
-                log.warning("status_refused", what=what, gang=str(key), error=str(error))
-        else:
-            metrics.WRITES.labels(what, "written").inc()
+    async def _write(self, what: str, key: GangKey, write: Write) -> None:
+        # A conflict: others write the object so often that the server has given up.
+        refusal = await self._writes.send(what, write, passing=RACED, about=key)
+        if refusal is not None and refusal.passes:
+            self._told.pop(key, None)
+            denied = refusal.kind is Kind.DENIED
+            pause = DENIED_PAUSE_SECONDS if denied else refusal.retry_after
+            self._look_again(key, math.ceil(self._clock() + pause) if pause else 0)
+        elif refusal is not None and refusal.is_final:
+            log.warning("status_refused", what=what, gang=str(key), error=str(refusal.error))
 
 
 def _undated(status: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.api.topology import DEFAULT_NAME
-from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.errors import Backoff
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.decode.topology import DeclaredTopology
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.layers import NODE_LAYER, Layers
@@ -24,7 +25,6 @@ from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.memory import Told
-from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
 # The status that a ClusterNetworkTopology should have now. Pure: it takes a tree and returns
@@ -180,7 +180,7 @@ Status = Mapping[str, Any]
 
 
 class TopologyWriter:
-    """Writes statuses that have changed, while `may_write()` says that we are the leader."""
+    """Writes the statuses that have changed."""
 
     def __init__(
         self,
@@ -189,19 +189,18 @@ class TopologyWriter:
         events: Events,
         *,
         changes: Changes,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
         self._events = events
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         self._changed = changes.topologies
         self._written: dict[str, Status] = {}
         self._told: Told[str, Finding] = Told()
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
-        self._denials = Denials()
         self._wait_seconds = WAIT_SECONDS
         # If a CRD has no status subresource, every write moves the generation, and a status that
         # follows the generation would never settle.
@@ -212,7 +211,7 @@ class TopologyWriter:
         while True:
             await self._changed.wait()
             await asyncio.sleep(self._wait_seconds)
-            if self._may_write():
+            if self._writes.allowed():
                 self._changed.clear()
                 with confined("report", "topologies"):
                     await self.flush()
@@ -281,26 +280,25 @@ class TopologyWriter:
         self._events.record(about, finding.reason, finding.message, warning=True)
 
     async def _write(self, declared: DeclaredTopology, status: Status) -> None:
-        if not self._may_write():
-            return
-        self._written[declared.uid] = status
-        try:
+        name, self._written[declared.uid] = declared.name, status
+
+        async def write() -> None:
             self._follows_generation = await self._api.patch_status(
-                CLUSTER_NETWORK_TOPOLOGIES, "", declared.name, status
+                CLUSTER_NETWORK_TOPOLOGIES, "", name, status
             )
-        except ApiError as error:
-            metrics.WRITES.labels("topology_status", error.kind.value).inc()
-            passes = error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT)
-            if passes or self._denials.may_pass(error, declared.uid):
-                self._written.pop(declared.uid, None)
-                self._wait_seconds = self._backoff.seconds(error.retry_after)
-                self._changed.set()
-            elif error.kind in (Kind.REFUSED, Kind.DENIED):
-                log.warning("status_refused", what="topology", name=declared.name, error=str(error))
-        else:
+
+        refusal = await self._writes.send(
+            "topology_status", write, passing=RACED, about=declared.uid
+        )
+        if refusal is None:
             self._backoff.reset()
             self._wait_seconds = WAIT_SECONDS
-            metrics.WRITES.labels("topology_status", "written").inc()
+        elif refusal.passes or refusal.error is None:
+            self._written.pop(declared.uid, None)
+            self._wait_seconds = self._backoff.seconds(refusal.retry_after)
+            self._changed.set()
+        elif refusal.is_final:
+            log.warning("status_refused", what="topology", name=name, error=str(refusal.error))
 
 
 def _conditions_now(present: Status, before: Status) -> list[Status]:

@@ -11,6 +11,7 @@ from gang_scheduler.apply.outcomes import AdmissionFailed, Outcomes, WriteOutcom
 from gang_scheduler.apply.workloads.starts import Admitter, Suspender
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, TemplateEdit
 
@@ -28,14 +29,15 @@ class Admissions:
         self.cluster = cluster
         self.api = FakeApi(cluster)
         self.outcomes = Outcomes()
+        writes = Writes(may_write)
         self.admitter = Admitter(
             *(self.api, 4),
             outcomes=self.outcomes,
-            may_write=may_write,
+            writes=writes,
             kueue_runs=lambda: kueue_runs,
             clock=lambda: NOW,
         )
-        self.suspender = Suspender(self.api, outcomes=self.outcomes, may_write=may_write)
+        self.suspender = Suspender(self.api, outcomes=self.outcomes, writes=writes)
 
     def job(self, name: str = "train", *, admitted: bool = False, **fields: Any) -> ManagedWorkload:
         """Create a Job that waits suspended, or that was admitted."""

@@ -7,6 +7,7 @@ from typing import Any, Self
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.other_events import DegradedEvents
 from gang_scheduler.report.queues.evictions import EvictionTexts, QueuePlaces
@@ -37,6 +38,7 @@ class Process:
             missing_members=MissingMembers(self.cache, parts.events),
             degraded=DegradedEvents(self.cache, parts.events),
             places=QueuePlaces(),
+            writes=Writes(),
             evictions=EvictionTexts(self.cache, Naming()),
             pod_events=parts.pod_events,
             clock=clock,

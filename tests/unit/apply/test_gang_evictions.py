@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from gang_scheduler.apply.gang_evictions import DegradedEvictions
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.plan import Preemption
 from support.degraded_gang import KEY, LATER, DegradedGang
 
@@ -42,7 +43,7 @@ class Desk:
         self.evictions = DegradedEvictions(
             self.gang.cache,
             self.evictor,  # type: ignore[arg-type]  # Only submit is asked of it.
-            may_write=lambda: self.leads,
+            writes=Writes(lambda: self.leads),
             clock=lambda: self.now,
         )
 

@@ -12,6 +12,7 @@ from gang_scheduler.apply.outcomes import GangBinding, Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.reasons import Reason
@@ -44,7 +45,9 @@ class Desk:
         self.pod_events = PodEvents(
             *(self.api, self.cache, Backpressure(busy)),
             clock=lambda: BEGAN + self._clock(),
-            **{"stands_seconds": 5} | how,
+            stands_seconds=how.pop("stands_seconds", 5),
+            writes=how.pop("writes", Writes()),
+            **how,
         )
 
     def wait(
@@ -445,7 +448,7 @@ async def test_pods_that_wait_no_longer_are_forgotten() -> None:
         assert {"uid-a-0"} >= set(here.pod_events._waiting)
 
 
-@pytest.mark.parametrize("how", [{"enabled": False}, {"may_write": lambda: False}], ids=str)
+@pytest.mark.parametrize("how", [{"enabled": False}, {"writes": Writes(lambda: False)}], ids=str)
 async def test_where_no_events_are_to_be_written_none_are(how: dict[str, Any]) -> None:
     async with desk(**how) as here:
         here.wait()

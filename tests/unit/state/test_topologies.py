@@ -9,6 +9,7 @@ from conformance import trees
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Fault
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode import topology
 from gang_scheduler.report.topology_status import TopologyWriter
 from gang_scheduler.watch.sweep import Sweep
@@ -242,6 +243,7 @@ async def test_after_a_restart_nothing_is_written_nor_told_twice(harness: Topolo
     again = TopologyWriter(
         *(harness.api, harness.cache, harness.events),
         changes=harness.changes,
+        writes=Writes(),
         clock=lambda: harness.now + 100,
     )
 

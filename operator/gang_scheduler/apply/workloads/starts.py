@@ -1,10 +1,8 @@
 """Suspended workloads: started once admitted, and suspended again when they are evicted."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
-
-import anyio
+from typing import Final
 
 from gang_scheduler.api.annotations import ADMITTED_AT, KUEUE_JOB_UID, SUSPEND_FIELDS
 from gang_scheduler.api.kinds import GVR, KUEUE_WORKLOADS
@@ -15,8 +13,9 @@ from gang_scheduler.apply.outcomes import (
     WorkloadSuspended,
 )
 from gang_scheduler.apply.workloads import patches
-from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
+from gang_scheduler.client.writing import GIVE_UP_SECONDS, RACED, Writes, count
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.gangs import ApiAnswer, InternalError, NotLeading
 from gang_scheduler.model.causes.queues import (
@@ -29,7 +28,7 @@ from gang_scheduler.model.causes.queues import (
 from gang_scheduler.model.reasons import Cause
 from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspension
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.telemetry import metrics
+from gang_scheduler.tasks import Workers
 from gang_scheduler.telemetry.logger import Logger
 
 
@@ -95,18 +94,23 @@ class WorkloadObjects:
 # nothing changes: the workload waits and is decided on again. After a crash the object itself says
 # whether it was admitted, so no patch is written twice.
 
-GIVE_UP_SECONDS = 60.0
-"""After this time the room is better planned anew."""
-PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
-"""Answers after which the same patch is tried again."""
+ADMISSION: Final = "admission"
 INVALID = 422
 """The status that answers a change of what cannot be changed."""
 
 log = Logger()
 
 
-class Admitter:
-    """Admits with bounded concurrency, and only while `may_write()` says that we are the leader.
+class _NotOursError(Exception):
+    """Kueue manages a workload, or it is not known whether it does."""
+
+    def __init__(self, cause: Cause) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+class Admitter(Workers[Admission]):
+    """Admits with bounded concurrency.
 
     Every admission that is submitted comes to `outcomes`, written or failed. While `kueue_runs()`,
     what Kueue manages is left to it: it may manage workloads that name no queue of its own.
@@ -118,48 +122,33 @@ class Admitter:
         concurrency: int,
         *,
         outcomes: Outcomes,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         kueue_runs: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__("admitter", "admit", concurrency)
         self._objects = WorkloadObjects(api)
-        self._concurrency = concurrency
         self._outcomes = outcomes
-        self._may_write = may_write
-        self._denials = Denials()
+        self._writes = writes
         self._kueue_runs = kueue_runs
         self._clock = clock
-        self._queue: asyncio.Queue[Admission] = asyncio.Queue()
 
-    def submit(self, admission: Admission) -> None:
-        """Queue an admission. Its room and quota are held already."""
-        self._queue.put_nowait(admission)
+    async def work(self, item: Admission) -> None:
+        """Write an admission, and report whether it is written."""
+        why: Cause | None = None
+        with confined("admit", item.workload) as step:
+            why = await self._admit(item)
+        if step.error is not None:
+            why = InternalError.of(step.error)
+        self._report(item, why)
 
-    async def run(self) -> None:
-        """Admit what is submitted, until cancelled."""
-        async with anyio.create_task_group() as workers:
-            for number in range(self._concurrency):
-                workers.start_soon(self._work, name=f"admitter {number}")
-
-    async def drain(self) -> None:
-        """Return when every admission has its outcome."""
-        await self._queue.join()
-
-    async def _work(self) -> None:
-        while True:
-            admission = await self._queue.get()
-            why: Cause | None = None
-            with confined("admit", admission.workload) as step:
-                why = await self._admit(admission)
-            if step.error is not None:
-                why = InternalError.of(step.error)
-            self._report(admission, why)
-            self._queue.task_done()
+    def about(self, item: Admission) -> object:
+        """Return the workload."""
+        return item.workload
 
     def _report(self, admission: Admission, why: Cause | None) -> None:
         name, kind = str(admission.workload), admission.workload.kind
         if why is None:
-            metrics.WRITES.labels("admission", "written").inc()
             log.info("workload_admitted", workload=name, queue=admission.queue)
             self._outcomes.put(AdmissionWritten(admission))
             return
@@ -170,44 +159,42 @@ class Admitter:
     async def _admit(self, admission: Admission) -> Cause | None:
         """Write an admission; return why that cannot be done, None if it is."""
         at = rfc3339(int(self._clock()))
-        clock = asyncio.get_running_loop().time
-        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
-        while self._may_write():
-            try:
-                if (other := await self._of_kueue(admission)) is not None:
-                    return other
-                await self._write(admission, at)
-            except LookupError as error:
-                return TemplateGone(str(error))
-            except ApiError as error:
-                metrics.WRITES.labels("admission", error.kind.value).inc()
-                if error.kind is Kind.CONFLICT:
-                    return await self._after_conflict(admission, at)
-                passes = error.kind in PASSING or self._may_pass(admission, error)
-                if not passes or clock() >= deadline:
-                    return self._why(admission, error)
-                await backoff.after(error, most=deadline - clock())
-            else:
-                return None
-        return NotLeading()
+        workload = admission.workload
 
-    async def _of_kueue(self, admission: Admission) -> Cause | None:
-        """Return that Kueue runs and manages a workload; None if it does not. Raises ApiError."""
-        if not self._kueue_runs():
-            return None
+        async def write() -> None:
+            await self._leave_to_kueue(workload)
+            await self._write(admission, at)
+
         try:
-            name = await self._objects.kueue_workload_of(admission.workload)
+            refusal = await self._writes.send(
+                *(ADMISSION, write), about=workload.kind, seconds=GIVE_UP_SECONDS
+            )
+        except LookupError as error:
+            return TemplateGone(str(error))
+        except _NotOursError as error:
+            return error.cause
+        if refusal is None:
+            return None
+        if refusal.error is None:
+            return NotLeading()
+        if refusal.kind is Kind.CONFLICT:
+            return await self._after_conflict(admission, at)
+        return self._why(admission, refusal.error)
+
+    async def _leave_to_kueue(self, workload: ManagedWorkload) -> None:
+        """Raise an error if Kueue runs and manages a workload, or does not tell."""
+        if not self._kueue_runs():
+            return
+        try:
+            name = await self._objects.kueue_workload_of(workload)
         except ApiError as error:
             refused = error.kind in (Kind.REFUSED, Kind.DENIED)
-            if not refused or self._may_pass(admission, error):
+            if not refused or self._writes.denial_may_pass(ADMISSION, error, workload.kind):
                 raise
-            # Two that decide would undo each other's writes: what cannot be known stays as it is.
-            return ApiAnswer(str(error))
-        return KueueManages(name) if name else None
-
-    def _may_pass(self, admission: Admission, error: ApiError) -> bool:
-        """Return whether an answer is a denial that may pass. All of a kind are denied together."""
-        return self._denials.may_pass(error, admission.workload.kind)
+            # If two schedulers decided, they would undo each other's writes.
+            raise _NotOursError(ApiAnswer(str(error))) from error
+        if name:
+            raise _NotOursError(KueueManages(name))
 
     async def _write(self, admission: Admission, at: str) -> None:
         """Send the patch, with what must be changed in the templates. Raises ApiError."""
@@ -247,6 +234,7 @@ class Admitter:
             return WorkloadGone()
         noted = patches.annotations_of(found).get(ADMITTED_AT)
         if noted == at and patches.is_managed(found, workload):
+            count(ADMISSION)
             return None
         return WorkloadChanged()
 
@@ -270,42 +258,31 @@ def _has_started(kind: str, found: Body) -> bool:
 # workload that is already suspended counts as done.
 
 WORKERS = 4
-SUSPEND_PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
-"""Answers after which the object is read and patched again."""
 
 
-class Suspender:
-    """Suspends what is submitted, and only while `may_write()` says that we are the leader.
+class Suspender(Workers[Suspension]):
+    """Suspends the workloads that are submitted.
 
-    What was suspended comes to `outcomes`; what could not be is decided on again.
+    Each that was suspended comes to `outcomes`; the others are decided on again.
     """
 
-    def __init__(
-        self, api: Api, *, outcomes: Outcomes, may_write: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, api: Api, *, outcomes: Outcomes, writes: Writes) -> None:
+        super().__init__("suspender", "suspend", WORKERS)
         self._objects = WorkloadObjects(api)
         self._outcomes = outcomes
-        self._may_write = may_write
-        self._denials = Denials()
-        self._queue: asyncio.Queue[Suspension] = asyncio.Queue()
+        self._writes = writes
         self._queued: set[str] = set()
 
-    def submit(self, suspension: Suspension) -> None:
+    def submit(self, item: Suspension) -> None:
         """Queue a suspension, unless the workload is about to be suspended."""
-        uid = suspension.workload.uid
+        uid = item.workload.uid
         if uid not in self._queued:
             self._queued.add(uid)
-            self._queue.put_nowait(suspension)
+            super().submit(item)
 
-    async def run(self) -> None:
-        """Suspend until cancelled."""
-        async with anyio.create_task_group() as workers:
-            for number in range(WORKERS):
-                workers.start_soon(self._work, name=f"suspender {number}")
-
-    async def drain(self) -> None:
-        """Return when all that was submitted is done."""
-        await self._queue.join()
+    def about(self, item: Suspension) -> object:
+        """Return the workload."""
+        return item.workload
 
     async def suspend(self, workload: ManagedWorkload) -> bool:
         """Suspend a workload if it is still ours; return whether its pods end. Raises ApiError.
@@ -325,32 +302,23 @@ class Suspender:
         await self._objects.patch(workload, patch)
         return True
 
-    async def _work(self) -> None:
-        while True:
-            suspension = await self._queue.get()
-            with confined("suspend", suspension.workload):
-                await self._suspend(suspension)
-            self._queued.discard(suspension.workload.uid)
-            self._queue.task_done()
+    async def work(self, item: Suspension) -> None:
+        """Suspend a workload. It may be submitted again after that."""
+        try:
+            await self._suspend(item)
+        finally:
+            self._queued.discard(item.workload.uid)
 
     async def _suspend(self, suspension: Suspension) -> None:
-        clock = asyncio.get_running_loop().time
-        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
-        while self._may_write():
-            try:
-                await self.suspend(suspension.workload)
-            except ApiError as error:
-                metrics.WRITES.labels("suspension", error.kind.value).inc()
-                kind = suspension.workload.kind
-                passes = error.kind in SUSPEND_PASSING or self._denials.may_pass(error, kind)
-                if not passes or clock() >= deadline:
-                    name = str(suspension.workload)
-                    log.warning("suspension_failed", workload=name, error=str(error))
-                    return
-                await backoff.after(error, most=deadline - clock())
-            else:
-                metrics.WRITES.labels("suspension", "written").inc()
-                name, why = str(suspension.workload), suspension.why.value
-                log.info("workload_suspended", workload=name, why=why)
-                self._outcomes.put(WorkloadSuspended(suspension))
-                return
+        workload = suspension.workload
+        refusal = await self._writes.send(
+            *("suspension", lambda: self.suspend(workload)),
+            passing=RACED,
+            about=workload.kind,
+            seconds=GIVE_UP_SECONDS,
+        )
+        if refusal is None:
+            log.info("workload_suspended", workload=str(workload), why=suspension.why.value)
+            self._outcomes.put(WorkloadSuspended(suspension))
+        elif refusal.error is not None:
+            log.warning("suspension_failed", workload=str(workload), error=str(refusal.error))

@@ -7,8 +7,9 @@ surplus, keeps the others: of these each is deleted.
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-from gang_scheduler.apply.preemption_run import PATCHED, Step
+from gang_scheduler.apply.preemption_run import Step
 from gang_scheduler.client.errors import ApiError, Denials, Kind
+from gang_scheduler.client.writing import RACED
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.model.suspended import ManagedWorkload
@@ -76,7 +77,7 @@ class WholeWorkloads:
                     await self._delete(pod)
 
         along = frozenset(pod.uid for pod in pods[1:])
-        return Step("suspend", pods[0], suspend, PATCHED, begun, final=True, along=along)
+        return Step("suspend", pods[0], suspend, RACED, begun, final=True, along=along)
 
     async def _is_suspended(self, workload: ManagedWorkload) -> bool:
         """Suspend a workload; return whether that ends its pods. Raises ApiError."""

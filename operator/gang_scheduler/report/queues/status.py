@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
+from functools import partial
 from typing import Any, Final, Protocol
 
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.kinds import QUEUES
-from gang_scheduler.client.errors import ApiError, Denials, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.writing import RACED, Writes
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes.queues import QueueInactive
 from gang_scheduler.model.queues import (
@@ -29,7 +30,6 @@ from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
 from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.words.causes import text_of
-from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
 # The status that a Queue should have now. Pure: it takes figures and returns dicts.
@@ -249,7 +249,7 @@ def _no_recent(_ref: QueueRef, _now: int) -> RecentUsage | None:
 
 
 class QueueWriter:
-    """Writes statuses that have changed, while `may_write()` says that we are the leader.
+    """Writes the statuses that have changed.
 
     `declared` are the Queues by uid, `gpu_resources` what `gpu` is the sum of. `recent` gives what
     a queue used lately, at a time in seconds.
@@ -262,20 +262,19 @@ class QueueWriter:
         *,
         gpu_resources: Sequence[str] = (),
         recent: Callable[[QueueRef, int], RecentUsage | None] = _no_recent,
-        may_write: Callable[[], bool] = lambda: True,
+        writes: Writes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._declared = declared
         self._gpu_resources = gpu_resources
         self._recent = recent
-        self._may_write = may_write
+        self._writes = writes
         self._clock = clock
         self._figures: dict[str, QueueFigures] = {}
         self._pending: Mapping[QueueRef, int] = {}
         self._written: dict[str, Status] = {}
         self._next: dict[str, float] = {}
-        self._denials = Denials()
         self._news = asyncio.Event()
         self._closing = False
 
@@ -290,7 +289,7 @@ class QueueWriter:
         while True:
             await self._news.wait()
             await asyncio.sleep(WAIT_SECONDS)
-            if self._may_write():
+            if self._writes.allowed():
                 self._news.clear()
                 with confined("report", "queues"):
                     await self.flush()
@@ -298,7 +297,7 @@ class QueueWriter:
     async def close(self) -> None:
         """Write all that has changed, and what queues used lately: nothing comes after it."""
         self._closing = True
-        if self._may_write():
+        if self._writes.allowed():
             with confined("report", "queues"):
                 await self.flush()
 
@@ -333,19 +332,14 @@ class QueueWriter:
         await self._write(uid, figures.queue.ref.name, patch_of(known, status), status)
 
     async def _write(self, uid: str, name: str, patch: Mapping[str, Any], status: Status) -> None:
-        if not self._may_write():
-            return
         self._written[uid] = status
-        try:
-            await self._api.patch_status(QUEUES, "", name, patch)
-        except ApiError as error:
-            metrics.WRITES.labels("queue_status", error.kind.value).inc()
-            passes = error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT)
-            if passes or self._denials.may_pass(error, uid):
-                self._written.pop(uid, None)
-                self._next[uid] = max(self._next[uid], self._clock() + error.retry_after)
-                self._news.set()
-            elif error.kind in (Kind.REFUSED, Kind.DENIED):
-                log.warning("status_refused", what="queue", name=name, error=str(error))
-        else:
-            metrics.WRITES.labels("queue_status", "written").inc()
+        write = partial(self._api.patch_status, QUEUES, "", name, patch)
+        refusal = await self._writes.send("queue_status", write, passing=RACED, about=uid)
+        if refusal is None:
+            return
+        if refusal.passes or refusal.error is None:
+            self._written.pop(uid, None)
+            self._next[uid] = max(self._next[uid], self._clock() + refusal.retry_after)
+            self._news.set()
+        elif refusal.is_final:
+            log.warning("status_refused", what="queue", name=name, error=str(refusal.error))

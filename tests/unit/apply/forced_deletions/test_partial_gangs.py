@@ -3,6 +3,7 @@
 from gang_scheduler.apply.forced_deletions import PartialGangs
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
@@ -16,6 +17,6 @@ async def test_no_deletion_is_sent_once_another_replica_may_lead() -> None:
     def leads() -> bool:
         return sum(call.method == "delete_pod" for call in api.calls) < 2
 
-    await PartialGangs(api, cache, leads)._release(builders.gang_key("a"))
+    await PartialGangs(api, cache, Writes(leads)).work(builders.gang_key("a"))
 
     assert ["a-0", "a-1"] == [call.name for call in api.calls]

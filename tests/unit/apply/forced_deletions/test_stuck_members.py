@@ -10,6 +10,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.apply.forced_deletions import AGAIN_SECONDS, StuckMembers
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.gangs.annotations import GangOptions
 from support import cache_feeding
 from support.builders import NAMESPACE, gang_spec, pod
@@ -43,7 +44,7 @@ class Desk:
         self.api.cluster.put(PODS, body)
         self.stuck_members = StuckMembers(
             *(self.api, self.gang.cache, seconds),
-            may_write=lambda: self.leads,
+            writes=Writes(lambda: self.leads),
             clock=lambda: self.now,
         )
 

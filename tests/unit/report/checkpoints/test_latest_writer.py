@@ -8,6 +8,7 @@ from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.checkpoints import LatestCheckpoints
 from support.suspended_jobs import NOW, START, Body, Cluster, job, pod_of
@@ -26,7 +27,7 @@ class Desk:
         self.cluster.put(JOBS, running)
         self.seen.see(running)
         self.api = FakeApi(self.cluster)
-        self.writer = LatestCheckpoints(self.api, self.seen.cache)
+        self.writer = LatestCheckpoints(self.api, self.seen.cache, writes=Writes())
 
     def save(self) -> None:
         """Let a pod say that work is saved."""

@@ -10,6 +10,7 @@ from gang_scheduler.api.kinds import DEPLOYMENTS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.report.events import About
 from gang_scheduler.report.other_events import ForbiddenKinds
 
@@ -31,6 +32,7 @@ class Harness:
             forbidden=lambda: self.forbidden,
             namespace="home",
             name="pgs",
+            writes=Writes(),
         )
 
     def record(self, about: About, reason: str, note: str, **_: Any) -> None:

@@ -11,6 +11,7 @@ from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.queues import Amounts, QueueFigures, QueueKind, QueueRef, RecentUsage
 from gang_scheduler.report.queues.status import LEAST_SECONDS, QueueWriter
 from support.queue_figures import CPU, IMPLIED_ROOT, TEAM_A, TEAM_B, TREE
@@ -39,7 +40,7 @@ class Harness:
         self.writer = QueueWriter(
             *(self.api, self.declared),
             recent=lambda *_: self.lately,
-            may_write=lambda: self.may_write,
+            writes=Writes(lambda: self.may_write),
             clock=lambda: self.now,
         )
 

@@ -1,0 +1,111 @@
+"""The one way in which parts of the operator write: only as the leader, counted, with retries.
+
+The binder has a way of its own: after a request without an answer, it asks for the pod's node.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.client.errors import ApiError, Backoff, Denials, Kind
+from gang_scheduler.telemetry import metrics
+
+UNSURE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
+"""Answers after which the same request is worth another try."""
+RACED: Final = UNSURE | {Kind.CONFLICT}
+"""The same of a request without a precondition of its own: a conflict is a race with others."""
+GIVE_UP_SECONDS: Final = 60.0
+"""How long a write of a decision is repeated. After that, the room is better planned again; and
+kube-controller-manager resets the mark of a preemption after two minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a write was not done: its last answer, None if another replica may lead by now.
+
+    `passes`: the same write may succeed later.
+    """
+
+    error: ApiError | None
+    passes: bool = False
+
+    @property
+    def kind(self) -> Kind | None:
+        """The kind of the answer, None without one."""
+        return None if self.error is None else self.error.kind
+
+    @property
+    def retry_after(self) -> float:
+        """After how many seconds the API server asks to try again."""
+        return 0.0 if self.error is None else self.error.retry_after
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the object is gone, replaced by another one of its name, or not ours to write."""
+        return self.kind in (None, Kind.GONE, Kind.CONFLICT)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the API server does not take the write, now or later, of an object it has."""
+        return self.kind in (Kind.REFUSED, Kind.DENIED) and not self.passes
+
+
+NOT_LEADING: Final = Refusal(None)
+
+
+def count(what: str, result: ApiError | str = "written") -> None:
+    """Count a write by the kind of its answer, or by another result of it."""
+    label = result.kind.value if isinstance(result, ApiError) else result
+    metrics.WRITES.labels(what, label).inc()
+
+
+def _always() -> bool:
+    return True
+
+
+class Writes:
+    """Sends writes while `may_write()` says that this replica leads.
+
+    Remembers which writes are denied and since when: a denial may pass at first.
+    """
+
+    def __init__(self, may_write: Callable[[], bool] = _always) -> None:
+        self.allowed = may_write
+        self._denials = Denials()
+
+    async def send(
+        self,
+        what: str,
+        write: Callable[[], Awaitable[object]],
+        *,
+        passing: frozenset[Kind] = UNSURE,
+        about: Hashable = None,
+        seconds: float = 0.0,
+        as_long_as: Callable[[], bool] = _always,
+    ) -> Refusal | None:
+        """Send a write; return why it was not done, None once it is.
+
+        It is repeated for at most so many `seconds`, as long as its answers are `passing` or
+        denials that may pass, and `as_long_as()` returns True. Every answer is counted as one to
+        `what`. All writes of that name on the same `about` are denied together.
+        """
+        clock = asyncio.get_running_loop().time
+        backoff, deadline = Backoff(), clock() + seconds
+        while as_long_as() and self.allowed():
+            try:
+                await write()
+            except ApiError as error:
+                count(what, error)
+                passes = error.kind in passing or self.denial_may_pass(what, error, about)
+                if not passes or clock() >= deadline:
+                    return Refusal(error, passes)
+                await backoff.after(error, most=deadline - clock())
+            else:
+                count(what)
+                return None
+        return NOT_LEADING
+
+    def denial_may_pass(self, what: str, error: ApiError, about: Hashable = None) -> bool:
+        """Return whether an answer to a write is a denial that may pass."""
+        return self._denials.may_pass(error, (what, about))
