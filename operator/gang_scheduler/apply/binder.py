@@ -40,7 +40,7 @@ from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 GIVE_UP_SECONDS = 120.0
-"""After this time the room is better planned anew: the node may be gone as well."""
+"""After this time it is better to plan the gang again: its node may be gone, too."""
 LOOK_SECONDS = 5.0
 """How soon to ask again where a pod is, if that must be known."""
 LATE_SECONDS = 4.0
@@ -48,9 +48,9 @@ LATE_SECONDS = 4.0
 
 
 COUNTED = (Outcome.BOUND, Outcome.LOST)
-"""Outcomes with which the pod is on a known node."""
+"""Outcomes after which the node of the pod is known."""
 UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
-"""Outcomes with which the pod has no node, as far as is known."""
+"""Outcomes after which no node of the pod is known."""
 
 Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
 
@@ -131,7 +131,7 @@ class Binder:
                 workers.start_soon(self._after_claims, *held)
 
     def close(self) -> None:
-        """Begin no more gangs: those of which no binding was sent are left to the next leader."""
+        """Begin no more gangs. The next leader binds the gangs of which no binding was sent."""
         self._closed = True
 
     async def drain(self) -> None:
@@ -197,7 +197,7 @@ class Binder:
         if outcome not in (*COUNTED, *UNBOUND):
             self._cache.forget(bind.pod.uid)
         if gang_binding.done:
-            # Not one by one: what is missing would be planned while others are on their way.
+            # All at once: a member that is free earlier would be planned while others are bound.
             for each in gang_binding.placed.binds:
                 if gang_binding.outcomes[each.pod.uid] in UNBOUND:
                     self._keep_room(gang_binding, each)

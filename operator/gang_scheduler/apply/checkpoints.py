@@ -143,9 +143,9 @@ class Annotating:
 
 
 class GracePeriods:
-    """Says for how long a pod may go on: for what it asks for itself, within what `ends` allow.
+    """Says how long an evicted pod may run: as long as it asks for, within the limits of `ends`.
 
-    The gracePeriod of its queue counts, too, up to what that may give.
+    The gracePeriod of its queue counts, too, up to the limit for queues.
     """
 
     def __init__(self, cache: Cache, ends: Ends = DEFAULT_ENDS) -> None:
@@ -187,7 +187,7 @@ def is_of_a_pod(address: Address) -> bool:
 
 
 class Posting:
-    """Asks gangs at their first members, and goes on asking while they save their work."""
+    """Sends requests to the first members of gangs, again and again while they save their work."""
 
     def __init__(
         self,
@@ -327,7 +327,7 @@ class Saving:
     def withdrawals(
         self, current: PreemptionRun, claimant_of: Callable[[str], PreemptionRun]
     ) -> Iterator[Step]:
-        """Yield the steps that take requests back, but those that a later run has taken over.
+        """Yield the steps that withdraw requests, except requests that a later run has taken over.
 
         `claimant_of` tells the run whose victim a pod is now.
         """
@@ -351,7 +351,7 @@ class Saving:
         return self._ways.annotating.withdrawals(pods)
 
     def _begin(self, current: PreemptionRun) -> Iterator[AskedGang]:
-        """Yield the gangs to be asked; those that were asked before keep their time."""
+        """Yield the gangs to ask. A gang that was asked before keeps its deadline."""
         now, records = int(self._clock()), self._cache.checkpoints
         records.take_in(now)
         for key, victims in by_gang(current.preemption.victims).items():

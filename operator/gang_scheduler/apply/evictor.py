@@ -188,9 +188,9 @@ class Stages:
         return not info.observed.has_quorum([*left, *ended])
 
     def victims(self, current: PreemptionRun) -> Iterator[Pod]:
-        """Yield the victims as they are now, without those that are leaving or have ended.
+        """Yield the victims as they are now, except victims that are leaving or have ended.
 
-        One that was leaving so late that it was chosen all the same is among them until it hurries.
+        A victim that was chosen although it was leaving, but too late, counts until it hurries.
         """
         for each in current.preemption.victims:
             pod = self._cache.pod(each.pod.uid)
@@ -227,8 +227,8 @@ class Evictor:
     """Preempts with bounded concurrency.
 
     A preemption is put into `outcomes` when all its victims are marked, and when it was given up
-    and taken back. `remember` writes down what gangs yield to, before any of their pods goes. A
-    workload of which all `managed` pods are victims is suspended by `suspend`, which returns
+    and taken back. Before any pod of a gang is deleted, `remember` writes to which gang it yields.
+    If all `managed` pods of a workload are victims, `suspend` suspends the workload and returns
     whether that ends the pods; if not, they are deleted.
     """
 
@@ -287,7 +287,7 @@ class Evictor:
         made = PreemptionRun(preemption)
         concerned = _concerned(made)
         made.earlier = (*self._runs_of(concerned), *self._taken_back(made.victims))
-        # A run that only displaced one of these pods goes on for its own members.
+        # A run that only displaced one of these pods continues for its own members.
         replaced = [each for each in made.earlier if not concerned.isdisjoint(each.nodes)]
         self._begin(made)
         for each in replaced:
@@ -301,7 +301,7 @@ class Evictor:
                 self._stop(each)
 
     def drain_only(self, queues: Collection[QueueRef]) -> None:
-        """Stop the runs that drain other queues than these, as far as they evict no pod yet."""
+        """Stop the runs that drain queues other than these and have evicted no pod yet."""
         for each in dict.fromkeys(self._by_victim.values()):
             queue = each.preemption.drained
             if queue is not None and queue not in queues and not each.evicted:
@@ -374,7 +374,7 @@ class Evictor:
                 self._is_over(current)
 
     async def _wrote(self, current: PreemptionRun, *stages: Stage) -> bool:
-        """Write stages in their order; return whether the run goes on, and take it back if not."""
+        """Write stages in their order; return whether the run continues, and undo it if not."""
         for stage in stages:
             await self._writer.write_all(current, tuple(stage(current)))
             if current.void:

@@ -98,7 +98,7 @@ class DegradedEvictions:
 # Queues with `stopPolicy: HoldAndDrain` are drained: the gangs that run in them are evicted one by
 # one, in the same stages as for a preemption but without a preemptor. Evictions that failed, or
 # that a crash interrupted, are decided again at the next pass. If the queue is no longer drained,
-# gangs of which no pod was evicted yet stay.
+# gangs that have lost no pod yet stay.
 
 DRAIN_SECONDS: Final = 2.0
 
@@ -127,7 +127,7 @@ class Drainer:
         """Begin to evict all gangs that must go and that no earlier look has begun to evict."""
         now = int(self._clock())
         self._evictor.drain_only(draining.queues_of(self._cache, now))
-        # A list: to evict a gang changes what is looked at.
+        # A list, since an eviction changes what `drained` iterates over.
         for each in list(draining.drained(self._cache, now)):
             with confined("drain", str(each.gang)):
                 self._evict(each, now)

@@ -35,16 +35,16 @@ from gang_scheduler.telemetry.logger import Logger
 HOLDING = INCOMPLETE | those_with(lambda rule: Room.KEPT in rule.room)
 """With these reasons a gang keeps its nominated room: victims leave, or a member is recreated.
 
-While members are missing, for HOLD_SECONDS at most: those that were evicted or deleted may never
-come again.
+While members are missing, it keeps the room for at most HOLD_SECONDS: members that were evicted or
+deleted may never be created again.
 """
 
 MOST_REFUSALS: Final = 3
 """How often in a row the API server may refuse to bind a gang until other gangs get its room."""
 
 REST_SECONDS: Final = 600
-"""For so long the rest of a gang that is bound in part keeps its room, however often it is
-refused: else others take it, and what is bound holds nodes for nothing."""
+"""How long the rest of a gang that is bound in part keeps its room, however often the API server
+refuses it. If other gangs took the room, the bound members would hold nodes for nothing."""
 
 
 class LostNomination(NamedTuple):
@@ -150,7 +150,7 @@ def _lost(plan: Plan, nodes: NodeTable, displaced: AbstractSet[str]) -> Iterator
 
 
 def _judged(plan: Plan) -> Iterator[Gang]:
-    """Yield the gangs that wait without reserved room, and those that this plan nominates."""
+    """Yield the gangs that wait without reserved room, and the gangs that this plan nominates."""
     for made in plan.preemptions:
         if made.nominations:
             yield from made.gangs
@@ -178,7 +178,8 @@ class OrphanedMarks:
     After a restart pods may carry a DisruptionTarget of a preemption that is not planned again, or
     a request. Victims get these only after all members of the preemptor are nominated. So once
     every gang with nominated members has been decided, each such pod that no plan names as a victim
-    is orphaned; those of drained queues, and of gangs that start anew, once these are so no longer.
+    is orphaned. A pod of a drained queue, or of a gang that is evicted to start again, is orphaned
+    once the queue is no longer drained, or the gang no longer evicted.
     """
 
     def __init__(self, cache: Cache) -> None:
@@ -211,7 +212,7 @@ class OrphanedMarks:
         """Return the pods that may be evicted for no preemptor: it is looked for these later."""
         gangs = {pod.gang for pod in pods if pod.starting_anew}
         gangs |= {each.gang for each in draining.all_in_drained(self._cache, now)}
-        # Before they start anew, degraded gangs are asked to save; then their marks say so.
+        # Degraded gangs are asked to save before they are evicted; their marks come after that.
         asked = {info.key for info, _ in self._cache.degraded.all(now)}
         return [pod for pod in pods if pod.gang in (gangs if pod.marked else gangs | asked)]
 
@@ -259,10 +260,10 @@ class StuckVictims:
         await every(LOOK_SECONDS, self.look, "look for pods that do not end", "all gangs")
 
     def look(self) -> None:
-        """Report the pods that are stuck by now, and count those that have been reported.
+        """Report the pods that are stuck by now, and count all stuck pods.
 
-        They are counted until they are gone, though room is looked for elsewhere meanwhile. Costs
-        nothing while no gang waits for victims and none is stuck.
+        A pod is counted until it is gone, even if its gang has found room elsewhere. Costs nothing
+        while no gang waits for victims and no pod is stuck.
         """
         waiting = dict(self._waiting())
         hanging = [*self._hanging(waiting)] if waiting or self._lingering else []

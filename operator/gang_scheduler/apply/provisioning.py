@@ -186,7 +186,7 @@ class Provisioner:
     """Creates and deletes requests as the state decides.
 
     `not_served` are the names of kinds whose CRDs are not installed. `tell` is called for each
-    request of which something came. `clock` is in seconds since the epoch.
+    request whose state has changed. `clock` is in seconds since the epoch.
     """
 
     def __init__(

@@ -154,7 +154,7 @@ def _quorum(placed: Placed, *, alone: bool) -> frozenset[str]:
 
 
 def _begins(placed: Placed, quorum: Collection[str]) -> Placed:
-    """Return the quorum, and the members beside it that have no claims to wait for."""
+    """Return the quorum, and all other members that have no claims to wait for."""
     begin = (bind for bind in placed.binds if bind.pod.uid in quorum or not needs_claims(bind))
     return replace(placed, binds=tuple(begin))
 
@@ -213,7 +213,7 @@ class VolumeBinder:
                 self._give_up(wait_set, settled)
         finally:
             for uid in wait_set.wait_of:
-                # A member that was given up and planned anew may be in another wait set by now.
+                # A member that was given up and planned again may be in another wait set by now.
                 if self._waits.get(uid) is wait_set.moved:
                     del self._waits[uid]
 
@@ -244,7 +244,7 @@ class VolumeBinder:
                 workers.start_soon(work)
 
     async def _write(self, wait_set: WaitSet, users: list[ClaimWait], step: ClaimStep) -> None:
-        """Send a request until its answer settles it, or no open wait needs it any more."""
+        """Repeat a request until it is done or has failed, or no open wait needs it any more."""
         target = target_of(step)
 
         async def write() -> None:

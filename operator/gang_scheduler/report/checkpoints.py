@@ -42,7 +42,7 @@ log = Logger()
 
 
 class CheckpointAnnouncer:
-    """Tells news as they come, while this replica schedules."""
+    """Emits an Event and a log line for each checkpoint outcome, while this replica schedules."""
 
     def __init__(
         self, cache: Cache, gang_events: GangEvents, clock: Callable[[], float] = time.time
@@ -52,7 +52,7 @@ class CheckpointAnnouncer:
         self._clock = clock
 
     async def run(self) -> None:
-        """Tell news until cancelled. What was seen before this replica scheduled is none."""
+        """Tell news until cancelled. Outcomes from before this replica scheduled are no news."""
         self._cache.checkpoints.take_in(int(self._clock()))
         news = self._cache.checkpoints.news
         kept = [each for each in news if each[1].outcome is None]
@@ -61,7 +61,7 @@ class CheckpointAnnouncer:
         await every(LOOK_SECONDS, self.tell, "report", "checkpoints", at_once=True)
 
     def tell(self) -> None:
-        """Tell all news that there are."""
+        """Emit an Event and a log line for each checkpoint outcome since the last call."""
         records = self._cache.checkpoints
         records.take_in(int(self._clock()))
         while records.news:
@@ -85,7 +85,7 @@ class CheckpointAnnouncer:
 
 
 def words_of(news: News) -> str:
-    """Return what users read."""
+    """Return the note of the Event."""
     match news.outcome:
         case None:
             return f"Asked to save its work within {news.seconds} s: room is made for {news.by}"
@@ -158,7 +158,7 @@ class LatestCheckpoints:
 
 
 def text_of(found: Checkpoints | None) -> str:
-    """Return what the annotation is to say of a gang; "" for one that has saved nothing."""
+    """Return the annotation for a gang, "" if the gang has saved nothing."""
     last = found.last if found is not None else None
     if found is None or last is None:
         return ""
@@ -175,18 +175,18 @@ def text_of(found: Checkpoints | None) -> str:
 
 
 # Before any pod is deleted, the PodGroup says to which gang its gang yields and which checkpoint
-# it has saved, so that a scheduler that crashes in between forgets none of it. Nothing waits for
-# long: if the API server does not accept the write, the eviction continues, and `status_writer`
-# writes it with the rest of the status until it is accepted. A crash before that forgets to which
-# gangs the gangs of this one plan yielded.
+# it has saved, so that both are known after a crash of the scheduler. The eviction does not wait
+# for long: if the API server does not accept the write, the eviction continues, and
+# `status_writer` repeats the write with the rest of the status. If the scheduler crashes before
+# that, it is not known to which gangs the gangs of this one plan yielded.
 
 MOST_SECONDS: Final = 2.0
-"""How long an eviction waits for it."""
+"""How long an eviction waits for this write."""
 _GROUPS: Final = frozenset({POD_GROUPS.group, SCHED_PLUGINS_POD_GROUPS.group})
 
 
 class EvictionWriter:
-    """Writes what gangs yield to, and what they have saved. Called by the evictor."""
+    """Writes to which gangs a gang yields, and which checkpoint it has saved."""
 
     def __init__(self, api: Api, cache: Cache, texts: EvictionTexts, writes: Writes) -> None:
         self._api = api
@@ -195,7 +195,7 @@ class EvictionWriter:
         self._writes = writes
 
     async def write(self, keys: Collection[GangKey]) -> None:
-        """Write what gangs yield to and have saved; return when all is written, or soon."""
+        """Write it for these gangs; return when all is written, or after MOST_SECONDS."""
         with anyio.move_on_after(MOST_SECONDS):
             async with anyio.create_task_group() as writes:
                 for key in sorted(keys):

@@ -1,4 +1,4 @@
-"""The log of decisions: one line a gang that starts, grows, makes room, loses pods, or waits anew.
+"""The log of decisions: a line for each gang that starts, grows, preempts, loses pods, or waits.
 
 Bounded: a line has the number of all pods and nodes, at most NAMES_SHOWN names of pods, and nodes
 as ranges of at most LETTERS_SHOWN letters. Of each kind at most LINES_A_SECOND lines are written;
@@ -38,9 +38,9 @@ log = Logger()
 
 
 class DecisionLog:
-    """Writes the lines. `known` are the gangs that there are: the reasons of others are dropped.
+    """Writes the lines. `known` are the gangs that exist: the reasons of all others are dropped.
 
-    A gang that waits on for the same reason costs one look into a dict.
+    A gang that still waits for the same reason costs one look into a dict.
     """
 
     def __init__(self, known: Mapping[GangKey, object]) -> None:
@@ -59,7 +59,7 @@ class DecisionLog:
             self.sum_up()
 
     def sum_up(self) -> None:
-        """Write one line of what was left out since the last time, and begin to count anew."""
+        """Write a line with the number of lines that were left out since the last call."""
         if self._left_out:
             log.info("more_decisions", **self._left_out)
         self._left_out.clear()

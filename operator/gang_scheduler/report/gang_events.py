@@ -44,7 +44,7 @@ GANGS_SHOWN = 3
 
 
 class GangEvents:
-    """What users can read of decisions, beside the statuses."""
+    """Events, log lines and metrics about decisions on gangs."""
 
     def __init__(self, cache: Cache, events: Events, pod_events: PodEvents, naming: Naming) -> None:
         self._cache = cache
@@ -80,7 +80,7 @@ class GangEvents:
                     self._preempting(preemption)
 
     def promised(self, news: Iterable[News]) -> None:
-        """Report the starts that gangs are promised, and those that are later than before."""
+        """Report the starts that gangs are promised, and starts that were moved to later."""
         for each in news:
             said = evictions.event_of(each)
             if said is not None and each.now is not None:
@@ -147,7 +147,7 @@ class GangEvents:
         self._events.record(about, "EvictedWhole", note, warning=True)
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
-        """Report that room could not be made. A drain is tried again, and tells of no gang."""
+        """Report that room could not be made. No gang is told of a drain: it is tried again."""
         if not preemption.gangs:
             return
         gang = preemption.gangs[0]

@@ -42,7 +42,7 @@ PART = "cluster"
 
 
 class ClusterGauges:
-    """Shows them. Nodes are counted anew only when one of them, or a tree, has changed."""
+    """Shows them. Nodes are counted again only when a node or a tree has changed."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -320,7 +320,7 @@ class Decisions:
             self._lose(gang.key, self._queue_of(gang.key), pods)
 
     def _lose(self, key: GangKey, queue: str, pods: list[Pod]) -> None:
-        """Count what is lost since the work was saved last, or since the pods began to run."""
+        """Count the lost work: since the last checkpoint, or since the pods began to run."""
         now, info = self._clock(), self._cache.gang_queue.infos.get(key)
         saved_at = self._cache.checkpoints.saved_at(key)
         since = saved_at if saved_at <= now else 0

@@ -32,7 +32,7 @@ _Place = tuple[str, str]
 
 
 class _Names:
-    """The gangs of a namespace by their names, and these without what is no letter or digit."""
+    """The gangs of a namespace by name, and their names with letters and digits only."""
 
     def __init__(self) -> None:
         self.infos: dict[str, GangInfo] = {}
@@ -185,11 +185,11 @@ def _plain(name: str) -> str:
 
 REASON: Final = "MembersMissing"
 PATIENCE_SECONDS: Final = 30
-"""How long members are waited for in silence."""
+"""How long a gang waits for members before it is told what may keep them away."""
 REMEMBERED_SECONDS: Final = 60
-"""How long it is remembered which pods seem to mean a gang: so often names are compared at most."""
+"""How long a comparison of names holds: names are compared no more often than this."""
 LISTED_SECONDS: Final = 5
-"""How long the list of all names is taken for the present one."""
+"""How long the list of all names holds."""
 NAMED_BY_NO_POD: Final = (
     "no pod names this PodGroup in spec.schedulingGroup.podGroupName. Its pods may not be created "
     "yet; or the API server drops that field, as it does without the feature gate GenericWorkload"
@@ -226,7 +226,7 @@ class MissingMembers:
         self._read_since = 0
 
     def look(self, info: GangInfo, now: int) -> int | None:
-        """Tell of a gang what keeps members away, if that lasts; return when to look again."""
+        """Tell a gang what keeps its members away, if that lasts; return when to look again."""
         spec = info.observed.spec
         if spec is None:
             self.forget(info.key)

@@ -58,7 +58,7 @@ class DegradedEvents:
         self._stuck: dict[GangKey, frozenset[str]] = {}
 
     def look(self, info: GangInfo, now: int) -> int | None:
-        """Tell of a gang what is news; return when to look again, in seconds since the epoch."""
+        """Tell a gang what has changed; return when to look again, in seconds since the epoch."""
         degraded = self._cache.degraded.of(info.key, now)
         if degraded is not None:
             found = messages.degraded_finding(degraded)
@@ -109,7 +109,7 @@ log = Logger()
 
 
 class LeaderEvents:
-    """Written beside the Lease: neither bindings nor the loss of the leadership hold them up.
+    """Events that wait neither for bindings nor for the leadership: they tell when it is lost.
 
     `lease` gives the Lease as it was written last, None if that is not known.
     """
@@ -162,14 +162,14 @@ class LeaderEvents:
 # Events on objects that were left out because they cannot be read, with the reason.
 
 SCHEDULED: Final = frozenset({"Pod", "PodGroup", "Job", "JobSet"})
-"""Kinds that are scheduled, or whose pods are: of others it is only told what is wrong."""
+"""Kinds that are scheduled, or whose pods are. Events on other kinds only name the problem."""
 
 
 class LeftOutEvents:
     """An Event on each object, and a warning in the log.
 
-    A pod of ours that waits with what is wrong has its condition, and its gang an Event: these say
-    more, and are enough. `schedulers` are our own names.
+    There is no Event on a pod of ours that waits because it cannot be read: its condition and the
+    Event on its gang say more. `schedulers` are our own names.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class LeftOutEvents:
         names = {"namespace": found.namespace, "name": found.name}
         log.warning("object_left_out", kind=kind, **names, why=str(why))
         if not found.name or self._waits_with_problem(holds):
-            return  # There is nothing that an Event could be about, or another one says it.
+            return  # An Event needs an object with a name, or another Event says the same.
         version = str(obj.get("apiVersion", "v1"))
         about = About(version, kind, found.namespace, found.name, found.uid)
         reason = "FailedScheduling" if kind in SCHEDULED else Reason.INVALID_SPEC.value
@@ -221,8 +221,8 @@ _GVRS: Final = {
 class MisplacedRequestEvents:
     """An Event on each such workload, once: when it is seen, since its pods may be bound by then.
 
-    `requests` are by the uid of the workload, and change. Those for other schedulers than
-    `schedulers` are none of ours.
+    `requests` are by the uid of the workload, and change. Requests to schedulers other than
+    `schedulers` are not ours to report.
     """
 
     def __init__(
@@ -296,7 +296,7 @@ class ProvisioningEvents:
 # Events on suspended workloads: started, not started after all, suspended again.
 
 UNTOLD: Final = (NotLeading, WorkloadChanged, WorkloadGone)
-"""Causes that need no user: the workload is decided on anew, or is not there any more."""
+"""Causes that no user can help: the workload is decided on again, or it is gone."""
 REASONS: Final = {
     SuspendedFor.PODS_MISSING: "its pods were not created in time; it waits, and is tried later",
     SuspendedFor.EVICTED: "it was evicted; it waits in its queue again",

@@ -1,9 +1,9 @@
 """Events on the members of gangs, for `kubectl describe pod`: why they wait, and where they went.
 
-A gang of ten thousand pods makes ten thousand of them, so they have a rate of their own, and come
-one by one: the oldest that says why a pod waits, and the oldest that says where one was bound, in
-turn. Pods without a gang are told only what the Events of their gang of one leave out: those are on
-them already.
+A gang of ten thousand pods has ten thousand such Events, so they have a rate limit of their own.
+They are sent one by one: the oldest about a waiting pod and the oldest about a bound pod take
+turns. A pod without a gang already has the Events of its gang of one, so only reasons that those
+leave out are written here.
 """
 
 import asyncio

@@ -45,10 +45,10 @@ from gang_scheduler.state.gangs.phases import (
 
 
 def checkpoint_status(found: Checkpoints, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a status, null for what is not so any more.
+    """Return the fields of a status, null for fields that must be removed.
 
-    `written` is the status that is there: a merge patch removes no field that it does not name. {}
-    where nothing is known, nor was.
+    `written` is the status of the object: a merge patch removes only fields that it names. Returns
+    {} if no checkpoint is known, and none is in the status.
     """
     if found == NO_CHECKPOINTS:
         return {key: None for key in ("checkpoint", "checkpoints") if written.get(key)}
@@ -211,7 +211,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
 
 
 def _may_be_degraded(info: GangInfo, counts: Counts) -> bool:
-    """Return whether a gang lacks members of which it is not known what became: then it stands."""
+    """Return whether a gang lacks members whose end is not known: then the condition stays."""
     return info.attempt.was_whole and not counts.reached(scheduled_and_succeeded)
 
 
@@ -229,7 +229,7 @@ def _quota_reserved(info: GangInfo, view: View) -> Finding:
 
 
 def _flavors(info: GangInfo) -> str:
-    """Return the flavors that members are charged in, as far as their bindings say."""
+    """Return the flavors in which members are charged, from their bindings that name one."""
     pods = (pod.charged_to for pod in info.observed.living if pod.charged_to)
     found = dict.fromkeys(each for charged_to in pods for each in charged_to.flavors)
     words = ", ".join(f"{resource} in {flavor}" for resource, flavor in sorted(found))

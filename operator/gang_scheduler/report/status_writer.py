@@ -157,7 +157,7 @@ class StatusWriter:
             self._due.put(key.namespace, key, None)
 
     async def _write_until(self, moment: float) -> None:
-        """Write what is due, some gangs at a time, until all is written or a moment has come."""
+        """Write the statuses that are due, a slice at a time, until all are done or `moment`."""
         clock = asyncio.get_running_loop().time
         while len(self._due):
             now = int(self._clock())
@@ -421,7 +421,7 @@ def _waits_in_line(refusal: Refused | None) -> bool:
 
 
 def _differs(known: object, said: object) -> bool:
-    """Return whether a merge patch would change what is known."""
+    """Return whether a merge patch would change the known status."""
     if isinstance(known, Mapping) and isinstance(said, Mapping):
         return any(_differs(known.get(key), value) for key, value in said.items())
     return known != said

@@ -1,4 +1,4 @@
-"""What is to be told, by namespaces that take turns: none waits behind all that another one has."""
+"""A queue in which namespaces take turns: none waits behind all entries of another one."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
@@ -39,7 +39,7 @@ class ByNamespace(Generic[K, V]):
             del self._lines[namespace]
 
     def take(self) -> tuple[K, V]:
-        """Take out what is next. Raises KeyError if there is nothing."""
+        """Take out the next value. Raises KeyError if the queue is empty."""
         if not self._lines:
             raise KeyError("nothing is queued")
         namespace = next(iter(self._lines))
@@ -47,7 +47,7 @@ class ByNamespace(Generic[K, V]):
         return self._oldest_of(namespace)
 
     def drop(self) -> None:
-        """Drop the oldest of the namespace that has most. Linear in namespaces."""
+        """Drop the oldest value of the namespace with most values. Linear in namespaces."""
         self._oldest_of(max(self._lines, key=lambda each: len(self._lines[each])))
 
     def _oldest_of(self, namespace: str) -> tuple[K, V]:

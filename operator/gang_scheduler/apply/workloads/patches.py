@@ -1,6 +1,6 @@
-"""The patches that start and suspend workloads: pure, of what an object is to what it is to be.
+"""The patches that start and suspend workloads. Pure: object in, patch out.
 
-Each is for the very version that it was made of, so that no other change is overwritten.
+Each patch has the resourceVersion of its object, so that it overwrites no other change.
 """
 
 import copy

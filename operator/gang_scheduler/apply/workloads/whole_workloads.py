@@ -1,7 +1,7 @@
-"""Victims that are all the pods of a workload: it is suspended, and none of them is deleted.
+"""Workloads whose pods are all victims: the workload is suspended, and no pod is deleted.
 
-Its controller then ends the pods and counts no failure. A workload that loses only some pods, as
-surplus, keeps the others: of these each is deleted.
+Its controller then ends the pods and counts no failure. If a workload loses only some of its pods,
+for example surplus members, these pods are deleted one by one.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ class ManagedPods(Protocol):
         """Return the workload of a pod; None for a pod of any other."""
 
     def pods_of(self, workload: ManagedWorkload) -> Iterable[Pod]:
-        """Return the pods of a workload, as far as they are there."""
+        """Return the pods of a workload that exist."""
 
 
 class _NoneManaged:
@@ -103,7 +103,7 @@ class WholeWorkloads:
 def among(
     victims: Sequence[Pod], managed: ManagedPods
 ) -> Iterator[tuple[ManagedWorkload, tuple[Pod, ...]]]:
-    """Yield the workloads of which no pod with a node is left besides victims, with these.
+    """Yield the workloads whose pods on nodes are all victims, each with its victims.
 
     In the order of their first victims.
     """

@@ -111,10 +111,10 @@ class QueuePlaces:
         self._next = 0.0
 
     def show(self, figures: Sequence[QueueFigures], now: float) -> set[GangKey]:
-        """Take in figures; return the gangs of which the place is new.
+        """Take in figures; return the gangs whose place has changed.
 
-        `now` is in seconds. Called again within LEAST_SECONDS, it only tells the places of gangs
-        that had none.
+        `now` is in seconds. If it is called again within LEAST_SECONDS, it only gives a place to
+        gangs that had none.
         """
         places = dict(_places(figures))
         self.in_use = True
@@ -158,7 +158,7 @@ class Promised:
 
 
 def start_of(reservation: Reservation) -> str:
-    """Return when a gang starts, as far as that is known."""
+    """Return when a gang starts, if that is known."""
     after = f"after gang {reservation.after} ends" if reservation.after is not None else ""
     if reservation.start is None:
         return f"start unknown, {after}" if after else "start unknown"
@@ -192,7 +192,7 @@ def event_of(news: News) -> tuple[str, str] | None:
 
 
 def backfill_of(backfilled: Backfilled | None) -> Mapping[str, Any] | None:
-    """Return what is written of a gang that was let pass; None of any other."""
+    """Return the field of a gang that was backfilled, None for any other gang."""
     if backfilled is None:
         return None
     return {"until": rfc3339(backfilled.until), "for": str(backfilled.ahead_of)}

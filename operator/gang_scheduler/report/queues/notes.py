@@ -38,7 +38,7 @@ def counted(nodes: NodeTable, rules: RequestRules) -> frozenset[str]:
 def unknown_name_notes(
     queue: Queue, queues: Collection[str], resources: Collection[str]
 ) -> tuple[str, ...]:
-    """Return what to tell of one of our Queues; of resources nothing while none is known."""
+    """Return the notes on a Queue of ours, none on resources while no resource is known."""
     return (*_queues(queue, queues), *_resources(queue, resources))
 
 
@@ -99,7 +99,7 @@ class QueueNotes:
     """An Event on each object with fields that have no effect, once for each state of these.
 
     `declared` are the queues by uid and `checks` the AdmissionChecks by name, and change.
-    `resources` returns those that pods can be charged for, none while they are not known.
+    `resources` returns the resources that pods can be charged for, none while there are no nodes.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class QueueNotes:
         await every(LOOK_SECONDS, self.tell, "report", "notes on queues", at_once=True)
 
     def tell(self) -> None:
-        """Tell of the objects that came or changed since the last time."""
+        """Emit an Event for each object whose notes have changed since the last call."""
         found = self._found()
         self._told.keep({key for key, (_, notes) in found.items() if notes})
         for key, (about, notes) in found.items():
@@ -155,7 +155,7 @@ class QueueNotes:
             yield uid, tuple(note for note in notes if note in before.get(uid, ()))
 
     def decided_elsewhere(self, product: Product, lease: tuple[str, str], uid: str) -> None:
-        """Tell that another controller decides quota, on its Lease."""
+        """Emit an Event on the Lease of another controller that decides quota."""
         about = About("coordination.k8s.io/v1", "Lease", *lease, uid)
         words = (
             f"{_CONTROLLERS[product]} decides the quota of its queues: py-gang-scheduler charges "

@@ -106,7 +106,7 @@ class QueueMetrics:
 def _utilization(
     amounts: Mapping[tuple[str, FlavorResource], Iterable[Amounts]],
 ) -> Iterator[tuple[Labels, float]]:
-    """Yield what part of a promise is used, of those that were promised something."""
+    """Yield the part of its promise that each queue uses, for queues with a promise."""
     used, nominal = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for (name, of), found in amounts.items():
         used[of.resource, name] += sum(each.used for each in found)
@@ -117,7 +117,7 @@ def _utilization(
 
 
 def _root(figures: QueueFigures, by_ref: Mapping[QueueRef, QueueFigures]) -> QueueFigures:
-    """Return the root of the tree of a queue; what is in a cycle has none but itself."""
+    """Return the root of the tree of a queue; a queue in a cycle is its own root."""
     at, seen = figures, set[QueueRef]()
     while at.queue.ref not in seen:
         seen.add(at.queue.ref)

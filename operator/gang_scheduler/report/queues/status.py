@@ -189,9 +189,9 @@ def _first(resources: Collection[str], gpu_resources: Collection[str]) -> tuple[
 
 
 def patch_of(before: Status, after: Status) -> dict[str, Any]:
-    """Return a merge patch that also removes what is in the objects inside, and is there no more.
+    """Return a merge patch that also removes keys of nested objects that are gone.
 
-    What only the object has, beside the keys of the status, is kept.
+    Top-level keys that only the object has are kept.
     """
     return {key: _replaced(before.get(key), value) for key, value in after.items()}
 
@@ -295,7 +295,7 @@ class QueueWriter:
                     await self.flush()
 
     async def close(self) -> None:
-        """Write all that has changed, and what queues used lately: nothing comes after it."""
+        """Write all statuses that have changed, with recent usage, before this process ends."""
         self._closing = True
         if self._writes.allowed():
             with confined("report", "queues"):
