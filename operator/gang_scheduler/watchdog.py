@@ -38,7 +38,7 @@ WORKS: Final = {
     "watch": Work.EVENT,
     "decode": Work.EVENT,
     "report": Work.REPORT,
-    "largest_gangs": Work.REPORT,
+    "largest_fit": Work.REPORT,
     "queue_reports": Work.REPORT,
     "volcano_jobs": Work.REPORT,
     "apply": Work.WRITE,

@@ -24,7 +24,7 @@ from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.pod_http import PodHttpClient
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.events import EventHandlers, LeftOutObjects
-from gang_scheduler.largest_gangs import LargestGangs
+from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler

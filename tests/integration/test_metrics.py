@@ -12,7 +12,7 @@ from gang_scheduler.apply.forced_deletions import StuckMembers
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.writing import Writes
-from gang_scheduler.largest_gangs import LargestGangs
+from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.model.queues import Amounts, QueueFigures
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.scheduler.profile import PROFILES

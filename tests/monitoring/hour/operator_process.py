@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 from unittest.mock import patch
 
-from gang_scheduler import __version__, largest_gangs, loop, policy, queue_reports, wiring
+from gang_scheduler import __version__, largest_fit, loop, policy, queue_reports, wiring
 from gang_scheduler.client import connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
@@ -45,7 +45,7 @@ class OperatorProcess:
     """One replica. `refuses` are the pods whose bindings the API server does not take."""
 
     def __init__(self, cluster: Cluster) -> None:
-        for module in (queue_reports, largest_gangs, metrics, synced):
+        for module in (queue_reports, largest_fit, metrics, synced):
             clock.hand_to(module, clock.Clock())
         clock.hand_to(loop, clock.ClockOfCycles())
         self.api = FakeApi(cluster.objects)

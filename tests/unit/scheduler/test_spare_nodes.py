@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gang_scheduler.largest_fit import most_members
 from gang_scheduler.model.bound_pods import PinnedPods
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
@@ -14,7 +15,6 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler import spare_nodes
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.largest import most_members
 from gang_scheduler.scheduler.policies import Profile, SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import bound_pod, bound_pods, gang, node, pod, pod_class, snapshot

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from gang_scheduler import largest_gangs
-from gang_scheduler.largest_gangs import LargestGangs
+from gang_scheduler import largest_fit
+from gang_scheduler.largest_fit import LargestGangs
 from gang_scheduler.scheduler.policies import SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.run import Settings
@@ -50,7 +50,7 @@ def test_spare_nodes_are_counted_by_layer() -> None:
 
 
 async def test_it_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(largest_gangs, "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(largest_fit, "LEAST_SECONDS", 0.01)
     found = Measured()
     running = asyncio.create_task(LargestGangs(found.cache, PROFILES["binpack"], SHAPES).run())
     whole = {"layer": "ClusterTopologyLayer", "shape": "cpu=3"}

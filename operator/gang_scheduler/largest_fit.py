@@ -1,19 +1,25 @@
-"""Measures now and then how large a gang could start: of each shape that the settings name.
+"""How many members of one shape fit a domain of each layer now, and the metrics that show it.
 
-And how many nodes are kept as spare.
+The metrics are of the shapes that the settings name, and of the nodes that are kept as spare.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+import numpy as np
+
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model import topology
 from gang_scheduler.model.pods import PodClass, Toleration
 from gang_scheduler.model.resources import amount_of
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology_scope import NODES_ALONE
 from gang_scheduler.scheduler import spare_nodes
-from gang_scheduler.scheduler.largest import most_members
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
 from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Share, Trial, shares
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.family import Values
@@ -21,6 +27,34 @@ from gang_scheduler.telemetry.family import Values
 LEAST_SECONDS: Final = 15.0
 LARGEST_PART: Final = 0.01
 """No more than this part of the time is spent on it, however many nodes there are."""
+
+
+def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> Mapping[str, int]:
+    """Return for each layer how many pods of a class one of its domains takes.
+
+    Room that is reserved for nominated pods is taken. A layer of several trees is that of the
+    first. Linear in nodes times layers.
+    """
+    trial = Trial(snapshot)
+    trial.keep(spare_nodes.kept(snapshot, profile.spare_nodes))
+    for share in _reserved(snapshot):
+        trial.assume(share)
+    slots = offer_slots(pod_class, trial, profile).clip(min=0, max=slot_limit(trial))
+    found: dict[str, int] = {}
+    for tree_spec in snapshot.tree_specs or (NODES_ALONE,):
+        tree = topology.build(tree_spec, snapshot.nodes)
+        here = slots[tree.rows]
+        for level in tree.levels if len(here) else ():
+            found.setdefault(level.layer, int(np.add.reduceat(here, level.starts).max()))
+    return found
+
+
+def _reserved(snapshot: Snapshot) -> list[Share]:
+    rows = snapshot.nodes.rows
+    pods = (each.pod for each in snapshot.nominated if each.pod.nominated in rows)
+    # Only what they ask of the room matters here.
+    asked = ((PodClass(requests=pod.pod_class.requests), rows[pod.nominated]) for pod in pods)
+    return shares(asked)
 
 
 class LargestGangs:
