@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -189,12 +190,18 @@ def label_layer(where: str, key: str) -> LayerRef:
 # that is found out without looking at each of their keys.
 
 # Go accepts two letters for micro: the micro sign and the Greek letter.
-_MICRO: Final = {"us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6}
-_SECONDS: Final = {"ns": 1e-9, **_MICRO, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+_MICRO: Final = dict.fromkeys(("us", "\u00b5s", "\u03bcs"), Fraction(1, 10**6))
+_SECONDS: Final[Mapping[str, Fraction | int]] = {
+    "ns": Fraction(1, 10**9),
+    **_MICRO,
+    "ms": Fraction(1, 1000),
+    "s": 1,
+    "m": 60,
+    "h": 3600,
+}
 _DURATION: Final = re.compile(rf"(?:[0-9]{{1,12}}(?:\.[0-9]*)?|\.[0-9]+)(?:{'|'.join(_SECONDS)})")
 LONGEST: Final = 64
 """No duration is longer; each character of a longer text would be looked at a dozen times."""
-_ZERO: Final = frozenset({"0", "0s"})
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}")
 
 
@@ -206,11 +213,12 @@ def duration(present: Mapping[str, str], key: str) -> int | None:
 
 def seconds(text: str, where: str, *, or_zero: bool = False) -> int:
     """Return a Go duration in seconds, rounded up. Raises InvalidField for the field `where`."""
-    if or_zero and text in _ZERO:
+    if or_zero and text == "0":
         return 0
     parts = _DURATION.findall(text) if len(text) <= LONGEST else []
     found = sum(_seconds_of(part) for part in parts)
-    if "".join(parts) != text.removeprefix("+") or not found > 0:
+    is_one = bool(parts) and "".join(parts) == text.removeprefix("+")
+    if not is_one or not (found > 0 or or_zero):
         problem = 'must be a duration of more than 0, such as "90s" or "10m"'
         raise InvalidField(where, text, problem)
     return -int(-found // 1)
@@ -257,9 +265,9 @@ def _most_seconds(labels: Mapping[str, str]) -> int | None:
     return int(text)
 
 
-def _seconds_of(part: str) -> float:
+def _seconds_of(part: str) -> Fraction:
     unit = part.lstrip("0123456789.")
-    return float(part.removesuffix(unit)) * _SECONDS[unit]
+    return Fraction(part.removesuffix(unit)) * _SECONDS[unit]
 
 
 # JSON in an annotation, read field by field. An error names the path to the wrong field.

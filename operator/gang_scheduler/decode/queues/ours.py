@@ -212,10 +212,7 @@ def _fungibility(source: FlavorFungibility) -> Fungibility:
 
 
 def _reservations(source: Backfill) -> ReservationRules:
-    after = None
-    if source.reservation_after is not None:
-        where = "spec.backfill.reservationAfter"
-        after = fields.seconds(source.reservation_after, where, or_zero=True)
+    after = _seconds(source.reservation_after, "spec.backfill.reservationAfter")
     return ReservationRules(source.enabled is not False, after)
 
 
@@ -229,16 +226,20 @@ def _evictions(source: QueuePreemption) -> EvictionRules:
         may_lose=source.allow_preemption is not False,
         may_lose_to=None if ours is None else frozenset(ours),
         fence=bool(source.fence),
-        min_runtime=shared.seconds(source.min_runtime),
+        min_runtime=_seconds(source.min_runtime, "spec.preemption.minRuntime") or 0,
     )
 
 
 def _saving(spec: QueueSpec) -> SavingRules:
     asked, grace = spec.checkpoint_timeout, (spec.preemption or QueuePreemption()).grace_period
     return SavingRules(
-        timeout=None if asked is None else shared.seconds(asked),
-        grace=None if grace is None else shared.seconds(grace),
+        timeout=_seconds(asked, "spec.checkpointTimeout"),
+        grace=_seconds(grace, "spec.preemption.gracePeriod"),
     )
+
+
+def _seconds(text: str | None, where: str) -> int | None:
+    return None if text is None else fields.seconds(text, where, or_zero=True)
 
 
 def _judged(queue: Queue, spec: QueueSpec) -> Queue:

@@ -1,6 +1,5 @@
 """What queues of all products share: values, their errors, and unreadable queues."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,13 +29,6 @@ from gang_scheduler.wire.core import Quantity
 E = TypeVar("E", bound=StrEnum)
 
 _MILLIONTHS: Final = 10**6
-_DURATION: Final = re.compile(r"([0-9.]+)(ms|s|m|h)")
-_SECONDS: Final = {
-    "ms": Fraction(1, 1000),
-    "s": Fraction(1),
-    "m": Fraction(60),
-    "h": Fraction(3600),
-}
 
 
 def amount(where: str, resource: str, quantity: Quantity) -> int:
@@ -54,12 +46,6 @@ def amounts(where: str, quantities: Mapping[str, Any] | None) -> dict[str, int]:
     """Return the amounts of several resources."""
     given = (quantities or {}).items()
     return {name: amount(f"{where}.{name}", name, quantity) for name, quantity in given}
-
-
-def seconds(duration: str | None) -> int:
-    """Return a duration such as `1h30m` in seconds, rounded up; 0 for none."""
-    parts = _DURATION.findall(duration or "")
-    return -int(-sum(Fraction(number) * _SECONDS[unit] for number, unit in parts) // 1)
 
 
 def weight(where: str, quantity: Quantity) -> Fraction:

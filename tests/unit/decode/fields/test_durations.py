@@ -103,6 +103,27 @@ def test_a_duration_may_be_long(text: str) -> None:
     assert fields.seconds(text, "x") > 0
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1.1h", 3960), ("1h30m", 5400), ("300ms", 1), ("1.5us", 1), ("90.5s", 91)],
+)
+def test_a_duration_is_exact_and_rounded_up(text: str, expected: int) -> None:
+    assert expected == fields.seconds(text, "x")
+
+
+@pytest.mark.parametrize("text", ["0", "0s", "0m", "0h0s"])
+def test_no_time_is_a_duration_only_where_it_makes_sense(text: str) -> None:
+    assert 0 == fields.seconds(text, "x", or_zero=True)
+    with pytest.raises(InvalidField, match="must be a duration of more than 0"):
+        fields.seconds(text, "x")
+
+
+@pytest.mark.parametrize("text", ["", "90", "abc", "90 s", "-90s", "1h90"])
+def test_what_is_no_duration_is_named_with_its_field(text: str) -> None:
+    with pytest.raises(InvalidField, match=f'x must be a duration .* not "{text}"'):
+        fields.seconds(text, "x", or_zero=True)
+
+
 @pytest.mark.parametrize("text", ["1m" * 33, "1" * 65 + "s", "1" * 250_000])
 def test_what_is_longer_than_any_duration_is_none(text: str) -> None:
     with pytest.raises(InvalidField, match="must be a duration"):

@@ -1,5 +1,6 @@
 """Our Queues: what they declare, what cannot be read, and what makes no sense."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -284,6 +285,23 @@ def test_what_gangs_get_to_save_their_work() -> None:
 
     assert SavingRules(timeout=120, grace=90) == read(**spec).queue.saving
     assert SavingRules() == read(preemption={"fence": True}).queue.saving
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        (lambda text: {"preemption": {"minRuntime": text}}, "spec.preemption.minRuntime"),
+        (lambda text: {"preemption": {"gracePeriod": text}}, "spec.preemption.gracePeriod"),
+        (lambda text: {"checkpointTimeout": text}, "spec.checkpointTimeout"),
+        (lambda text: {"backfill": {"reservationAfter": text}}, "spec.backfill.reservationAfter"),
+    ],
+)
+@pytest.mark.parametrize("text", ["90", "abc", f"{'9' * 20}h"])
+def test_a_duration_that_makes_no_sense_is_named_with_its_field(
+    spec: Callable[[str], dict[str, Any]], field: str, text: str
+) -> None:
+    with pytest.raises(InvalidField, match=f'{field} must .*, not "{text}"'):
+        read(**spec(text))
 
 
 @pytest.mark.parametrize(
