@@ -36,7 +36,7 @@ def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> M
     first. Linear in nodes times layers.
     """
     trial = Trial(snapshot)
-    trial.keep(spare_nodes.kept(snapshot, profile.spare_nodes))
+    trial.keep(spare_nodes.kept(snapshot, profile.rules.gangs.spare_nodes))
     for share in _reserved(snapshot):
         trial.assume(share)
     slots = offer_slots(pod_class, trial, profile).clip(min=0, max=slot_limit(trial))
@@ -74,7 +74,7 @@ class LargestGangs:
 
     async def run(self) -> None:
         """Measure until cancelled."""
-        while self._shapes or self._profile.spare_nodes:
+        while self._shapes or self._profile.rules.gangs.spare_nodes:
             started = time.perf_counter()
             with confined("measure", "the largest gangs"):
                 self.show()
@@ -95,7 +95,7 @@ class LargestGangs:
 
     def _kept(self) -> Iterator[tuple[Values, float]]:
         """Yield how many nodes are kept for each layer that the settings name."""
-        rules = self._profile.spare_nodes
+        rules = self._profile.rules.gangs.spare_nodes
         room = self._cache.room(int(self._clock())) if rules else None
         for layer in dict.fromkeys(each.layer for each in rules):
             of_layer = [each for each in rules if each.layer == layer]

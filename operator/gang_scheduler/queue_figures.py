@@ -9,7 +9,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.queues import QueueFigures, QueueRef
 from gang_scheduler.model.reasons import NOT_IN_LINE, Room, those_with
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.policies import QueueRules
+from gang_scheduler.model.rules import Rules
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import lines
 from gang_scheduler.state.cache import Cache
@@ -23,7 +23,7 @@ MOST_LOOKED_AT: Final = 10
 
 
 def figures_of(
-    cache: Cache, rules: QueueRules, now: int, victims: Mapping[str, GangKey] | None = None
+    cache: Cache, rules: Rules, now: int, victims: Mapping[str, GangKey] | None = None
 ) -> tuple[QueueFigures, ...]:
     """Return the figures of all queues, parents first; none without queues. `now` is in seconds.
 
@@ -42,16 +42,14 @@ def figures_of(
     )
 
 
-def _starves(
-    cache: Cache, forest: Forest, figures: QueueFigures, rules: QueueRules, now: int
-) -> bool:
+def _starves(cache: Cache, forest: Forest, figures: QueueFigures, rules: Rules, now: int) -> bool:
     """Return whether one of the first gangs of a queue waits for long for the queue's own quota."""
     ref, infos = figures.queue.ref, cache.gang_queue.infos
     for refusal in (infos[key].verdict.refusal for key in figures.pending[:MOST_LOOKED_AT]):
         if refusal is None or refusal.reason in NOT_IN_LINE | CHARGED:
             continue
         waited = now - refusal.gang.created_at
-        if waited >= rules.reservation_after_seconds:
+        if waited >= rules.promises.reservation_after_seconds:
             asked = cache.queue_usage.asked_by(pod.uid for pod in refusal.pods)
             if asked and not forest.borrows(ref, asked):
                 return True
@@ -75,7 +73,7 @@ def _release(cache: Cache, forest: Forest, victims: Mapping[str, GangKey]) -> di
 
 
 def pending_of(
-    cache: Cache, forest: Forest, rules: QueueRules, now: int
+    cache: Cache, forest: Forest, rules: Rules, now: int
 ) -> dict[QueueRef, tuple[GangKey, ...]]:
     """Return the gangs that wait in each queue, in the order of turns; those without one last."""
     waiting: defaultdict[GangKey, list[Gang]] = defaultdict(list)
@@ -90,7 +88,7 @@ def pending_of(
         ref = mates[0].queue
         if ref is not None and forest.way(ref):
             group = GangGroup(tuple(mates))
-            effective = lines.effective_priority(group, forest.queue(ref), rules.aging, now)
+            effective = lines.effective_priority(group, forest.queue(ref), rules.queues, now)
             has_turn = all(in_line(cache.gang_queue.infos[gang.key]) for gang in mates)
             key = lines.key(forest.accounts, group, effective)
             found[ref].append(((not has_turn, *key), group.gangs))

@@ -10,10 +10,10 @@ import anyio
 from gang_scheduler import queue_figures
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import Rules
 from gang_scheduler.report.queues.evictions import QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
-from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.tasks import every
@@ -33,7 +33,7 @@ class QueueReports:
     def __init__(
         self,
         cache: Cache,
-        rules: QueueRules,
+        rules: Rules,
         *,
         writer: QueueWriter,
         metrics: QueueMetrics,

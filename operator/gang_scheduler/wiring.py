@@ -169,9 +169,9 @@ def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
         *(shared.api, shared.cache, settings.bind_concurrency),
         naming=shared.naming,
         outcomes=shared.outcomes,
-        grace_periods=GracePeriods(shared.cache, policy.ends(settings)),
+        grace_periods=GracePeriods(shared.cache, settings.rules.preemption),
         saving=functools.partial(_saving, shared),
-        use_eviction_api=settings.use_eviction_api,
+        use_eviction_api=settings.rules.preemption.use_eviction_api,
         managed=shared.cache.suspended,
         suspend=suspender.suspend,
         remember=EvictionWriter(
@@ -252,12 +252,12 @@ def build_reports(shared: Shared, binder: Binder) -> Reports:
 
 def _counted(cache: Cache) -> Collection[str]:
     """Return the resources that pods can be charged for."""
-    return notes.counted(cache.node_usage.table(), cache.queues.rules.requests)
+    return notes.counted(cache.node_usage.table(), cache.queues.requests)
 
 
 def status_writers(shared: Shared, reports: Reports) -> Iterator[Runs]:
     """Yield all that writes and takes no part in bindings."""
-    victim_seconds = shared.settings.victim_timeout_seconds
+    victim_seconds = shared.settings.rules.preemption.victim_timeout_seconds
     yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
     yield StuckMembers(
         *(shared.api, shared.cache, shared.settings.force_delete_stuck_pods_seconds),
@@ -326,7 +326,7 @@ def queue_writers(shared: Shared, reports: Reports, writer: QueueWriter) -> Iter
     """Yield all that tells of queues."""
     yield writer
     yield QueueReports(
-        *(shared.cache, policy.profile(shared.settings).queues),
+        *(shared.cache, shared.settings.rules),
         writer=writer,
         metrics=reports.queue_metrics,
         places=reports.queue_places,

@@ -35,8 +35,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler import policy
+from gang_scheduler.model.values import GangKind
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import GangKind
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.output import report

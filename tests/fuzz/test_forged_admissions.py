@@ -6,11 +6,12 @@ object is all that is left of what an earlier one decided.
 
 from fuzz import attacks
 from fuzz.attacks import GOOD, SIZE
+from gang_scheduler.model.rules import Rules, WorkloadRules
+from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.workloads.virtual_members import MOST_MEMBERS
 from support import cache_feeding
 from support.call_counts import at_most, calls_of
@@ -25,8 +26,8 @@ class Managing:
     """A cluster whose scheduler starts Jobs, in which a tenant writes."""
 
     def __init__(self) -> None:
-        rules = ManageRules(frozenset({"Job"}), TIMEOUT)
-        self.cache = Cache(["py-gang-scheduler"], Changes(), CacheRules(managed=rules))
+        rules = WorkloadRules(manage_jobs=(ManagedKind.JOB,), pods_timeout_seconds=TIMEOUT)
+        self.cache = Cache(["py-gang-scheduler"], Changes(), Rules(workloads=rules))
         self._handlers = cache_feeding.event_handlers(self.cache)
         self.tell(attacks.world())
 

@@ -22,13 +22,13 @@ from gang_scheduler.client.errors import UNREADABLE
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.decode.reader import Reader
+from gang_scheduler.model.rules import Rules, WorkloadRules
+from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.wire.core import Wire
-from gang_scheduler.workloads import table
 from property.mutants import written
 from support import cache_feeding
 from support.thoroughness import cases
@@ -91,7 +91,7 @@ def why_refused(made: Any, struct: type[Wire]) -> str:
 def taken_in(reader: Reader[Any], body: Any, how: str) -> list[str]:
     """Let an object come into an empty cache, without an error; return why it was left out."""
     left_out = LeftOutObjects()
-    cache = Cache([OURS], Changes(), CacheRules(managed=ManageRules(table.MAKER_KINDS)))
+    cache = Cache([OURS], Changes(), Rules(workloads=WorkloadRules(manage_jobs=tuple(ManagedKind))))
     handlers = cache_feeding.event_handlers(cache, left_out)
     handler = handlers.of(reader.gvr)
     internal_errors.forget()

@@ -22,15 +22,15 @@ from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Preemption, Re
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures
+from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.other_events import LeftOutEvents
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from support import builders, cache_feeding, parts
 
 Told = tuple[str, str, str, str]
@@ -44,10 +44,10 @@ def unknown(layer: str) -> Problem:
 class Desk:
     """Reports on the PodGroup `a`. `now` is in seconds."""
 
-    def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
+    def __init__(self, rules: PreemptionRules = NO_SETTINGS.preemption) -> None:
         self.now = 1000.0
         self.api = FakeApi()
-        self.cache = cache = Cache([builders.SCHEDULER], Changes(), CacheRules(evictions=rules))
+        self.cache = cache = Cache([builders.SCHEDULER], Changes(), Rules(preemption=rules))
         spec = builders.gang_spec("a")
         cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", spec.uid, [spec])
         self.events = parts.events(self.api, lambda: self.now)
@@ -488,8 +488,10 @@ async def test_each_gang_of_a_job_set_has_events_of_its_own() -> None:
     assert expected == [(name, note) for _, _, name, note in await desk.told()]
 
 
-@pytest.mark.parametrize("rules", [Rules(preemption=False), Rules(unprotected_jobs=False)])
-async def test_where_no_job_is_evicted_none_is_told(rules: Rules) -> None:
+@pytest.mark.parametrize(
+    "rules", [PreemptionRules(preemption=False), PreemptionRules(preempt_unprotected_jobs=False)]
+)
+async def test_where_no_job_is_evicted_none_is_told(rules: PreemptionRules) -> None:
     desk = Desk(rules)
     desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
 

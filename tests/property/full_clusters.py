@@ -16,10 +16,10 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import PreemptionRules, Rules
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from property.brute_force import Instance, Path
 from property.evictions import Cost, Judge
@@ -77,8 +77,10 @@ class Contest:
     @cached_property
     def plan(self) -> Plan:
         """What the scheduler decides."""
-        rules = PreemptionRules(min_difference=self.least_difference)
-        return schedule(self.snapshot(), replace(PROFILES["binpack"], preemption=rules))
+        rules = PreemptionRules(min_priority_difference=self.least_difference)
+        return schedule(
+            self.snapshot(), replace(PROFILES["binpack"], rules=Rules(preemption=rules))
+        )
 
     @property
     def made(self) -> Preemption | None:

@@ -43,7 +43,7 @@ def listed(path: str) -> list[str]:
 
 def started(path: str) -> Sequence[str]:
     """Return the gangs that start, in the order in which they are given room."""
-    found = objects.load(documents.read([path]), Policy().scheduler_names[0])
+    found = objects.load(documents.read([path]), Policy().rules.gangs.scheduler_names[0])
     outcome = simulate(found, Options(Policy()))
     return [str(placed.gang.key) for placed in outcome.placed]
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from gang_scheduler.model.layers import CLUSTER_LAYER
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.rules import GangRules, Rules, SpareNodes
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.policies import SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
 from property.queue_worlds import a_crowd
 from property.random_cases import SEEDS
@@ -32,7 +32,9 @@ def in_blocks(world: World) -> Snapshot:
 
 def plan_of(found: Snapshot, count: int | None, strategy: str) -> Plan:
     rules = () if count is None else (SpareNodes(BLOCK, count),)
-    return schedule(found, replace(PROFILES[strategy], spare_nodes=rules))
+    return schedule(
+        found, replace(PROFILES[strategy], rules=Rules(gangs=GangRules(spare_nodes=rules)))
+    )
 
 
 def spare(world: World, found: Snapshot, count: int) -> set[str]:
@@ -94,7 +96,9 @@ def test_with_queues_only_replacements_are_placed_on_spare_nodes(seed: int, coun
     ]
     rules = (SpareNodes(CLUSTER_LAYER, count),)
 
-    plan = schedule(found, replace(PROFILES["binpack"], spare_nodes=rules))
+    plan = schedule(
+        found, replace(PROFILES["binpack"], rules=Rules(gangs=GangRules(spare_nodes=rules)))
+    )
 
     for placed in plan.placed:
         if not placed.gang.replacing:

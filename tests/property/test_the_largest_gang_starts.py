@@ -51,7 +51,7 @@ def starts(directory: Path, bodies: list[Body], members: int, gpus: int, layer: 
     annotations = {GATHER: spec} if layer else {}
     new = gang("new", members, gpus=gpus, annotations=annotations)
     path = written(directory, [*bodies, *new])
-    found = objects.load(documents.read([path]), Policy().scheduler_names[0])
+    found = objects.load(documents.read([path]), Policy().rules.gangs.scheduler_names[0])
     outcome = simulate(found, Options(Policy(preemption=False)))
     return [len(placed.binds) for placed in outcome.placed] == [members]
 

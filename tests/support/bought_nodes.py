@@ -19,14 +19,14 @@ from gang_scheduler.client.writing import Writes
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.provisioning import Came, ProvisioningRequest
 from gang_scheduler.model.queues import DEFAULT_RETRY, Retry
+from gang_scheduler.model.rules import Rules, WorkloadRules
 from gang_scheduler.model.suspended import Admission
+from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.provisioning import ProvisioningSettings
-from gang_scheduler.state.suspended.workloads import ManageRules
 from support import applying, builders
 from support.api_objects import container, node_body, pod_body, pod_group_body
 from support.cache_feeding import event_handlers, gvr_of
@@ -102,11 +102,13 @@ class BoughtNodes:
         self.api = FakeApi(self.cluster)
         self.api.scripts.append(self._count)
         self.changes = Changes()
-        settings = ProvisioningSettings(enabled=self.enabled, retry=self.retry)
-        self.cache = Cache(
-            *([builders.SCHEDULER], self.changes),
-            CacheRules(provisioning=settings, managed=ManageRules(self.managed)),
+        rules = WorkloadRules(
+            manage_jobs=tuple(map(ManagedKind, self.managed)),
+            provisioning_requests=self.enabled,
+            provisioning_retries=self.retry.times,
+            provisioning_backoff_seconds=self.retry.base_seconds,
         )
+        self.cache = Cache([builders.SCHEDULER], self.changes, Rules(workloads=rules))
         self.handlers = event_handlers(self.cache)
         self.provisioner = Provisioner(
             *(self.api, self.cache, self.changes),

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from gang_scheduler.decode.cluster import NAME_LABEL, DeclaredNamespace
 from gang_scheduler.decode.queues.shared import LocalQueue, WorkloadPriorityClass
 from gang_scheduler.model.queues import LocalQueueKey, Product, Queue, QueueSet
+from gang_scheduler.model.rules import NO_SETTINGS, QueueRules
 from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.namespaces import Namespaces
-from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
+from gang_scheduler.state.queues.names import KnownQueues, QueueNames
 from support.queue_builders import cq_ref, queue_set
 
 
@@ -35,7 +36,7 @@ class Declared:
         value = self.classes.get(name)
         return None if value is None else WorkloadPriorityClass(f"uid-{name}", name, value)
 
-    def names(self, rules: NamingRules | None = None) -> QueueNames:
+    def names(self, rules: QueueRules = NO_SETTINGS.queues) -> QueueNames:
         """Return what finds leaves by name."""
         return QueueNames(self.known, self.namespaces, rules)
 

@@ -7,9 +7,9 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import EvictionClass, Forgotten
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.model.rules import QueueRules, Rules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import Rules
 from support.api_objects import node_body, pod_body, pod_group_body
 from support.builders import NAMESPACE, SCHEDULER, gang
 from support.cache_feeding import event_handlers, tell
@@ -22,8 +22,8 @@ class Cluster:
     """Gangs of queues `red` and `blue` below `all`, with members on a node."""
 
     def __init__(self, memory_seconds: int = 86_400) -> None:
-        rules = Rules(yield_memory_seconds=memory_seconds)
-        self.cache = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
+        rules = QueueRules(yield_memory_seconds=memory_seconds)
+        self.cache = Cache([SCHEDULER], Changes(), Rules(queues=rules))
         self.records = self.cache.evictions
         self._handlers = event_handlers(self.cache)
         self.see(node_body("n1"), queue_body("all"))

@@ -6,10 +6,11 @@ from typing import Any
 
 from gang_scheduler.decode.events import LeftOutObjects
 from gang_scheduler.model.plan import Placed, Plan, Refused
+from gang_scheduler.model.rules import GangRules, Rules
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.workloads import job_sets, jobs
 from support import api_objects, applying, builders, cache_feeding
@@ -26,9 +27,8 @@ class InMemoryCluster:
     """
 
     def __init__(self, cpu: int = 100, timeout_seconds: int = 600) -> None:
-        self.cache = Cache(
-            [builders.SCHEDULER], Changes(), CacheRules(timeout_seconds=timeout_seconds)
-        )
+        rules = Rules(gangs=GangRules(schedule_timeout_seconds=timeout_seconds))
+        self.cache = Cache([builders.SCHEDULER], Changes(), rules)
         self._left_out = LeftOutObjects()
         self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
         self.now = START

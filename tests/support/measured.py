@@ -10,8 +10,9 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.rules import Rules
 from gang_scheduler.report.metrics import Measures
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders, cache_feeding
 from support.topology_builders import BLOCK_KEY, SPINE_KEY, TREE_SPEC
@@ -27,9 +28,7 @@ class Measured:
 
     def __init__(self, **how: Any) -> None:
         self.now = 1000
-        self.cache = Cache(
-            [builders.SCHEDULER], Changes(), CacheRules(timeout_seconds=TIMEOUT, **how)
-        )
+        self.cache = Cache([builders.SCHEDULER], Changes(), Rules(**how))
         for name in ("n1", "n2"):
             self.cache.upsert(self.cache.node_store, builders.node(name))
         self.measures = Measures(self.cache, lambda: self.now)

@@ -16,7 +16,8 @@ from gang_scheduler.model.queues import (
     Quota,
     ResourceGroup,
 )
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.model.rules import Rules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Change, Changes
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, node, pod
@@ -44,7 +45,7 @@ class QueueCluster:
     """A cache with a node of each flavor, and queues a (both flavors), b (of all nodes)."""
 
     def __init__(self, **rules: Any) -> None:
-        self.cache = Cache([SCHEDULER], Changes(), CacheRules(**rules))
+        self.cache = Cache([SCHEDULER], Changes(), Rules(**rules))
         for name in ("spot", "firm"):
             self.cache.upsert(self.cache.node_store, node(f"n-{name}", labels={"kind": name}))
 

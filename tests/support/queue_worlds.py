@@ -20,10 +20,10 @@ from gang_scheduler.model.queues import (
     QueueState,
     QueueUsage,
 )
+from gang_scheduler.model.rules import PromiseRules, Rules
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.values import Fairness
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
 from support.queue_builders import queue_set
@@ -89,8 +89,8 @@ def with_ends(snapshot: Snapshot, ends: Mapping[str, int | None]) -> Snapshot:
 
 def promising(snapshot: Snapshot, number: int = 1, after: int = 300) -> Plan:
     """Return the plan of a scheduler with so many reservations, after so long a wait."""
-    rules = QueueRules(reservations=number, reservation_after_seconds=after)
-    return schedule(snapshot, replace(BINPACK, queues=rules))
+    rules = PromiseRules(reservations=number, reservation_after_seconds=after)
+    return schedule(snapshot, replace(BINPACK, rules=Rules(promises=rules)))
 
 
 def usage_of(runs: Iterable[Running], gangs: Iterable[Gang] = ()) -> QueueUsage:

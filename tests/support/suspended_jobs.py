@@ -8,9 +8,9 @@ from gang_scheduler.api.annotations import ADMITTED_AT
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.suspended import Admission, Suspension
+from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import ManagedKind
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding

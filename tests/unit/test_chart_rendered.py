@@ -17,9 +17,9 @@ import gang_scheduler
 from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import SUSPEND_FIELDS
 from gang_scheduler.inspection import cluster, live
+from gang_scheduler.model.values import NodeStrategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import Strategy
 from support import yaml_texts
 from tools.chart import CHART, schema
 from tools.controlplane import binaries
@@ -377,7 +377,7 @@ def test_the_settings_that_decide_are_in_a_config_map() -> None:
     assert live.NAME == made["metadata"]["name"]
 
     settings = live.of_config_map(made)
-    assert Policy(strategy=Strategy.SPREAD, max_victims=3) == settings.policy
+    assert Policy(strategy=NodeStrategy.SPREAD, max_victims=3) == settings.policy
     assert "default/gangs-py-gang-scheduler" == settings.settings_of
     assert "--preemption" in settings.notes[0]
     assert "http" not in made["data"]["settings.json"]

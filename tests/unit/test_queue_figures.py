@@ -12,7 +12,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.queues import Aging
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.scheduler.policies import QueueRules
+from gang_scheduler.model.rules import NO_SETTINGS, QueueRules, Rules
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
@@ -50,10 +50,10 @@ class Line:
         gang = replace(info.as_gang(self.cache.schedulers), queue=queue_ref(queue))
         info.verdict.note(Refused(gang, reason, gang.pending, left_over=left_over))
 
-    def order(self, rules: QueueRules | None = None) -> Mapping[str, list[str]]:
+    def order(self, rules: Rules = NO_SETTINGS) -> Mapping[str, list[str]]:
         """Return the names of the gangs by queue."""
         forest = queue_builders.forest_of([self.queue])
-        found = queue_figures.pending_of(self.cache, forest, rules or QueueRules(), NOW)
+        found = queue_figures.pending_of(self.cache, forest, rules, NOW)
         return {ref.name: [key.name for key in keys] for ref, keys in found.items()}
 
 
@@ -69,11 +69,11 @@ def test_a_higher_priority_is_first_and_then_the_older_gang() -> None:
 @pytest.mark.parametrize(
     ("own", "rules"),
     [
-        (Aging(per_hour=10, most=100), QueueRules()),
-        (Aging(), QueueRules(aging=Aging(per_hour=10, most=100))),
+        (Aging(per_hour=10, most=100), NO_SETTINGS),
+        (Aging(), Rules(queues=QueueRules(aging_per_hour=10, aging_max=100))),
     ],
 )
-def test_waiting_raises_the_priority(own: Aging, rules: QueueRules) -> None:
+def test_waiting_raises_the_priority(own: Aging, rules: Rules) -> None:
     line = Line(aging=own)
     line.add("high", priority=15)
     line.add("old", age=2 * HOUR)
@@ -116,7 +116,7 @@ def test_each_queue_has_its_own_line() -> None:
 
 
 def test_without_queues_there_are_no_figures() -> None:
-    assert () == queue_figures.figures_of(Line().cache, QueueRules(), NOW)
+    assert () == queue_figures.figures_of(Line().cache, NO_SETTINGS, NOW)
 
 
 QUEUES = """
@@ -144,7 +144,7 @@ def cluster(*pods: str) -> Cache:
 
 
 def of_q(cache: Cache, now: int = NOW, victims: Mapping[str, GangKey] | None = None) -> Any:
-    found = queue_figures.figures_of(cache, QueueRules(), now, victims)
+    found = queue_figures.figures_of(cache, NO_SETTINGS, now, victims)
     return next(each for each in found if each.queue.ref.name == "q")
 
 

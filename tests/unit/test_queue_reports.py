@@ -12,11 +12,11 @@ from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.model.queues import NONE, QueueFigures, QueueKind
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
+from gang_scheduler.model.rules import NO_SETTINGS
 from gang_scheduler.queue_reports import QueueReports, UsageSweep
 from gang_scheduler.report.queues.evictions import Place, QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
-from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.stores import QueueStore
@@ -42,7 +42,7 @@ class Harness:
         monkeypatch.setattr(metrics, "show", self.shown.append)
         monkeypatch.setattr(queue_figures, "figures_of", lambda *_: self.figures)
         self.reports = QueueReports(
-            *(self.cache, QueueRules()),
+            *(self.cache, NO_SETTINGS),
             writer=self.writer,
             metrics=metrics,
             places=self.places,

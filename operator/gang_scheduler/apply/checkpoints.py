@@ -32,11 +32,11 @@ from gang_scheduler.model.checkpoints import CheckpointMode, CheckpointPolicy, N
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey, PodRef
+from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.checkpoints import CheckpointRecords
-from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends
 from gang_scheduler.telemetry.logger import Logger
 
 
@@ -143,20 +143,20 @@ class Annotating:
 
 
 class GracePeriods:
-    """Says how long an evicted pod may run: as long as it asks for, within the limits of `ends`.
+    """Says how long an evicted pod may run: as long as it asks for, within the limits of `rules`.
 
     The gracePeriod of its queue counts, too, up to the limit for queues.
     """
 
-    def __init__(self, cache: Cache, ends: Ends = DEFAULT_ENDS) -> None:
+    def __init__(self, cache: Cache, rules: PreemptionRules = NO_SETTINGS.preemption) -> None:
         self._cache = cache
-        self._ends = ends
+        self._rules = rules
 
     def of(self, pod: Pod) -> int | None:
         """Return the grace period of a deletion, in seconds; None: the pod's own."""
-        rules = self._cache.queues.saving(self._cache.queue_of(pod.gang))
-        least = min(rules.grace or 0, self._ends.longest_of_queues)
-        granted = max(least, min(pod.grace_seconds, self._ends.longest))
+        saving = self._cache.queues.saving(self._cache.queue_of(pod.gang))
+        least = min(saving.grace or 0, self._rules.max_grace_period_seconds)
+        granted = max(least, min(pod.grace_seconds, self._rules.max_termination_seconds))
         # One that terminates already is only hurried by a deletion that says how much.
         return granted if granted != pod.grace_seconds or pod.deleting else None
 

@@ -33,8 +33,10 @@ def loaded(
         policy, of_settings = policy_of(header, policy)
     except InvalidField as error:
         raise UnreadableInput([documents.Problem(str(error))]) from error
-    found = objects.load(items, policy.scheduler_names[0], at=at, membership=membership(policy))
-    notes = (*of_settings, *remarks.remarks_of(found, policy.scheduler_names))
+    found = objects.load(
+        items, policy.rules.gangs.scheduler_names[0], at=at, membership=membership(policy)
+    )
+    notes = (*of_settings, *remarks.remarks_of(found, policy.rules.gangs.scheduler_names))
     cache = filled(found, policy)
     waits.keep_room(cache)
     gangs_set_aside.take_over(cache, found.read_at)

@@ -69,7 +69,7 @@ async def _names(server: Server, gvr: GVR, most: int, namespace: str = "") -> It
 
 async def _of_pods(server: Server, namespace: str, most: int) -> Iterable[str]:
     """Return the gangs of pods that are ours by the default name."""
-    (ours, *_) = Policy().scheduler_names
+    (ours, *_) = Policy().rules.gangs.scheduler_names
     path = f"{PODS.path(namespace)}?limit={most}&fieldSelector=spec.schedulerName={ours}"
     try:
         answer = await server.connection.request(

@@ -1,13 +1,13 @@
 """Failed nodes, and the degraded gangs that lost members with them or cannot replace losses."""
 
 import enum
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.rules import GangRules
 from gang_scheduler.model.topology import Domain
 
 # A node counts as failed if it is gone, not ready for long, or has a taint that says so.
@@ -38,27 +38,12 @@ class FailedNode(NamedTuple):
     taint: str = ""
 
 
-class FailureRules(NamedTuple):
-    """After how many seconds a node that is not ready has failed, and which taints say it at once.
-
-    `taints` are keys.
-    """
-
-    seconds: int = 30
-    taints: frozenset[str] = FAILURE_TAINTS
-
-    @classmethod
-    def of(cls, seconds: int, more_taints: Iterable[str]) -> "FailureRules":
-        """Return rules with further taints."""
-        return cls(seconds, FAILURE_TAINTS.union(more_taints))
-
-
-def is_suspect(node: Node, rules: FailureRules) -> bool:
+def is_suspect(node: Node, rules: GangRules) -> bool:
     """Return whether a node has failed, or will have if it stays as it is."""
     return not node.ready or _taint(node, rules) != ""
 
 
-def failure_of(node: Node, rules: FailureRules, since: int, now: int) -> FailedNode | None:
+def failure_of(node: Node, rules: GangRules, since: int, now: int) -> FailedNode | None:
     """Return how a node has failed that is suspect `since` then; None if it has not.
 
     All times are in seconds since the epoch.
@@ -66,14 +51,16 @@ def failure_of(node: Node, rules: FailureRules, since: int, now: int) -> FailedN
     taint = _taint(node, rules)
     if taint:
         return FailedNode(node.name, NodeFailure.TAINTED, since, taint)
-    if not node.ready and now - since >= rules.seconds:
+    if not node.ready and now - since >= rules.node_failure_seconds:
         return FailedNode(node.name, NodeFailure.NOT_READY, since)
     return None
 
 
-def _taint(node: Node, rules: FailureRules) -> str:
+def _taint(node: Node, rules: GangRules) -> str:
     """Return the first taint that says that a node has failed, "" without any."""
-    return next((each.key for each in node.taints if each.key in rules.taints), "")
+    keys = (each.key for each in node.taints)
+    failed = (key for key in keys if key in FAILURE_TAINTS or key in rules.node_failure_taints)
+    return next(failed, "")
 
 
 class Shortage(enum.StrEnum):

@@ -79,6 +79,80 @@ class CheckpointOutcome(enum.StrEnum):
     """The gang could not be asked, or said that it cannot save its work."""
 
 
+# Of settings.
+
+
+class NodeStrategy(enum.StrEnum):
+    """How nodes are scored where a gang has no topology."""
+
+    BINPACK = "binpack"
+    SPREAD = "spread"
+
+
+class QuotaOf(enum.StrEnum):
+    """Whether the quotas of another product's queues are enforced.
+
+    They are charged and shown in any case. AUTO: unless a controller of that product runs.
+    """
+
+    AUTO = "auto"
+    ENFORCE = "enforce"
+    IGNORE = "ignore"
+
+
+class QueueNamespaces(enum.StrEnum):
+    """Which namespaces may use a Queue that does not say it."""
+
+    ALL = "all"
+    NONE = "none"
+
+
+class GangKind(enum.StrEnum):
+    """Kinds of workloads of which the pods of each are a gang without asking for it."""
+
+    PYTORCH_JOB = "PyTorchJob"
+    TF_JOB = "TFJob"
+    XGBOOST_JOB = "XGBoostJob"
+    PADDLE_JOB = "PaddleJob"
+    JAX_JOB = "JAXJob"
+    MPI_JOB = "MPIJob"
+    TRAIN_JOB = "TrainJob"
+    RAY_CLUSTER = "RayCluster"
+    LEADER_WORKER_SET = "LeaderWorkerSet"
+    KUEUE_POD_GROUP = "KueuePodGroup"
+    VOLCANO_POD_GROUP = "VolcanoPodGroup"
+
+
+class ManagedKind(enum.StrEnum):
+    """Kinds of workloads that can wait suspended, and are started when there is room for them."""
+
+    JOB = "Job"
+    JOB_SET = "JobSet"
+    PYTORCH_JOB = "PyTorchJob"
+    TF_JOB = "TFJob"
+    XGBOOST_JOB = "XGBoostJob"
+    PADDLE_JOB = "PaddleJob"
+    JAX_JOB = "JAXJob"
+    MPI_JOB = "MPIJob"
+    RAY_CLUSTER = "RayCluster"
+    RAY_JOB = "RayJob"
+    TRAIN_JOB = "TrainJob"
+
+
+class CountOtherSchedulers(enum.StrEnum):
+    """Which pods of other schedulers are charged to a queue."""
+
+    LABELLED = "labelled"
+    NONE = "none"
+
+
+class TransformationStrategy(enum.StrEnum):
+    """Whether a resource that counts as others is itself charged, too."""
+
+    RETAIN = "Retain"
+    REPLACE = "Replace"
+
+
 # Of labels.
 
 

@@ -144,7 +144,7 @@ class Operator:
 def objects_of(scenario: Scenario) -> Objects:
     """Return what makes the objects of jobs for a cluster."""
     return Objects(
-        scenario.policy.scheduler_names[0],
+        scenario.policy.rules.gangs.scheduler_names[0],
         policy.membership(scenario.policy),
         queued=scenario.has_queues,
         gpu_types=types_of(scenario.nodes),
@@ -154,7 +154,7 @@ def objects_of(scenario: Scenario) -> Objects:
 
 def gpu_of(scenario: Scenario) -> str:
     """Return the resource that is a GPU on these nodes."""
-    known = scenario.policy.gpu_resources
+    known = scenario.policy.rules.queues.gpu_resources
     there = {name for node in scenario.nodes for name, _ in node.allocatable}
     return next((name for name in known if name in there), known[0])
 

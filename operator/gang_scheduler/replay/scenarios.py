@@ -162,7 +162,10 @@ class Clusters:
         policy = _settings(where, self._policy, settings)
         self._note_unknown(items, trace)
         loaded = objects.load(
-            items, policy.scheduler_names[0], membership=membership(policy), at=trace.begin
+            items,
+            policy.rules.gangs.scheduler_names[0],
+            membership=membership(policy),
+            at=trace.begin,
         )
         for note in loaded.notes:
             if note not in self.notes:

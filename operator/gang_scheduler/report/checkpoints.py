@@ -126,7 +126,7 @@ class LatestCheckpoints:
 
     async def look(self) -> None:
         """Write what has changed since the last look."""
-        is_managed = JOB.name in self._cache.suspended.rules.kinds
+        is_managed = JOB.name in self._cache.suspended.rules.manage_jobs
         if not is_managed:
             return
         unwritten = self._cache.checkpoints.unwritten

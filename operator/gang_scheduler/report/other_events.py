@@ -465,7 +465,7 @@ class UnprotectedJobs:
     def planned(self, plan: Plan) -> None:
         """Warn of the Jobs of gangs that were decided on. Costs little if all are protected."""
         rules = self._evictable_pods.rules
-        if not (rules.preemption and rules.unprotected_jobs):
+        if not (rules.preemption and rules.preempt_unprotected_jobs):
             return
         jobs = self._evictable_pods.unprotected_jobs
         if jobs:

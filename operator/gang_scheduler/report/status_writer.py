@@ -280,7 +280,7 @@ class StatusWriter:
     def _backfilled(self, info: GangInfo) -> Backfilled | None:
         """Return which gang a gang was let pass, if its namespace may know that."""
         found = info.backfilled
-        hides = self._cache.gang_queue.reservations.settings.hides_names
+        hides = self._cache.evictable_pods.rules.hide_foreign_names
         away = found is not None and found.ahead_of.namespace != info.key.namespace
         return None if hides and away else found
 

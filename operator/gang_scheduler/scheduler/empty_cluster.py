@@ -147,7 +147,7 @@ class EmptyCluster:
             trial.assume(share)
         specs, failed = self._snapshot.tree_specs, self._snapshot.failed_nodes
         empty = Snapshot(0, nodes, nodes.allocatable, tree_specs=specs, failed_nodes=failed)
-        trial.keep(spare_nodes.kept(empty, self._profile.spare_nodes))
+        trial.keep(spare_nodes.kept(empty, self._profile.rules.gangs.spare_nodes))
         return trial
 
 

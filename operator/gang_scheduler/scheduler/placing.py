@@ -49,7 +49,7 @@ class Placing:
         self.profile = profile
         self.decided = decided
         self.trial = Trial(snapshot)
-        self.trial.keep(spare_nodes.kept(snapshot, profile.spare_nodes))
+        self.trial.keep(spare_nodes.kept(snapshot, profile.rules.gangs.spare_nodes))
         self.watch: Callable[[GangGroup], None] | None = None
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)

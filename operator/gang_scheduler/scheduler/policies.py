@@ -2,15 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.model.queues import Aging
-from gang_scheduler.model.values import FairStrategy
+from gang_scheduler.model.rules import NO_SETTINGS, Rules
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -124,55 +123,6 @@ Fill = Callable[[PodClass, IntArray, int, Trial], Share]
 """Choose nodes for a number of pods of one class: (pod class, slots, count, trial) -> share."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionRules:
-    """Victims have a priority lower by `min_difference`, and a plan `most_victims`; 0 is no limit.
-
-    `within_budgets`: never more than PodDisruptionBudgets allow, whatever else it costs.
-    """
-
-    min_difference: int = 1
-    most_victims: int = 0
-    within_budgets: bool = False
-
-
-NO_AGING: Final = Aging(per_hour=0, most=1000)
-
-
-ALL_STRATEGIES: Final = (FairStrategy.FINAL, FairStrategy.INITIAL)
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRules:
-    """What holds for queues that do not say it themselves.
-
-    A gang that has waited for `reservation_after_seconds` may get one of so many `reservations`;
-    and its queue starves if that is for what the queue was promised. Ends of gangs count that are
-    at most `backfill_window_seconds` away. `hides_names` of gangs from those of other namespaces.
-    Minimum run times of queues count up to `max_min_runtime_seconds`.
-    """
-
-    aging: Aging = NO_AGING
-    reservation_after_seconds: int = 300
-    reservations: int = 0
-    backfill_window_seconds: int = 86_400
-    hides_names: bool = False
-    fair_strategies: tuple[FairStrategy, ...] = ALL_STRATEGIES
-    max_min_runtime_seconds: int = 3600
-
-
-@dataclass(frozen=True, slots=True)
-class SpareNodes:
-    """How many free nodes of each domain of a layer are kept for members that replace lost ones.
-
-    Of the nodes with these `labels`.
-    """
-
-    layer: str
-    count: int = 1
-    labels: tuple[tuple[str, str], ...] = ()
-
-
 @dataclass(frozen=True)
 class Profile:
     """The policies of one scheduler.
@@ -188,6 +138,5 @@ class Profile:
     preferences: tuple[tuple[int, Preference], ...]
     turn: Turn
     fill: Fill
-    preemption: PreemptionRules = PreemptionRules()
-    queues: QueueRules = QueueRules()
-    spare_nodes: tuple[SpareNodes, ...] = ()
+    # Not hashed: profiles are in keys that are looked up for each waiting gang.
+    rules: Rules = field(default=NO_SETTINGS, hash=False)

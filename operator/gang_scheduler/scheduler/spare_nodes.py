@@ -12,11 +12,11 @@ import numpy as np
 from gang_scheduler.model import topology
 from gang_scheduler.model.bound_pods import NONE_PINNED, PinnedPods
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
+from gang_scheduler.model.rules import SpareNodes
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.model.topology_request import LayerRef
 from gang_scheduler.model.topology_scope import NODES_ALONE
-from gang_scheduler.scheduler.policies import SpareNodes
 from gang_scheduler.scheduler.trial import shares
 
 
@@ -58,7 +58,7 @@ def _layer_of(rule: SpareNodes, snapshot: Snapshot) -> tuple[Topology, int] | No
 
 
 def _with_labels(rule: SpareNodes, nodes: NodeTable) -> BoolArray:
-    fitting = [nodes.label(key).matches([value]) for key, value in rule.labels]
+    fitting = [nodes.label(key).matches([value]) for key, value in rule.node_selector.items()]
     everywhere = np.ones(len(nodes), dtype=np.bool_)
     found: BoolArray = np.logical_and.reduce([everywhere, *fitting])
     return found

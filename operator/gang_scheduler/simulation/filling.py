@@ -2,8 +2,8 @@
 
 from gang_scheduler import policy
 from gang_scheduler.api.kinds import PROVISIONING_REQUESTS
+from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import ManagedKind
 from gang_scheduler.simulation.defaults import served as served_by
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.snapshot_files import LIVE
@@ -15,7 +15,7 @@ from gang_scheduler.state.changes import Changes
 def filled(objects: Objects, decides: Policy) -> Cache:
     """Return a cache of the objects, as the watches would fill it."""
     header = objects.header
-    if not decides.manage_jobs and (header is None or header.source != LIVE):
+    if not decides.rules.workloads.manage_jobs and (header is None or header.source != LIVE):
         # Without an operator the question is what becomes of them with one that does so.
         decides = decides.model_copy(update={"manage_jobs": tuple(ManagedKind)})
     cache = policy.cache(decides, Changes())

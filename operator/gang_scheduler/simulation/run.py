@@ -151,7 +151,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         refused=waiting.refused(),
         cache=cache,
         asked=asked,
-        queues=queue_figures.figures_of(cache, profile.queues, now, _victims(preemptions)),
+        queues=queue_figures.figures_of(cache, options.policy.rules, now, _victims(preemptions)),
         evictions=_evictions(preemptions) if options.recreate_victims else None,
         settled=settled or not options.until_settled,
         reservations=cache.gang_queue.reservations.standing(),

@@ -6,26 +6,26 @@ status reads it; all on one event loop, so nothing here needs a lock.
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 from gang_scheduler.decode.cluster import DeviceClass
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.failures import FailureRules
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Bind, Plan
 from gang_scheduler.model.pods import Pod, one_of_each
 from gang_scheduler.model.provisioning import ProvisioningRequest
 from gang_scheduler.model.queues import Product, ProvisioningRules, QueueRef, QueueState
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import NO_SETTINGS, Rules
 from gang_scheduler.model.selectors import AffinityCounts
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.topology_request import TopologyRequest
+from gang_scheduler.model.values import GangKind
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
-from gang_scheduler.state import evictable_pods, failures, provisioning
 from gang_scheduler.state.changes import Change, Changes
-from gang_scheduler.state.evictable_pods import EvictablePods, Rules
+from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.evictions import EvictionRecords
 from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
 from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS, GangQueue
@@ -33,46 +33,19 @@ from gang_scheduler.state.gangs.workloads import TrainJobs
 from gang_scheduler.state.nodes import NodeUsage, Nominator
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.pods import ForeignMembers, PodStore
-from gang_scheduler.state.provisioning import ProvisioningSettings, ProvisioningState
-from gang_scheduler.state.queues import declared, names, reservations, running_gangs, usage
-from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects, QueueRules
-from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
+from gang_scheduler.state.provisioning import ProvisioningState
+from gang_scheduler.state.queues import running_gangs
+from gang_scheduler.state.queues.declared import DeclaredQueues, KueueObjects
+from gang_scheduler.state.queues.names import KnownQueues, QueueNames
 from gang_scheduler.state.queues.recent_usage import RecentUsages
-from gang_scheduler.state.queues.reservations import ReservationSettings, waits_of
+from gang_scheduler.state.queues.reservations import waits_of
 from gang_scheduler.state.queues.running_gangs import RunningGangs
-from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
+from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.stores import NodeStore, Store
-from gang_scheduler.state.suspended import workloads
 from gang_scheduler.state.suspended.stand_ins import StandIns
-from gang_scheduler.state.suspended.workloads import ManageRules, SuspendedWorkloads
+from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
-
-# Settings that decide how the state of the cluster is kept.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheRules:
-    """The rules of each part of the cache; without any, those of a scheduler without settings.
-
-    `timeout_seconds`: so long a gang may wait. `train_jobs`: whether TrainJobs are gangs.
-    """
-
-    timeout_seconds: int = 600
-    evictions: Rules = evictable_pods.DEFAULT_RULES
-    queues: QueueRules = declared.DEFAULT_RULES
-    naming: NamingRules = names.DEFAULT_RULES
-    charges: ChargeRules = usage.DEFAULT_RULES
-    reservations: ReservationSettings = reservations.DEFAULT_SETTINGS
-    provisioning: ProvisioningSettings = provisioning.OFF
-    failures: FailureRules = failures.DEFAULT_RULES
-    managed: ManageRules = workloads.DEFAULT_RULES
-    train_jobs: bool = True
-    most_checkpoints: int = MOST_CHECKPOINTS
-
-
-NO_SETTINGS: Final = CacheRules()
-
 
 # Evictions that are decided, counted before the API server shows them.
 
@@ -118,41 +91,45 @@ class Cache:
     """
 
     def __init__(
-        self, schedulers: Iterable[str], changes: Changes, rules: CacheRules = NO_SETTINGS
+        self,
+        schedulers: Iterable[str],
+        changes: Changes,
+        rules: Rules = NO_SETTINGS,
+        *,
+        most_checkpoints: int = MOST_CHECKPOINTS,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
         self.device_classes: dict[str, DeviceClass] = {}
-        self.evictable_pods = EvictablePods(rules.evictions)
+        self.evictable_pods = EvictablePods(rules.preemption)
         self.topologies = Topologies(changes.topologies)
         self.selector_matches = SelectorMatches()
         self.queues = DeclaredQueues(rules.queues)
         self.kueue_objects = KueueObjects()
         self.gang_queue = GangQueue(
-            *(self.schedulers, rules.timeout_seconds, self.evictable_pods, self.topologies.layers),
+            *(self.schedulers, rules.gangs.schedule_timeout_seconds),
+            *(self.evictable_pods, self.topologies.layers),
             QueueNames(
                 KnownQueues.of(self.queues, self.kueue_objects),
                 self.selector_matches.namespaces,
-                rules.naming,
+                rules.queues,
             ),
-            reservation_settings=rules.reservations,
-            most_checkpoints=rules.most_checkpoints,
+            promises=rules.promises,
+            most_checkpoints=most_checkpoints,
         )
         self.checkpoints = self.gang_queue.checkpoints
         self._running_gangs = RunningGangs(
-            self.gang_queue.infos, self.gang_queue.queues, rules.evictions.max_min_runtime_seconds
+            self.gang_queue.infos, self.gang_queue.queues, rules.preemption.max_min_runtime_seconds
         )
         self.evictions = EvictionRecords(
-            self.gang_queue, self.queues, rules.evictions.yield_memory_seconds
+            self.gang_queue, self.queues, rules.queues.yield_memory_seconds
         )
-        self.queue_usage = QueueUsageStore(
-            self.gang_queue, self.node_usage.labels_of, rules.charges, rules.evictions.ends
-        )
+        self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, rules)
         self.provisioning = ProvisioningState(
-            self.gang_queue, self.queue_usage, self.queue_of, rules.provisioning
+            self.gang_queue, self.queue_usage, self.queue_of, rules.workloads
         )
         self.queues.provisioned = self._checks_answered
-        self.recent_usages = RecentUsages(rules.charges.half_life_seconds, self.queues.recent)
+        self.recent_usages = RecentUsages(rules.queues.usage_half_life_seconds, self.queues.recent)
         self.foreign_members = ForeignMembers()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
         self._nominator = Nominator()
@@ -171,12 +148,12 @@ class Cache:
             selector_matches=self.selector_matches,
             volumes=self.volumes,
             queue_usage=self.queue_usage,
-            train_jobs=TrainJobs(enabled=rules.train_jobs),
+            train_jobs=TrainJobs(enabled=GangKind.TRAIN_JOB in rules.gangs.gang_kinds),
             stand_ins=self._stand_ins,
             refused_shapes=self.refused_shapes,
         )
         self.suspended = SuspendedWorkloads(
-            rules.managed,
+            rules.workloads,
             self.schedulers,
             gang_queue=self.gang_queue,
             pod_store=self.pod_store,
@@ -185,7 +162,7 @@ class Cache:
             queues=self.queues,
             note=self._note,
         )
-        self.failed_nodes = FailedNodes(rules.failures)
+        self.failed_nodes = FailedNodes(rules.gangs)
         self.degraded = DegradedGangs(
             *(self.gang_queue, self.failed_nodes, self.node_usage, self.topologies),
             pod=self.pod_store.get,
@@ -431,7 +408,7 @@ class Cache:
             found = evictable.bound_pods_for(groups, infos, self.pods, now, ranked)
             return None if found is None else self._with_saves(found)
         promising = self.gang_queue.reservations.wanted(groups, now)
-        enforcing = self.gang_queue.reservations.settings.enforce_backfill
+        enforcing = self.gang_queue.reservations.rules.enforce_backfill
         bound_pods: BoundPods | None
         if promising and not evictable.rules.preemption:
             bound_pods = running_gangs.all_bound(self.pod_store)

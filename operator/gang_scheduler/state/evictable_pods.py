@@ -9,7 +9,7 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from gang_scheduler.api import annotations
@@ -20,9 +20,10 @@ from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.gangs import Elastic, GangGroup
 from gang_scheduler.model.pods import Pod, PodPhase, rank_key
 from gang_scheduler.model.refs import GangKey, JobFailures, NaturalKey, natural_key
+from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends, Leaving
+from gang_scheduler.state.terminating import Leaving, is_late
 
 # All PodDisruptionBudgets as last seen, and how many evictions each allows.
 
@@ -175,42 +176,13 @@ T = TypeVar("T")
 _Order = tuple[NaturalKey, NaturalKey, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """The administrator's settings of preemption.
-
-    `label_namespaces` are the namespaces in which labels protect pods; empty: all. Minimum run
-    times that gangs ask for count up to `max_min_runtime_seconds`. A victim that has not terminated
-    `victim_timeout_seconds` after its grace period is stuck. `unprotected_jobs`: also pods of Jobs
-    may be evicted that this could end for good. `yield_memory_seconds` is how long it counts that a
-    gang of a queue was evicted for another one. Of the work of a pod only that of the last
-    `lost_work_cap_seconds` counts. Pods that take longer to end than `ends` says are victims where
-    no others make room; if no plan goes beyond a budget (`within_budgets`), like all others.
-    """
-
-    preemption: bool = True
-    other_schedulers: bool = False
-    label_namespaces: frozenset[str] = frozenset()
-    min_runtime_seconds: int = 0
-    max_min_runtime_seconds: int = 3600
-    victim_timeout_seconds: int = 300
-    unprotected_jobs: bool = True
-    yield_memory_seconds: int = 86_400
-    lost_work_cap_seconds: int = 86_400
-    ends: Ends = DEFAULT_ENDS
-    within_budgets: bool = False
-
-
-DEFAULT_RULES: Final = Rules()
-
-
 class EvictablePods:
     """All pods that have a node and have not ended; no pod if preemption is off."""
 
-    def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
+    def __init__(self, rules: PreemptionRules = NO_SETTINGS.preemption) -> None:
         self.rules = rules
         self.budgets = Budgets()
-        self.leaving = Leaving(rules.victim_timeout_seconds, rules.ends)
+        self.leaving = Leaving(rules)
         self.unprotected_jobs: dict[str, JobFailures] = {}
         """The Jobs that fail for good if all of their pods are evicted once, by uid."""
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
@@ -270,7 +242,7 @@ class EvictablePods:
             return False
         pods = self._of_jobs.get(uid, set())
         self._changed.update(dict.fromkeys(pods))
-        return bool(pods) and now is None and not self.rules.unprotected_jobs
+        return bool(pods) and now is None and not self.rules.preempt_unprotected_jobs
 
     def delete_budget(self, uid: str) -> bool:
         """Forget a budget; return whether more pods than before may be evicted."""
@@ -342,7 +314,7 @@ class EvictablePods:
                 for each in bound_pods
             )
         runtimes = self._min_runtimes(infos)
-        if runtimes or self.rules.min_runtime_seconds:
+        if runtimes or self.rules.min_runtime_before_preemption_seconds:
             bound_pods = tuple(self._checked(each, runtimes, now) for each in bound_pods)
         if ranked:
             bound_pods = tuple(_ranked(each, ranked) for each in bound_pods)
@@ -406,7 +378,7 @@ class EvictablePods:
     def _budgets_of(self, pod: Pod, *, ends_late: bool) -> tuple[str, ...]:
         """Return the budgets of a pod, and that of all that may take long to end."""
         budgets = self.budgets.of(pod)
-        return (*budgets, ENDS_LATE) if ends_late and not self.rules.within_budgets else budgets
+        return (*budgets, ENDS_LATE) if ends_late and not self.rules.use_eviction_api else budgets
 
     def _leave(self, uid: str) -> None:
         """Take a pod off its node, if it was on one."""
@@ -445,7 +417,7 @@ class EvictablePods:
             pod,
             gang or terminating.alone(pod),
             evictable=self._sparing(pod, gang) is None,
-            budgets=self._budgets_of(pod, ends_late=self.rules.ends.is_late(pod)),
+            budgets=self._budgets_of(pod, ends_late=is_late(pod, self.rules)),
             unprotected=pod.job_uid in self.unprotected_jobs,
         )
         self._bound_pods[uid] = bound_pod
@@ -479,11 +451,11 @@ class EvictablePods:
             found = Sparing.BINDING
         elif pod.priority >= SYSTEM_PRIORITY:
             found = Sparing.SYSTEM
-        elif gang is None and not self.rules.other_schedulers:
+        elif gang is None and not self.rules.preempt_other_schedulers:
             found = Sparing.OTHER_SCHEDULER
         elif pod.pinned:
             found = Sparing.PINNED
-        elif pod.job_uid in self.unprotected_jobs and not self.rules.unprotected_jobs:
+        elif pod.job_uid in self.unprotected_jobs and not self.rules.preempt_unprotected_jobs:
             found = Sparing.JOB
         elif pod.labels and self._is_protected(pod):
             found = Sparing.LABEL
@@ -498,7 +470,7 @@ class EvictablePods:
 
     def _may_protect(self, namespace: str) -> bool:
         """Return whether users of a namespace may protect their pods themselves."""
-        where = self.rules.label_namespaces
+        where = self.rules.protection_label_namespaces
         return not where or namespace in where
 
     def _not_preemptable(self, infos: Mapping[GangKey, GangInfo]) -> Iterator[GangKey]:
@@ -529,7 +501,8 @@ class EvictablePods:
 
     def _checked(self, bound_pod: BoundPod, runtimes: Mapping[GangKey, int], now: int) -> BoundPod:
         """Return the bound pod, not evictable before its minimum run time is over."""
-        least = max(runtimes.get(bound_pod.gang, 0), self.rules.min_runtime_seconds)
+        of_all = self.rules.min_runtime_before_preemption_seconds
+        least = max(runtimes.get(bound_pod.gang, 0), of_all)
         if not bound_pod.evictable or not least:
             return bound_pod
         pod = bound_pod.pod

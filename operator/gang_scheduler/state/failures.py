@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from gang_scheduler.model import failures, refs
-from gang_scheduler.model.failures import Degraded, FailedNode, FailureRules, LostNode, NodeFailure
+from gang_scheduler.model.failures import Degraded, FailedNode, LostNode, NodeFailure
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.model.resources import Requests
+from gang_scheduler.model.rules import NO_SETTINGS, GangRules
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import GangQueue
@@ -21,7 +22,6 @@ from gang_scheduler.state.topologies import Topologies
 
 # Nodes that count as failed, and nodes that will if they stay as they are.
 
-DEFAULT_RULES = FailureRules()
 MOST_GONE = 100
 
 
@@ -32,7 +32,7 @@ class FailedNodes:
     is healthy again at once; time counts when `settle` is called.
     """
 
-    def __init__(self, rules: FailureRules = DEFAULT_RULES) -> None:
+    def __init__(self, rules: GangRules = NO_SETTINGS.gangs) -> None:
         self.rules = rules
         self.names: frozenset[str] = frozenset()
         self._found: dict[str, FailedNode] = {}

@@ -410,7 +410,7 @@ def sinks(
 
     Kinds that are read only to be managed are left out where they are not.
     """
-    unused = table.MAKER_KINDS - cache.suspended.rules.kinds
+    unused = table.MAKER_KINDS.difference(cache.suspended.rules.manage_jobs)
     return [
         (each.reader, _CacheSink(cache, each.store(cache), each.known))
         for each in rows(membership)

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from gang_scheduler.decode.provisioning import NO_GANG
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.provisioning import Asking, Came, Provisioning, ProvisioningRequest
-from gang_scheduler.model.queues import DEFAULT_RETRY, NONE, Charge, FlavorResource, QueueRef, Retry
+from gang_scheduler.model.queues import NONE, Charge, FlavorResource, QueueRef, Retry
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import NO_SETTINGS, WorkloadRules
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.memory import pruned
 from gang_scheduler.state.queues.usage import QueueUsageStore
@@ -186,16 +187,6 @@ UNWANTED_SECONDS: Final = 10
 """How long a request stands that no cycle wants any more: a member may only be created again."""
 
 
-class ProvisioningSettings(NamedTuple):
-    """Whether nodes may be bought, and how often a gang asks again."""
-
-    enabled: bool = False
-    retry: Retry = DEFAULT_RETRY
-
-
-OFF: Final = ProvisioningSettings()
-
-
 class ProvisioningState:
     """Requests by gang. `served`: the kind is installed. `queue_of` returns the queue of a gang."""
 
@@ -204,9 +195,9 @@ class ProvisioningState:
         gang_queue: GangQueue,
         usage: QueueUsageStore,
         queue_of: Callable[[GangKey], QueueRef | None],
-        settings: ProvisioningSettings = OFF,
+        rules: WorkloadRules = NO_SETTINGS.workloads,
     ) -> None:
-        self.settings = settings
+        self.rules = rules
         self.served = False
         self.requests = Requests()
         self._gang_queue = gang_queue
@@ -218,7 +209,7 @@ class ProvisioningState:
     @property
     def is_on(self) -> bool:
         """Whether nodes can be bought."""
-        return self.settings.enabled and self.served
+        return self.rules.provisioning_requests and self.served
 
     def serve(self, *, served: bool) -> bool:
         """Note whether the kind is installed; return whether that matters."""
@@ -233,7 +224,7 @@ class ProvisioningState:
         if not self.is_on:
             return None
         return Provisioning(
-            retry=self.settings.retry,
+            retry=Retry(self.rules.provisioning_retries, self.rules.provisioning_backoff_seconds),
             requests={key: self.requests.of(key) for key in self.requests.gangs()},
             outstanding=Counter(self._outstanding()),
             held={key: self._holds.charge_of(key) for key in self._holds.gangs()},

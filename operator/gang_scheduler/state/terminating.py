@@ -6,12 +6,13 @@ end: one that leaves later than is waited for stays, for all that is planned.
 """
 
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, natural_key
+from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 
 PATIENCE_SECONDS: Final = 30
 """How long after its grace period a terminating pod still counts as leaving."""
@@ -19,50 +20,50 @@ REPORTING_SECONDS: Final = 10
 """How much longer than its timeout a victim counts as leaving, so that it is reported first."""
 
 
-class Ends(NamedTuple):
-    """How long a pod may take to end once it is deleted, in seconds.
+# How long a pod may take to end once it is deleted. A pod that takes longer than
+# `max_termination_seconds` stays. Victims get that at most, or `max_grace_period_seconds` if their
+# queue gives them more.
 
-    What takes longer than `longest` stays. Victims get that at most, or the `longest_of_queues` if
-    their queue gives them more.
+
+def stays(pod: Pod, now: int, rules: PreemptionRules, *, is_victim: bool) -> bool:
+    """Return whether a pod that is being deleted leaves later than is waited for."""
+    longest = _longest(rules, is_victim=is_victim)
+    return pod.deleting and pod.gone_by > now + longest + PATIENCE_SECONDS
+
+
+def charged_until(pod: Pod, rules: PreemptionRules) -> int:
+    """Return until when a pod that is being deleted counts in its quota, in seconds; 0: always.
+
+    A pod that hangs longer is not charged: quota is for work, not for what a broken kubelet does
+    not remove.
     """
-
-    longest: int = 300
-    longest_of_queues: int = 600
-
-    def stays(self, pod: Pod, now: int, *, is_victim: bool) -> bool:
-        """Return whether a pod that is being deleted leaves later than is waited for."""
-        longest = max(self) if is_victim else self.longest
-        return pod.deleting and pod.gone_by > now + longest + PATIENCE_SECONDS
-
-    def charged_until(self, pod: Pod) -> int:
-        """Return until when a pod that is being deleted counts in its quota, in seconds; 0: always.
-
-        What hangs longer is not charged: quota is for work, not for what a broken kubelet does not
-        remove.
-        """
-        if not pod.gone_by:
-            return 0
-        longest = max(self) if pod.marked else self.longest
-        ends_at = min(pod.gone_by, pod.deleted_at + longest) if pod.deleted_at else pod.gone_by
-        return ends_at + PATIENCE_SECONDS
-
-    def is_late(self, pod: Pod) -> bool:
-        """Return whether a pod asks for more time to end than a victim gets."""
-        return pod.grace_seconds > self.longest
+    if not pod.gone_by:
+        return 0
+    longest = _longest(rules, is_victim=pod.marked)
+    ends_at = min(pod.gone_by, pod.deleted_at + longest) if pod.deleted_at else pod.gone_by
+    return ends_at + PATIENCE_SECONDS
 
 
-DEFAULT_ENDS: Final = Ends()
+def is_late(pod: Pod, rules: PreemptionRules) -> bool:
+    """Return whether a pod asks for more time to end than a victim gets."""
+    return pod.grace_seconds > rules.max_termination_seconds
+
+
+def _longest(rules: PreemptionRules, *, is_victim: bool) -> int:
+    longest = rules.max_termination_seconds
+    return max(longest, rules.max_grace_period_seconds) if is_victim else longest
 
 
 class Leaving:
-    """The pods that leave. Our victims are late after `victim_timeout_seconds`.
+    """The pods that leave. Our victims are late after their timeout.
 
     `now` is in seconds since the epoch everywhere here.
     """
 
-    def __init__(self, victim_timeout_seconds: int, ends: Ends = DEFAULT_ENDS) -> None:
-        self._victim_patience = max(PATIENCE_SECONDS, victim_timeout_seconds + REPORTING_SECONDS)
-        self._ends = ends
+    def __init__(self, rules: PreemptionRules = NO_SETTINGS.preemption) -> None:
+        patience = rules.victim_timeout_seconds + REPORTING_SECONDS
+        self._victim_patience = max(PATIENCE_SECONDS, patience)
+        self._rules = rules
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._decided: set[str] = set()
         self._asked_to_hurry: dict[str, int] = {}
@@ -146,7 +147,7 @@ class Leaving:
         if pod.uid in self._asked_to_hurry:
             return False
         is_victim = pod.marked or pod.uid in self._decided
-        return self._ends.stays(pod, now, is_victim=is_victim)
+        return stays(pod, now, self._rules, is_victim=is_victim)
 
     def _hangs(self, pod: Pod, now: int) -> bool:
         """Return whether a pod is stuck in termination, and should long be gone."""

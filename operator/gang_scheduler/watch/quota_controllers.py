@@ -80,7 +80,7 @@ class QuotaControllers:
         self._leases = {
             product: LeaseName(namespace, LEASES[product])
             for product, namespace in namespaces.items()
-            if product in cache.queues.rules.watched
+            if product in cache.queues.watched
         }
         self._tell = tell
         self._not_served = not_served

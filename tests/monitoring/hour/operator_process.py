@@ -10,9 +10,9 @@ from gang_scheduler.client import connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.decode.events import EventHandlers
+from gang_scheduler.model.rules import SpareNodes
 from gang_scheduler.report import metrics
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import SpareNodes
 from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import metrics as telemetry_metrics
 from gang_scheduler.watch import synced
@@ -30,7 +30,7 @@ SETTINGS: Final = Settings(
     checkpoint_annotations=True,
     provisioning_requests=True,
     gauge_shapes=(f"{GPU}=4",),
-    spare_nodes=(SpareNodes(layer="BlockLayer", nodeSelector={"pool": "side"}),),
+    spare_nodes=(SpareNodes("BlockLayer", node_selector={"pool": "side"}),),
 )
 BIND_SECONDS: Final = 0.3
 """How long the API server takes for a binding."""

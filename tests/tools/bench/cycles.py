@@ -184,7 +184,9 @@ def measure(
     profiles, decides = profiles or Profiles(), decides or Policy()
     measured = Measured() if measured is None else measured
     with profiles.of("read") as passed:
-        found = objects.load(items, decides.scheduler_names[0], membership=membership(decides))
+        found = objects.load(
+            items, decides.rules.gangs.scheduler_names[0], membership=membership(decides)
+        )
     measured.read, measured.phase = passed(), "objects"
     collector.settle()
     with profiles.of("objects"):

@@ -82,7 +82,7 @@ def _measured(nodes: list[bytes], pods: list[bytes]) -> Iterator[tuple[str, floa
 
 
 def _taken(nodes: list[bytes], pods: list[bytes]) -> Snapshot:
-    cache = Cache(Policy().scheduler_names, Changes())
+    cache = Cache(Policy().rules.gangs.scheduler_names, Changes())
     cache.gang_queue.expect_nothing()
     recorder = Recorder(cache_feeding.event_handlers(cache))
     for gvr, raws in ((NODES, nodes), (PODS, pods)):

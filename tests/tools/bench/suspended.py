@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 from gang_scheduler import policy
+from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import ManagedKind
 from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, cache_feeding
 from support.suspended_jobs import Starts, job, our_queue, template

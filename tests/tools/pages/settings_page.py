@@ -1,21 +1,19 @@
 """docs/settings.md, made of the settings themselves."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gang_scheduler.settings.policy import (
-    EvictionSettings,
-    GangSettings,
-    PreemptionSettings,
-    QueueSettings,
-    ReservationSettings,
-    WorkloadSettings,
+from gang_scheduler.model.rules import (
+    GangRules,
+    PreemptionRules,
+    PromiseRules,
+    QueueRules,
+    WorkloadRules,
 )
-from gang_scheduler.settings.run import Settings
+from gang_scheduler.settings.run import EvictionSettings, Settings
 from tools.chart.schema import camel
 
 HEAD: Final = """# Settings
@@ -29,16 +27,16 @@ does.
 
 This page is generated from the code: `make pages` writes it again.
 """
-SECTIONS: Final[tuple[tuple[str, type[BaseModel]], ...]] = (
-    ("Gangs and nodes", GangSettings),
-    ("Preemption", PreemptionSettings),
+SECTIONS: Final[tuple[tuple[str, type], ...]] = (
+    ("Gangs and nodes", GangRules),
+    ("Preemption", PreemptionRules),
     ("Eviction, checkpoints and failed nodes", EvictionSettings),
-    ("Queues", QueueSettings),
-    ("Promised starts", ReservationSettings),
-    ("Suspended jobs and nodes that are bought", WorkloadSettings),
+    ("Queues", QueueRules),
+    ("Promised starts", PromiseRules),
+    ("Suspended jobs and nodes that are bought", WorkloadRules),
     ("The process", Settings),
 )
-"""The headings, each with the model that has the settings below it: the last one has the rest."""
+"""The headings, each with the class that declares the settings below it."""
 MORE: Final = {
     "nodeFailureSeconds": "failed-nodes.md",
     "spareNodes": "failed-nodes.md#spare-nodes",
@@ -80,13 +78,10 @@ same tests: no write is sent twice, or later than 4 s after it was decided.
 
 def text() -> str:
     """Return the page as it should be."""
-    shown: set[str] = set()
     parts = [HEAD]
-    for heading, model in SECTIONS:
-        names = [name for name in Settings.model_fields if name in model.model_fields]
-        rows = [*_rows(name for name in names if name not in shown)]
-        shown.update(names)
-        parts += [f"\n## {heading}\n", TABLE, *rows]
+    for heading, subject in SECTIONS:
+        names = [name for name in Settings.model_fields if name in subject.__annotations__]
+        parts += [f"\n## {heading}\n", TABLE, *_rows(names)]
     return "".join([*parts, TAIL])
 
 
@@ -97,7 +92,7 @@ def default(value: Any) -> str:
     return f"`{json.dumps(value)}`"
 
 
-def _rows(names: Iterator[str]) -> Iterator[str]:
+def _rows(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         field = Settings.model_fields[name]
         yield f"| `{camel(name)}` | {default(field.default)} | {_meaning(name, field)} |\n"

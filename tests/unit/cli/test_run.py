@@ -16,8 +16,9 @@ import gang_scheduler
 from gang_scheduler import app, gc_tuning
 from gang_scheduler.cli import main
 from gang_scheduler.client.leader_election import LeadershipLost
+from gang_scheduler.model.values import NodeStrategy
 from gang_scheduler.settings.run import Settings
-from gang_scheduler.settings.values import LogFormat, Strategy
+from gang_scheduler.settings.values import LogFormat
 from gang_scheduler.telemetry import logs
 
 KUBECONFIG = """\
@@ -57,7 +58,7 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
     CliRunner().invoke(main, ["run", *flags, *names], env=environment)
 
     expected = Settings(
-        strategy=Strategy.SPREAD,
+        strategy=NodeStrategy.SPREAD,
         leader_elect=False,
         http_port=1,
         scheduler_names=("a", "b"),
@@ -165,7 +166,7 @@ def test_the_times_of_the_lease_can_be_those_of_client_go(started: list[Settings
 def test_variables_of_settings_may_be_in_lower_case(started: list[Settings]) -> None:
     CliRunner().invoke(main, ["run"], env={"pgs_strategy": "spread"})
 
-    assert [Settings(strategy=Strategy.SPREAD)] == started
+    assert [Settings(strategy=NodeStrategy.SPREAD)] == started
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import pytest
 
 from fuzz import attacks
 from gang_scheduler.decode.pacing import DEAR_SECONDS, PAUSES, Pacing
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.model.rules import Rules, WorkloadRules
+from gang_scheduler.model.values import ManagedKind
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.workloads import virtual_members
 from support import builders, cache_feeding
 from support.call_counts import calls_of
@@ -114,7 +115,7 @@ def test_without_an_event_loop_nothing_is_late() -> None:
 
 
 async def test_a_workload_of_thousands_that_is_patched_all_the_time_is_read_a_few_times() -> None:
-    rules = CacheRules(managed=ManageRules(frozenset({"Job"})))
+    rules = Rules(workloads=WorkloadRules(manage_jobs=(ManagedKind.JOB,)))
     cache = Cache([builders.SCHEDULER], Changes(), rules)
     handlers = cache_feeding.event_handlers(cache)
     body = attacks.workload("Job", "batch/v1", attacks.job_spec(virtual_members.MOST_MEMBERS))

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from gang_scheduler import largest_fit
 from gang_scheduler.largest_fit import LargestGangs
-from gang_scheduler.scheduler.policies import SpareNodes
+from gang_scheduler.model.rules import GangRules, Rules, SpareNodes
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings.run import Settings
 from support import builders
@@ -41,7 +41,7 @@ def test_spare_nodes_are_counted_by_layer() -> None:
     found = Measured()
     found.label_blocks()
     rules = (SpareNodes("SpineLayer"), SpareNodes("RackLayer"))
-    profile = replace(PROFILES["binpack"], spare_nodes=rules)
+    profile = replace(PROFILES["binpack"], rules=Rules(gangs=GangRules(spare_nodes=rules)))
 
     LargestGangs(found.cache, profile, (), lambda: found.now).show()
 

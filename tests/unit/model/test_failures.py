@@ -6,14 +6,14 @@ from gang_scheduler.model.failures import (
     OUT_OF_SERVICE,
     UNREACHABLE,
     FailedNode,
-    FailureRules,
     NodeFailure,
     failure_of,
     is_suspect,
 )
+from gang_scheduler.model.rules import GangRules
 from support.builders import node
 
-RULES = FailureRules.of(30, ["example.com/broken"])
+RULES = GangRules(node_failure_taints=("example.com/broken",))
 
 
 def test_a_healthy_node_has_not_failed() -> None:
@@ -40,4 +40,4 @@ def test_a_taint_says_it_at_once(key: str) -> None:
 
 
 def test_further_taints_are_those_of_the_settings() -> None:
-    assert not is_suspect(node("n1", taints=["example.com/broken:NoSchedule"]), FailureRules())
+    assert not is_suspect(node("n1", taints=["example.com/broken:NoSchedule"]), GangRules())

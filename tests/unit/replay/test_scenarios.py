@@ -65,8 +65,8 @@ def test_a_policy_replaces_objects_and_settings(tmp_path: Path) -> None:
     )
     scenario, _ = made(policies=[f"more={path}"])
 
-    assert not scenario.policy.preemption
-    assert 60 == scenario.policy.reservation_after_seconds
+    assert not scenario.policy.rules.preemption.preemption
+    assert 60 == scenario.policy.rules.promises.reservation_after_seconds
     assert 6 == len(scenario.nodes)
     assert {"red": {"quota": {"soft": {"nvidia.com/gpu": "24"}}}} == quotas(scenario)
 

@@ -11,11 +11,12 @@ from gang_scheduler.model.bound_pods import PinnedPods
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import IfEmpty, Plan
+from gang_scheduler.model.rules import GangRules, Rules, SpareNodes
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.scheduler import spare_nodes
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.policies import Profile, SpareNodes
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import bound_pod, bound_pods, gang, node, pod, pod_class, snapshot
 from support.plan_reading import nodes_of, victims_of
@@ -47,7 +48,7 @@ def plan_of(found: Snapshot, *rules: SpareNodes) -> Plan:
 
 
 def profile(*rules: SpareNodes) -> Profile:
-    return replace(PROFILES["binpack"], spare_nodes=rules or (RULE,))
+    return replace(PROFILES["binpack"], rules=Rules(gangs=GangRules(spare_nodes=rules or (RULE,))))
 
 
 def test_the_last_free_node_of_each_domain_is_kept() -> None:
@@ -64,7 +65,7 @@ def test_without_rules_or_with_an_unknown_layer_none_is_kept() -> None:
 
 
 def test_only_nodes_with_the_labels_are_kept() -> None:
-    assert ["n3"] == names_of(cluster(), SpareNodes(BLOCK, labels=((BLOCK_KEY, "b0"),)))
+    assert ["n3"] == names_of(cluster(), SpareNodes(BLOCK, node_selector={BLOCK_KEY: "b0"}))
 
 
 def test_a_node_that_could_take_no_pod_is_no_spare_one() -> None:

@@ -27,11 +27,12 @@ from gang_scheduler.api.kinds import (
     VOLCANO_QUEUES,
     WORKLOAD_PRIORITY_CLASSES,
 )
+from gang_scheduler.model.rules import Rules, WorkloadRules
+from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Change, Changes
 from gang_scheduler.state.kinds import KINDS, Kind
-from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.workloads import table
 from support import cache_feeding
 from support.api_objects import node_body, pod_body
@@ -68,7 +69,9 @@ def all_versions() -> Iterator[GVR]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.reader.name))
 def test_an_object_of_every_kind_comes_and_goes(kind: Kind) -> None:
-    cache = Cache([SCHEDULER], Changes(), CacheRules(managed=ManageRules(table.MAKER_KINDS)))
+    cache = Cache(
+        [SCHEDULER], Changes(), Rules(workloads=WorkloadRules(manage_jobs=tuple(ManagedKind)))
+    )
     handler = cache_feeding.event_handlers(cache).of(kind.reader.gvr)
     body = bare(kind.reader.kind)
 
@@ -80,12 +83,12 @@ def test_an_object_of_every_kind_comes_and_goes(kind: Kind) -> None:
 
 
 def test_workloads_that_only_make_others_are_read_where_they_are_managed() -> None:
-    def read(managed: frozenset[str]) -> set[str]:
-        cache = Cache([SCHEDULER], Changes(), CacheRules(managed=ManageRules(managed)))
+    def read(*managed: ManagedKind) -> set[str]:
+        cache = Cache([SCHEDULER], Changes(), Rules(workloads=WorkloadRules(manage_jobs=managed)))
         return {reader.kind for reader, _ in kinds.sinks(cache)}
 
-    assert set() == read(frozenset({"Job", "RayCluster"})) & table.MAKER_KINDS
-    assert {"RayJob"} == read(frozenset({"RayJob"})) - read(frozenset())
+    assert set() == read(ManagedKind.JOB, ManagedKind.RAY_CLUSTER) & table.MAKER_KINDS
+    assert {"RayJob"} == read(ManagedKind.RAY_JOB) - read()
 
 
 def test_no_two_rows_are_of_one_kind() -> None:

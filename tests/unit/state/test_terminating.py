@@ -8,11 +8,11 @@ from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, POD_GROUPS
 from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.terminating import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving
 from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
@@ -21,7 +21,7 @@ from support.gang_queue_builders import NOW
 RUNNING = [pod(f"a-{i}", gang="a", node="n1", phase="Running") for i in range(3)]
 X = pod("x", node="n1", phase="Running")
 ENDING = replace(X, deleting=True, gone_by=NOW + 30)
-HANGS_AFTER = DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
+HANGS_AFTER = NO_SETTINGS.preemption.victim_timeout_seconds + REPORTING_SECONDS
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_pod_that_hangs_in_termination_neither_leaves_nor_stays(
 
 
 def test_a_victim_is_not_given_up_before_another_pod_would_be() -> None:
-    impatient = Leaving(victim_timeout_seconds=0)
+    impatient = Leaving(PreemptionRules(victim_timeout_seconds=0))
     impatient.decided(ENDING, None)
     last = ENDING.gone_by + PATIENCE_SECONDS
 
@@ -135,14 +135,14 @@ def test_a_victim_is_not_given_up_before_another_pod_would_be() -> None:
 
 LONG = 315_360_000
 LEAVES_LATE = replace(ENDING, gone_by=NOW + LONG, grace_seconds=LONG)
-ENDS = DEFAULT_RULES.ends
+RULES = NO_SETTINGS.preemption
 
 
 @pytest.mark.parametrize(
     ("shown", "longest"),
     [
-        (LEAVES_LATE, ENDS.longest),
-        (replace(LEAVES_LATE, marked=True), ENDS.longest_of_queues),
+        (LEAVES_LATE, RULES.max_termination_seconds),
+        (replace(LEAVES_LATE, marked=True), RULES.max_grace_period_seconds),
     ],
 )
 def test_a_pod_that_leaves_later_than_is_waited_for_stays_until_then(
@@ -167,15 +167,15 @@ def test_one_that_leaves_late_and_is_evicted_leaves_from_the_decision_on(cache: 
     cache.upsert_pod(replace(LEAVES_LATE, gone_by=NOW + LONG + 1))
     again = leaving(cache, NOW + 2)
     cache.victims.decided(["uid-x"])
-    cache.upsert_pod(replace(LEAVES_LATE, gone_by=NOW + ENDS.longest))
+    cache.upsert_pod(replace(LEAVES_LATE, gone_by=NOW + RULES.max_termination_seconds))
     hurried = leaving(cache, NOW + 3)
 
     assert [[], ["x"], [], ["x"]] == [before, decided, again, hurried]
 
 
-def victims_of(*pods: Pod, rules: Rules = DEFAULT_RULES) -> list[str]:
+def victims_of(*pods: Pod, rules: PreemptionRules = NO_SETTINGS.preemption) -> list[str]:
     """Return which of the pods, each on a node of its own, go for one that needs a whole node."""
-    made = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
+    made = Cache([SCHEDULER], Changes(), Rules(preemption=rules))
     for each in pods:
         made.upsert(made.node_store, node(each.node, cpu=1))
         made.upsert_pod(each)
@@ -199,7 +199,7 @@ def test_what_may_take_long_to_end_goes_only_where_nothing_else_makes_room(late:
 
 
 def test_where_budgets_are_limits_a_long_grace_makes_no_pod_immune() -> None:
-    rules = replace(DEFAULT_RULES, within_budgets=True)
+    rules = replace(NO_SETTINGS.preemption, use_eviction_api=True)
 
     assert [["late"]] * 3 == [victims_of(each, rules=rules) for each in LONG_LIVED]
 

@@ -13,13 +13,13 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.events import LeftOutObjects
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.model.rules import Rules, WorkloadRules
+from gang_scheduler.model.values import ManagedKind
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.kinds import KINDS
-from gang_scheduler.state.suspended.workloads import ManageRules
 from gang_scheduler.watch import known_objects
 from gang_scheduler.watch.known_objects import KnownObjects
-from gang_scheduler.workloads import table
 from support import cache_feeding
 from support import decoded as pod_decode
 from support.api_objects import node_body, pod_body
@@ -35,7 +35,7 @@ class Harness:
         self.gvr = gvr
         self._left_out = LeftOutObjects()
         self.cache = Cache(
-            [SCHEDULER], Changes(), CacheRules(managed=ManageRules(table.MAKER_KINDS))
+            [SCHEDULER], Changes(), Rules(workloads=WorkloadRules(manage_jobs=tuple(ManagedKind)))
         )
         self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
         handler = self.event_handlers.of(gvr)

@@ -9,14 +9,14 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.queues import kueue
 from gang_scheduler.model.queues import Product
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.model.rules import NO_SETTINGS, QueueRules, Rules
+from gang_scheduler.model.values import QuotaOf
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.queues.declared import QueueRules
 from gang_scheduler.watch.quota_controllers import LeaseName, QuotaControllers
 from support.builders import SCHEDULER
 
 NOW = 1_700_000_000
-WATCHED = QueueRules(watched=frozenset({Product.KUEUE, Product.VOLCANO}))
 
 
 class Leases:
@@ -38,13 +38,13 @@ class Leases:
 class Watch:
     """A cluster with a ClusterQueue, and the Lease of Kueue. `at` is in seconds from NOW."""
 
-    def __init__(self, rules: QueueRules = WATCHED, *, queue: bool = True) -> None:
+    def __init__(self, rules: QueueRules = NO_SETTINGS.queues, *, queue: bool = True) -> None:
         self.at = 0.0
         self.told: list[Product] = []
         self.not_served = ["localqueues.kueue.x-k8s.io", "queues.scheduling.volcano.sh"]
         self.leases = Leases()
         self.changes = Changes()
-        self.cache = Cache([SCHEDULER], self.changes, CacheRules(queues=rules))
+        self.cache = Cache([SCHEDULER], self.changes, Rules(queues=rules))
         if queue:
             body = {"metadata": {"name": "q", "uid": "u"}}
             self.cache.queues.upsert(kueue.cluster_queue(body))
@@ -163,10 +163,10 @@ async def test_what_cannot_be_read_stays_as_it_was_until_it_expires() -> None:
     assert await watch.enforced(130)
 
 
-@pytest.mark.parametrize("rules", [QueueRules(), QueueRules(ignored=frozenset({Product.KUEUE}))])
-async def test_a_setting_makes_the_lease_irrelevant(rules: QueueRules) -> None:
-    watch = Watch(rules)
+@pytest.mark.parametrize("quota", [QuotaOf.ENFORCE, QuotaOf.IGNORE])
+async def test_a_setting_makes_the_lease_irrelevant(quota: QuotaOf) -> None:
+    watch = Watch(QueueRules(kueue=quota, volcano=quota))
     watch.renewed(0)
 
-    assert (Product.KUEUE not in rules.ignored) == await watch.enforced()
+    assert (quota is QuotaOf.ENFORCE) == await watch.enforced()
     assert [] == watch.leases.asked

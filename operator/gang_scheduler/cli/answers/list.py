@@ -126,7 +126,9 @@ def _header(found: Sequence[Row], cluster: Cluster) -> str:
     waiting = sum(1 for row in found if row.state == WAITING)
     usage = cluster.cache.node_usage
     nodes, free = usage.table(), usage.free()
-    columns = [nodes.axis[name] for name in cluster.policy.gpu_resources if name in nodes.axis]
+    columns = [
+        nodes.axis[name] for name in cluster.policy.rules.queues.gpu_resources if name in nodes.axis
+    ]
     usable = nodes.ready & ~nodes.unschedulable
     idle, all_of_them = free[usable][:, columns].sum(), nodes.allocatable[:, columns].sum()
     return f"{running} running, {waiting} waiting, {idle} of {all_of_them} GPUs idle"

@@ -44,7 +44,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
     read = list(documents.read(wanted.filenames, recursive=wanted.recursive))
     policy = _policy(read, given)
     found = _objects(read, policy, wanted)
-    for note in remarks.remarks_of(found, policy.scheduler_names):
+    for note in remarks.remarks_of(found, policy.rules.gangs.scheduler_names):
         click.echo(note, err=True)
     outcome = simulate(found, Options(policy, wanted.until_settled, wanted.recreate_victims))
     for note in remarks.of_topologies(found, outcome.cache):
@@ -75,7 +75,7 @@ def _objects(read: Iterable[Item], policy: Policy, wanted: Wanted) -> Objects:
         now = None if wanted.at is None else defaults.moment("--at:", wanted.at)
         return objects.load(
             read,
-            policy.scheduler_names[0],
+            policy.rules.gangs.scheduler_names[0],
             assume_ours=wanted.assume_scheduler_name,
             at=now,
             membership=membership(policy),

@@ -106,7 +106,7 @@ def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Evict
     """Return from which priority on gangs may evict members, and in which queue it is."""
     own = [each for each in bound_pods.pods if each.gang == info.key]
     may_go = sum(1 for each in own if each.evictable)
-    least = cluster.policy.min_priority_difference
+    least = cluster.policy.rules.preemption.min_priority_difference
     queue = cluster.cache.queue_of(info.key)
     return Evictable(
         pods=may_go,
@@ -166,7 +166,7 @@ def document_of(key: GangKey, asked: Question) -> Document:
     surroundings = _surroundings(cluster)
     found = explain(snapshot, cluster.profile, key, surroundings)
     found = _without_volumes(info, cluster, found)
-    names = Names(key.namespace, cluster.policy.hide_foreign_names)
+    names = Names(key.namespace, cluster.policy.rules.preemption.hide_foreign_names)
     phase = phases.phase_of(phases.counts_of(info))
     hint = ""
     if found.refused is not None and found.verdict is Verdict.WAITS:
@@ -234,18 +234,18 @@ def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Ex
 def _surroundings(cluster: Cluster) -> Surroundings:
     """Return the pods that run, with and without the minimum run times of their gangs."""
     cache, now = cluster.cache, cluster.read_at
-    policy = cluster.policy
+    rules = cluster.policy.rules.preemption
     current = cache.running(now)
     asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
-    if not (asked or policy.min_runtime_before_preemption_seconds):
+    if not (asked or rules.min_runtime_before_preemption_seconds):
         # All pods are gone through once more only where that may say something else.
-        return Surroundings(current, None, _sparing(current, cache), policy.preemption)
-    longest = max(policy.max_min_runtime_seconds, policy.min_runtime_before_preemption_seconds)
+        return Surroundings(current, None, _sparing(current, cache), rules.preemption)
+    longest = max(rules.max_min_runtime_seconds, rules.min_runtime_before_preemption_seconds)
     rested = cache.running(now + longest)
     before = sum(1 for each in current.pods if each.evictable)
     after = sum(1 for each in rested.pods if each.evictable)
     more = rested if after > before else None
-    return Surroundings(current, more, _sparing(current, cache), policy.preemption)
+    return Surroundings(current, more, _sparing(current, cache), rules.preemption)
 
 
 def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:

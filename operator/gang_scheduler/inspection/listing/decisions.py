@@ -47,7 +47,7 @@ def decide(cluster: Cluster) -> Decisions:
     plan = schedule(snapshot, cluster.profile, turns.see, to_the_end=True)
     for refused in plan.refused:
         cache.gang_queue.decisions.refused(refused, now)
-    figures = queue_figures.figures_of(cache, cluster.profile.queues, now)
+    figures = queue_figures.figures_of(cache, cluster.policy.rules, now)
     return Decisions(
         refused={each.gang.key: each for each in plan.refused},
         starting=frozenset(each.gang.key for each in plan.placed),

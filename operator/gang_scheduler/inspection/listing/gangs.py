@@ -123,7 +123,7 @@ class _Rows:
     def __init__(self, cluster: Cluster, decisions: Decisions) -> None:
         self._cluster = cluster
         self._decisions = decisions
-        self._gpus = frozenset(cluster.policy.gpu_resources)
+        self._gpus = frozenset(cluster.policy.rules.queues.gpu_resources)
         self._gpus_of: dict[object, int] = {}
         self._shares = {each.queue.ref: each.share for each in decisions.figures}
         self._queues = {each.queue.ref: each.queue for each in decisions.figures}
@@ -196,7 +196,7 @@ class _Rows:
         if queue is None:
             return 0
         waited = self._cluster.read_at - _since(info, WAITING)
-        return lines.added_by_waiting(queue, self._cluster.profile.queues.aging, waited)
+        return lines.added_by_waiting(queue, self._cluster.profile.rules.queues, waited)
 
 
 def _kind(info: GangInfo) -> str:

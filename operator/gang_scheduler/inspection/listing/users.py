@@ -57,9 +57,10 @@ def foreign(cluster: Cluster, namespace: str = "") -> str:
         if pod.scheduler not in cluster.cache.schedulers
     ]
     used = Counter[str]()
+    gpus = cluster.policy.rules.queues.gpu_resources
     for pod in pods:
         asked = dict(pod.pod_class.requests)
-        used.update({name: asked.get(name, 0) for name in cluster.policy.gpu_resources})
+        used.update({name: asked.get(name, 0) for name in gpus})
     shown = [f"{number} {name}" for name, number in sorted(used.items()) if number]
     if not shown:
         return ""

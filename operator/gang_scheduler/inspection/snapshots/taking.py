@@ -25,9 +25,9 @@ from gang_scheduler.inspection.snapshots import whitelist
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Plan, Preemption
 from gang_scheduler.model.queues import Product
+from gang_scheduler.model.values import QuotaOf
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import QuotaOf
 from gang_scheduler.simulation import documents, snapshot_files
 from gang_scheduler.simulation.documents import Document, Item, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput

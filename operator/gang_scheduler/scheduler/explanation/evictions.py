@@ -100,7 +100,7 @@ def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
     pods = [each for each in running.pods if not each.pod.pinned and each.gang not in own]
     if not pods:
         return None
-    most = turn.group.priority - turn.profile.preemption.min_difference
+    most = turn.group.priority - turn.profile.rules.preemption.min_priority_difference
     ranked = [each for each in pods if each.priority > most]
     nearest = min(ranked, key=lambda each: each.priority, default=None)
     protected = [each for each in pods if each.priority <= most and not each.evictable]

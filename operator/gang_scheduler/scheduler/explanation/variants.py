@@ -194,7 +194,7 @@ def _softer(asked: Asked) -> Iterator[Variant]:
 def _higher(asked: Asked) -> Iterator[Variant]:
     """Yield the lowest priority with which the group may evict enough."""
     running = asked.surroundings.running
-    least = asked.profile.preemption.min_difference
+    least = asked.profile.rules.preemption.min_priority_difference
     own = {gang.key for gang in asked.group.gangs}
     others = (each for each in running.pods if each.evictable and each.gang not in own)
     some = {each.priority + least for each in others}

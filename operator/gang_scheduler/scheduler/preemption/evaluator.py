@@ -228,7 +228,7 @@ class PreemptionEvaluator:
             self.nominated_room.keep(released)
             if found is None:
                 return self._none_found(units, potential)
-            limit = self._profile.preemption.most_victims
+            limit = self._profile.rules.preemption.max_victims
             too_many = PreemptionVerdict.TOO_MANY_VICTIMS
             return PreemptionOutcome(too_many, victims=len(found.victims), limit=limit)
         victims = tuple(found.victims.values())
@@ -245,7 +245,7 @@ class PreemptionEvaluator:
         return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
 
     def _has_too_many(self, found: Found) -> bool:
-        limit = self._profile.preemption.most_victims
+        limit = self._profile.rules.preemption.max_victims
         return bool(limit) and len(found.victims) > limit
 
     def _remember(

@@ -52,7 +52,7 @@ class VictimPools:
 
     def below(self, group: GangGroup) -> PotentialVictims | None:
         """Return the pods of lower priority that a group may evict; None if there are none."""
-        below = group.priority - self._profile.preemption.min_difference
+        below = group.priority - self._profile.rules.preemption.min_priority_difference
         if self._lowest is None or self._lowest > below:
             return None
         own = self.own(group)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.queues import NONE, Charge, EvictionRules, FlavorResource, Queue
+from gang_scheduler.model.rules import NO_SETTINGS, Rules
 from gang_scheduler.model.values import EvictionPolicy, FairStrategy
 from gang_scheduler.scheduler.ordering.fairness import policy_of
-from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quota.accounts import Accounts, Comparison
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
@@ -84,25 +84,11 @@ def keys_at(
     return frozenset(own | {key for key in governed if key.resource in resources})
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits from the settings. A priority is higher by `least` or more; times are in seconds."""
+class Limits(NamedTuple):
+    """What the settings allow, and the time, in seconds since the epoch."""
 
     now: int = 0
-    least: int = 1
-    max_min_runtime_seconds: int = 3600
-    fair_strategies: tuple[FairStrategy, ...] = tuple(FairStrategy)
-
-    @classmethod
-    def of_profile(cls, profile: Profile, now: int) -> "Limits":
-        """Return the limits that a profile sets."""
-        queues = profile.queues
-        return cls(
-            now,
-            profile.preemption.min_difference,
-            queues.max_min_runtime_seconds,
-            queues.fair_strategies,
-        )
+    rules: Rules = NO_SETTINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +142,9 @@ def _in_tree(accounts: Accounts, ours: int, limits: Limits) -> Iterator[Eviction
         case Comparison.DUES:
             yield EvictionClass.FAIR_SHARE
         case Comparison.SHARES:
-            if FairStrategy.FINAL in limits.fair_strategies:
+            if FairStrategy.FINAL in limits.rules.queues.fair_strategies:
                 yield EvictionClass.FAIR_SHARE
-            if FairStrategy.INITIAL in limits.fair_strategies:
+            if FairStrategy.INITIAL in limits.rules.queues.fair_strategies:
                 yield EvictionClass.FAIR_SHARE_AT_FIRST
 
 
@@ -188,7 +174,7 @@ def allows(
     limits: Limits,
 ) -> bool:
     """Return whether the rules of the requesting queue allow this eviction by a class."""
-    rules, least = queue.evictions, limits.least
+    rules, least = queue.evictions, limits.rules.preemption.min_priority_difference
     match eviction_class:
         case EvictionClass.OVERRUN:
             known = running.known.backfilled
@@ -233,4 +219,4 @@ def min_runtime(accounts: Accounts, theirs: int, met: Meeting | None, limits: Li
     # Of the child where the ways meet only the leaf itself counts.
     rows = {theirs, *(met.theirs[:-1] if met is not None else ())}
     asked = max(queues[row].evictions.min_runtime for row in rows)
-    return min(asked, limits.max_min_runtime_seconds)
+    return min(asked, limits.rules.preemption.max_min_runtime_seconds)

@@ -126,7 +126,7 @@ def _least_run_times(trees: Trees, rows: Iterable[int], limits: Limits) -> IntAr
         for way in asked
     ]
     table = np.array(below, dtype=np.int64).reshape(len(asked), levels).T
-    found: IntArray = np.minimum(table, limits.max_min_runtime_seconds)
+    found: IntArray = np.minimum(table, limits.rules.preemption.max_min_runtime_seconds)
     return found
 
 

@@ -90,7 +90,8 @@ class Reservations:
         self._ledger = ledger
         self._evaluator = evaluator
         self._units_of = units_of
-        self._rules = profile.queues
+        self._rules = profile.rules.promises
+        self._hides_names = profile.rules.preemption.hide_foreign_names
         self._clock = Clock(snapshot.taken_at, self._rules.backfill_window_seconds)
         self._promises: list[Promise] = []
         self._turns: dict[GangKey, int] = {}
@@ -131,7 +132,7 @@ class Reservations:
     def made(self) -> tuple[Reservation, ...]:
         """Return the reservations, in the order of turns."""
         self.refresh()
-        return tuple(each.shown(hides_names=self._rules.hides_names) for each in self._promises)
+        return tuple(each.shown(hides_names=self._hides_names) for each in self._promises)
 
     def _is_tired(self) -> bool:
         return self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS
@@ -303,7 +304,7 @@ class Reservations:
 
     def _cause(self, promise: Promise, request: Request) -> DelaysReserved:
         away = promise.key.namespace != request.group.waiting[0].key.namespace
-        key = None if away and self._rules.hides_names else promise.key
+        key = None if away and self._hides_names else promise.key
         return DelaysReserved(promise.request.ref.name, key, promise.start)
 
     @contextmanager

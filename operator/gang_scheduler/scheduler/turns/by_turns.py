@@ -105,7 +105,7 @@ class TurnTaking:
                     self._quota.set_aside(group, problem)
 
     def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> QueueLine:
-        default, now = self._placing.profile.queues.aging, self._placing.snapshot.taken_at
+        default, now = self._placing.profile.rules.queues, self._placing.snapshot.taken_at
         keyed = []
         for group in self._decided.each(groups):
             effective = lines.effective_priority(group, queue, default, now)
@@ -210,7 +210,7 @@ class TurnTaking:
     def _head(self, line: QueueLine, request: Request) -> Head:
         """Return how the group compares, by the assignment that it would take now."""
         assignment, group = self._assignment_now(request), request.group
-        default, now = self._placing.profile.queues.aging, self._placing.snapshot.taken_at
+        default, now = self._placing.profile.rules.queues, self._placing.snapshot.taken_at
         effective = lines.effective_priority(group, line.queue, default, now)
         return Head(assignment.charge, effective, group.created_at, request.nominated)
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.queues import NONE, Aging, Queue, QueueRef
+from gang_scheduler.model.queues import NONE, Queue, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import QueueRules
 from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Accounts, Share, share_of
 
 _HOUR: Final = 3600
@@ -30,19 +31,19 @@ class QueueLine:
     is_over: bool = False
 
 
-def effective_priority(group: GangGroup, queue: Queue, default: Aging, now: int) -> int:
+def effective_priority(group: GangGroup, queue: Queue, default: QueueRules, now: int) -> int:
     """Return the priority with what waiting adds to it."""
     return group.queue_priority + added_by_waiting(queue, default, now - group.created_at)
 
 
-def added_by_waiting(queue: Queue, default: Aging, seconds: float) -> int:
+def added_by_waiting(queue: Queue, default: QueueRules, seconds: float) -> int:
     """Return the priority that so many seconds of waiting add."""
-    per_hour = default.per_hour if queue.aging.per_hour is None else queue.aging.per_hour
+    per_hour = default.aging_per_hour if queue.aging.per_hour is None else queue.aging.per_hour
     if not per_hour:
         return 0
-    most = default.most if queue.aging.most is None else queue.aging.most
+    most = default.aging_max if queue.aging.most is None else queue.aging.most
     added = int(per_hour * max(0, seconds) // _HOUR)
-    return added if most is None else min(added, most)
+    return min(added, most)
 
 
 def key(

@@ -55,7 +55,7 @@ class Quota:
         self.forest = Forest(state, snapshot.nodes)
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
         self.requests = Requests(snapshot, state, self.ledger)
-        limits = Limits.of_profile(profile, snapshot.taken_at)
+        limits = Limits(snapshot.taken_at, profile.rules)
         self.reclaim_requests = ReclaimRequests(
             snapshot.bound_pods or BoundPods(), self.ledger, limits
         )

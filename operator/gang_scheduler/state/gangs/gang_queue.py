@@ -11,6 +11,7 @@ from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod, VirtualPods
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
+from gang_scheduler.model.rules import NO_PROMISES, PromiseRules
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.state.checkpoints import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
@@ -28,11 +29,10 @@ from gang_scheduler.state.gangs.queueing import (
 from gang_scheduler.state.gangs.set_aside import SetAside, Untried
 from gang_scheduler.state.gangs.vain_rounds import VainRounds
 from gang_scheduler.state.gangs.workloads import FailedJobs, GangsByWorkload, JobSizes, MadeFor
-from gang_scheduler.state.queues import reservations
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
-from gang_scheduler.state.queues.reservations import Reservations, ReservationSettings
+from gang_scheduler.state.queues.reservations import Reservations
 
 MOST_CHECKPOINTS = 5
 """How many saves of a gang are remembered where the settings do not say it."""
@@ -54,7 +54,7 @@ class GangQueue:
         layers: Callable[[], Collection[str]],
         queue_names: QueueNames | None = None,
         *,
-        reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
+        promises: PromiseRules = NO_PROMISES,
         most_checkpoints: int = MOST_CHECKPOINTS,
     ) -> None:
         self.schedulers = frozenset(schedulers)
@@ -94,7 +94,7 @@ class GangQueue:
         )
         self.vain_rounds = VainRounds()
         self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)
-        self.reservations = Reservations(self.infos, reservation_settings)
+        self.reservations = Reservations(self.infos, promises)
         self.checkpoints = CheckpointRecords(self.infos, self.changed, most_checkpoints)
         self._queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
         self.waiting = self._queueing_hints.waiting

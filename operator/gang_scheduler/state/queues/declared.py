@@ -5,7 +5,7 @@ then once for as long as no object changes.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import Generic, TypeVar
 
 from gang_scheduler.decode.events import HasUid
@@ -32,29 +32,8 @@ from gang_scheduler.model.queues import (
     RecentUsage,
     SavingRules,
 )
-from gang_scheduler.model.resources import NO_RULES, RequestRules
-from gang_scheduler.model.values import Fairness
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRules:
-    """What the settings say of queues.
-
-    `kueue_fairness` is that of Kueue's trees, which have it in a configuration file. `open`: our
-    queues that say nothing of namespaces are for all. `gpu_resources` are what `gpu` is the sum of.
-    Products whose quotas are never enforced are `ignored`; those that are `watched` are enforced
-    unless a controller of theirs runs. By `requests` it is found what quotas are charged.
-    """
-
-    kueue_fairness: Fairness = DEFAULT_FAIRNESS[Product.KUEUE]
-    open: bool = True
-    gpu_resources: tuple[str, ...] = field(default_factory=lambda: QueueSet().gpu_resources)
-    ignored: frozenset[Product] = frozenset()
-    watched: frozenset[Product] = frozenset()
-    requests: RequestRules = NO_RULES
-
-
-DEFAULT_RULES = QueueRules()
+from gang_scheduler.model.rules import NO_SETTINGS, QueueRules, request_rules
+from gang_scheduler.model.values import QueueNamespaces, QuotaOf
 
 
 class DeclaredQueues:
@@ -63,12 +42,17 @@ class DeclaredQueues:
     `declared` are the queues by uid, whatever may be wrong with them; `rules` are not changed.
     """
 
-    def __init__(self, rules: QueueRules = DEFAULT_RULES) -> None:
+    def __init__(self, rules: QueueRules = NO_SETTINGS.queues) -> None:
         self.declared: dict[str, DeclaredQueue] = {}
         self.rules = rules
         self._uids: dict[QueueRef, str] = {}
         self._flavors: dict[str, DeclaredFlavor] = {}
-        self._unenforced = rules.ignored
+        self.requests = request_rules(rules)
+        """What quotas are charged for requests."""
+        quotas = {Product.KUEUE: rules.kueue, Product.VOLCANO: rules.volcano}
+        self.watched = frozenset(each for each in quotas if quotas[each] is QuotaOf.AUTO)
+        """The products whose quotas are enforced unless a controller of theirs runs."""
+        self._unenforced = frozenset(each for each in quotas if quotas[each] is QuotaOf.IGNORE)
         self._served = frozenset({Product.OURS})
         self._set: QueueSet | None = None
         self.provisioned: Callable[[], Mapping[str, ProvisioningRules]] = dict
@@ -194,13 +178,13 @@ class DeclaredQueues:
             fairness={**DEFAULT_FAIRNESS, Product.KUEUE: rules.kueue_fairness},
             enforced=self.enforced,
             gpu_resources=rules.gpu_resources,
-            request_rules=rules.requests,
+            request_rules=self.requests,
         )
 
     def _in_force(self, declared: DeclaredQueue) -> Queue:
         """Return a queue with what the settings make of it."""
         queue = declared.queue
-        if not (declared.names_namespaces or self.rules.open):
+        if not (declared.names_namespaces or self.rules.queue_namespaces is QueueNamespaces.ALL):
             queue = replace(queue, namespaces=None)
         if queue.ref.kind is QueueKind.CLUSTER_QUEUE:
             queue = _provisioned(queue, self.provisioned())

@@ -65,5 +65,5 @@ def _queues_of(gang: BoundGang) -> Iterator[QueueRef]:
 
 def _may_go(cache: Cache, bound: BoundPod) -> bool:
     """Return whether nothing protects a pod: a drain has no priority of its own."""
-    ends_for_good = bound.unprotected and not cache.evictable_pods.rules.unprotected_jobs
+    ends_for_good = bound.unprotected and not cache.evictable_pods.rules.preempt_unprotected_jobs
     return bound.evictable and bound.priority < SYSTEM_PRIORITY and not ends_for_good

@@ -1,7 +1,7 @@
 """From the name of a queue to the leaf that it means."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from gang_scheduler.decode.queues.shared import LocalQueue, WorkloadPriorityClass
@@ -27,6 +27,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import EVERYWHERE, QueueName, QueueNameKind
+from gang_scheduler.model.rules import NO_SETTINGS, QueueRules
 from gang_scheduler.model.selectors import hold
 from gang_scheduler.model.values import StopPolicy
 from gang_scheduler.state.namespaces import Namespaces
@@ -91,21 +92,6 @@ class KnownQueues:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class NamingRules:
-    """What the settings say of gangs that name no queue.
-
-    `default_queue` is our Queue that they are in, "" for none. In namespaces of `required`, or with
-    `*` in all, they wait instead.
-    """
-
-    default_queue: str = ""
-    required: frozenset[str] = field(default_factory=frozenset)
-
-
-DEFAULT_RULES: Final = NamingRules()
-
-
 class _Index:
     """The queues of a set by reference, and those that have others below them."""
 
@@ -136,11 +122,11 @@ class QueueNames:
         self,
         known: KnownQueues | None = None,
         namespaces: Namespaces | None = None,
-        rules: NamingRules | None = None,
+        rules: QueueRules = NO_SETTINGS.queues,
     ) -> None:
         self.known = known or KnownQueues()
         self._namespaces = namespaces or Namespaces()
-        self.rules = rules or DEFAULT_RULES
+        self.rules = rules
         self._kept: _Index | None = None
 
     @property
@@ -176,7 +162,7 @@ class QueueNames:
 
     def unnamed(self, namespace: str) -> Meant:
         """Return the leaf of gangs that are in no queue, and whether they may be."""
-        if self.rules.required.isdisjoint((namespace, EVERYWHERE)):
+        if {namespace, EVERYWHERE}.isdisjoint(self.rules.require_queue):
             return Meant(NONE)
         return Meant(NONE, Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(namespace)))
 

@@ -15,28 +15,12 @@ from gang_scheduler.model.plan import Plan, Refused, Reservation
 from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.reasons import PROMISED
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import NO_PROMISES, PromiseRules
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 REST_SECONDS: Final = 3600
 MOST_CANDIDATES: Final = 16
 """How many gangs are tried with others since they may get a reservation."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReservationSettings:
-    """How many gangs may have one at once, after which wait, and for how long. In seconds.
-
-    `hides_names` of gangs from those of other namespaces.
-    """
-
-    number: int = 0
-    after_seconds: int = 300
-    timeout_seconds: int = 86_400
-    enforce_backfill: bool = True
-    hides_names: bool = False
-
-
-DEFAULT_SETTINGS: Final = ReservationSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +46,9 @@ class Reservations:
     def __init__(
         self,
         infos: Mapping[GangKey, GangInfo],
-        settings: ReservationSettings = DEFAULT_SETTINGS,
+        rules: PromiseRules = NO_PROMISES,
     ) -> None:
-        self.settings = settings
+        self.rules = rules
         self.held: dict[GangKey, Held] = {}
         self.waits: Mapping[QueueRef, int] = {}
         """After which wait gangs of a queue may get one, in seconds, where the queue says it."""
@@ -84,7 +68,7 @@ class Reservations:
 
     def wanted(self, groups: Iterable[GangGroup], now: int) -> bool:
         """Return whether one of these groups may be promised a start."""
-        if not self.settings.number:
+        if not self.rules.reservations:
             return False
         return any(
             bool(self.held) or self._has_waited(group.queue, group.created_at, now)
@@ -98,7 +82,7 @@ class Reservations:
     def companions(self, now: int) -> set[GangKey]:
         """Return the gangs that must be tried with any other."""
         keys = {key for key in self.held if key in self._infos}
-        if len(keys) >= self.settings.number:
+        if len(keys) >= self.rules.reservations:
             return keys
         found = sorted(
             (-each.gang.queue_priority, each.gang.created_at, str(key), key)
@@ -117,7 +101,9 @@ class Reservations:
 
     def first_wait_ends(self, refused: Refused, now: int) -> int | None:
         """Return when a gang that waits may get a reservation, if that is to come."""
-        if not self.settings.number or refused.reason not in PROMISED or refused.gang.queue is None:
+        if not self.rules.reservations or refused.reason not in PROMISED:
+            return None
+        if refused.gang.queue is None:
             return None
         moment = int(refused.gang.created_at) + self._after(refused.gang.queue)
         return moment if moment > now else None
@@ -135,7 +121,7 @@ class Reservations:
         return queue is not None and now - since >= self._after(queue)
 
     def _after(self, queue: QueueRef) -> int:
-        return self.waits.get(queue, self.settings.after_seconds)
+        return self.waits.get(queue, self.rules.reservation_after_seconds)
 
     def standing(self) -> tuple[Reservation, ...]:
         """Return the reservations that stand."""
@@ -146,14 +132,14 @@ class Reservations:
 
     def let_pass(self, backfilled: Backfilled) -> None:
         """Note until when a gang runs that a waiting one let pass."""
-        if self.settings.enforce_backfill:
+        if self.rules.enforce_backfill:
             self._untils.setdefault(backfilled.ahead_of, []).append(backfilled.until)
 
     def moved(self, key: GangKey, after: Refused | None) -> None:
         """Note why a gang waits now; None: it does not."""
         self._behind.discard(key)
         self._waiting.pop(key, None)
-        if after is None or not self.settings.number:
+        if after is None or not self.rules.reservations:
             return
         if isinstance(after.cause, DelaysReserved):
             self._behind.add(key)
@@ -185,7 +171,7 @@ class Reservations:
         for key, reservation in promised.items():
             before = self.held.get(key)
             since = before.since if before else self._written_since(key) or now
-            if now - since >= self.settings.timeout_seconds:
+            if now - since >= self.rules.reservation_timeout_seconds:
                 self._rests_until[key] = now + REST_SECONDS
                 self.held.pop(key, None)
                 yield News(key, None, before.reservation if before else reservation)

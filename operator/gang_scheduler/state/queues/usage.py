@@ -7,7 +7,6 @@ has changed by then. Without queues nothing is noted.
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from gang_scheduler.model.bound_pods import Charged
@@ -24,23 +23,11 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.refs import ChargedTo, GangKey
 from gang_scheduler.model.resources import Requests
+from gang_scheduler.model.rules import NO_SETTINGS, Rules
+from gang_scheduler.model.values import CountOtherSchedulers
 from gang_scheduler.state.queues.charges import Amounts, ChargedFlavors, Entry, Flavors, Tallies
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
-from gang_scheduler.state.terminating import DEFAULT_ENDS, Ends
-
-
-@dataclass(frozen=True, slots=True)
-class ChargeRules:
-    """What the settings say of charges. `others`: pods of other schedulers count in their queue.
-
-    With `half_life_seconds` what was charged in the past counts, too; 0: it does not.
-    """
-
-    others: bool = True
-    half_life_seconds: int = 0
-
-
-DEFAULT_RULES: Final = ChargeRules()
+from gang_scheduler.state.terminating import charged_until
 
 PODS_A_GANG: Final = 10
 """Of so many pods the charge is found in the time in which one gang is made for a snapshot."""
@@ -102,14 +89,14 @@ class QueueUsageStore:
         self,
         gangs: Gangs,
         labels_of: Callable[[str], Mapping[str, str]],
-        rules: ChargeRules = DEFAULT_RULES,
-        ends: Ends = DEFAULT_ENDS,
+        rules: Rules = NO_SETTINGS,
     ) -> None:
         self._gangs = gangs
         self._names = gangs.queues.names
         self._labels_of = labels_of
-        self.rules = rules
-        self._ends = ends
+        self._rules = rules
+        labelled = rules.queues.count_other_schedulers is CountOtherSchedulers.LABELLED
+        self._counts_others = labelled
         self._now = 0
         self._leaving: list[tuple[int, str]] = []
         self._until: dict[str, int] = {}
@@ -261,7 +248,7 @@ class QueueUsageStore:
         self._flavors = ChargedFlavors(queue_set, self._labels_of)
         self._gangs.queues.summed = True
         self._round = self._gangs.queues.round
-        counts = self.rules.half_life_seconds > 0
+        counts = self._rules.queues.usage_half_life_seconds > 0
         ordered = (each.ref for each in queue_set.queues if counts and each.by_local_usage)
         self._by_local = frozenset(ordered)
         self._resolved.clear()
@@ -339,7 +326,7 @@ class QueueUsageStore:
 
     def _hangs(self, pod: Pod) -> bool:
         """Return whether a pod should long be gone; look at it again when that will be so."""
-        until = self._ends.charged_until(pod)
+        until = charged_until(pod, self._rules.preemption)
         if until > self._now and self._until.get(pod.uid) != until:
             self._until[pod.uid] = until
             heapq.heappush(self._leaving, (until, pod.uid))
@@ -370,7 +357,7 @@ class QueueUsageStore:
         self, pod: Pod, gang: GangKey | None, resolved: Resolved | None, said: ChargedTo
     ) -> QueueRef | None:
         """Return the queue that a pod is charged to: by its binding, else by its gang or itself."""
-        if gang is None and not self.rules.others:
+        if gang is None and not self._counts_others:
             return None
         # All of these are a tenant's to write, and the quota may be another's.
         written = self._names.written(said.queue) if said.queue else None

@@ -6,8 +6,8 @@ controller has created the real pods; each real pod takes over the plan of one m
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import Managed, Planned
@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Cause, Reason
 from gang_scheduler.model.refs import GangKey, QueueName
+from gang_scheduler.model.rules import WorkloadRules
 from gang_scheduler.model.suspended import (
     Admission,
     ManagedWorkload,
@@ -86,17 +87,6 @@ def _binds(planned: Planned) -> Iterator[Bind]:
             yield Bind(pod, node, flavors=planned.flavors)
 
 
-@dataclass(frozen=True, slots=True)
-class ManageRules:
-    """What the settings say: the kinds that are managed, and how long pods are waited for."""
-
-    kinds: frozenset[str] = frozenset()
-    pods_timeout_seconds: int = 120
-
-
-DEFAULT_RULES: Final = ManageRules()
-
-
 class KeptBack(NamedTuple):
     """Why a workload stays suspended that waits in no queue here.
 
@@ -118,7 +108,7 @@ class SuspendedWorkloads:
 
     def __init__(
         self,
-        rules: ManageRules,
+        rules: WorkloadRules,
         schedulers: frozenset[str],
         *,
         gang_queue: GangQueue,
@@ -140,7 +130,7 @@ class SuspendedWorkloads:
         self.holds = self._room.holds
         """The room of workloads that were let start, as long as pods are waited for."""
         self._waiting = WaitingWorkloads(
-            *(rules.kinds, schedulers),
+            *(rules.manage_jobs, schedulers),
             gang_queue=gang_queue,
             pod_store=pod_store,
             stand_ins=stand_ins,
@@ -301,7 +291,7 @@ class SuspendedWorkloads:
         counts = any(map(names.counts, asked))
         prototypes = (pod for gang in (said.gangs if said else ()) for pod in gang.pods.prototypes)
         return KeptBack(
-            by_kind=kind not in self.rules.kinds,
+            by_kind=kind not in self.rules.manage_jobs,
             names_none=not asked,
             absent=None if counts else next(iter(asked), None),
             schedulers=frozenset(pod.scheduler for pod in prototypes) - self._schedulers,
@@ -353,7 +343,7 @@ class SuspendedWorkloads:
     def _resume(self, managed: Managed, now: int) -> None:
         """Keep room and quota for pods that an earlier process waited for."""
         workload = managed.workload
-        if workload.kind not in self.rules.kinds or workload.uid in self.holds:
+        if workload.kind not in self.rules.manage_jobs or workload.uid in self.holds:
             return
         planned = self._parts.planned_of(managed)
         if planned is None:

@@ -8,9 +8,9 @@ import pytest
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.apply.checkpoints import GracePeriods
 from gang_scheduler.decode.queues import ours
+from gang_scheduler.model.rules import PreemptionRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.terminating import Ends
 from support import cache_feeding
 from support.builders import SCHEDULER, pod
 
@@ -30,7 +30,7 @@ def grace(
     member = replace(member, grace_seconds=own)
     cache.upsert_pod(member)
     cache.snapshot(1000)
-    return GracePeriods(cache, Ends(longest=300, longest_of_queues=most)).of(member)
+    return GracePeriods(cache, PreemptionRules(max_grace_period_seconds=most)).of(member)
 
 
 @pytest.mark.parametrize(

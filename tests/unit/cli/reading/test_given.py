@@ -12,11 +12,11 @@ def test_a_setting_has_the_name_of_its_flag_its_variable_or_its_value_of_the_cha
 ) -> None:
     policy = given.policy_of([f"{name}=3"])
 
-    assert (3, {"max_victims"}) == (policy.max_victims, policy.model_fields_set)
+    assert (3, {"max_victims"}) == (policy.rules.preemption.max_victims, policy.model_fields_set)
 
 
 def test_lists_are_json_and_what_is_not_given_is_not_set() -> None:
-    assert ("a", "b") == given.policy_of(['schedulerNames=["a", "b"]']).scheduler_names
+    assert ("a", "b") == given.policy_of(['schedulerNames=["a", "b"]']).rules.gangs.scheduler_names
     assert set() == Policy().model_fields_set == given.policy_of([]).model_fields_set
 
 

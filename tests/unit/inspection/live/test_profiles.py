@@ -10,8 +10,8 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import live
 from gang_scheduler.inspection.live import CONFIG_MAPS, OperatorSettings
 from gang_scheduler.inspection.servers import Server
+from gang_scheduler.model.values import NodeStrategy
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import Strategy
 from support.listing_server import ListingServer, listed
 
 
@@ -30,7 +30,7 @@ async def found(answers: Mapping[str, Any]) -> OperatorSettings:
 async def test_settings_are_those_of_the_config_map() -> None:
     bodies = listed(config_map('{"strategy": "spread", "http_port": 1}'))
 
-    assert OperatorSettings(Policy(strategy=Strategy.SPREAD), "ops/gangs") == await found(
+    assert OperatorSettings(Policy(strategy=NodeStrategy.SPREAD), "ops/gangs") == await found(
         {CONFIG_MAPS.path(): bodies}
     )
 
@@ -74,7 +74,8 @@ def test_settings_that_are_given_count_instead_of_those_of_the_operator() -> Non
 
     policy, settings_of, notes = live.but_for(Policy(max_victims=3), found)
 
-    assert (3, False, "a/scheduler") == (policy.max_victims, policy.preemption, settings_of)
+    rules = policy.rules.preemption
+    assert (3, False, "a/scheduler") == (rules.max_victims, rules.preemption, settings_of)
     assert ("settings of a/scheduler, but for max_victims",) == notes
 
 

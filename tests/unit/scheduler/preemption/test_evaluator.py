@@ -8,10 +8,10 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.rules import PreemptionRules, Rules
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.messages import NOT_HELPFUL
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import bound_pod, bound_pods, gang, group, node, pod, snapshot
@@ -24,8 +24,8 @@ NOW = 10_000
 def decide(
     nodes: Sequence[Node], held: BoundPods | None, *gangs: Gang | GangGroup, most_victims: int = 0
 ) -> Plan:
-    rules = PreemptionRules(most_victims=most_victims)
-    profile = replace(PROFILES["binpack"], preemption=rules)
+    rules = PreemptionRules(max_victims=most_victims)
+    profile = replace(PROFILES["binpack"], rules=Rules(preemption=rules))
     return schedule(
         snapshot(nodes, gangs, tree_specs=[TREE_SPEC], bound_pods=held, taken_at=NOW), profile
     )

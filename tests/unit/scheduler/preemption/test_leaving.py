@@ -11,10 +11,10 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueKind, QueueRef
+from gang_scheduler.model.rules import PreemptionRules, Rules
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.report.words import messages
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.leaving import NominatedRoom
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
@@ -39,7 +39,9 @@ def decide(
     rules: PreemptionRules | None = None,
 ) -> Plan:
     seen = snapshot(nodes, gangs, bound_pods=held or bound_pods(), nominated=nominations)
-    return schedule(seen, replace(PROFILES["binpack"], preemption=rules or PreemptionRules()))
+    return schedule(
+        seen, replace(PROFILES["binpack"], rules=Rules(preemption=rules or PreemptionRules()))
+    )
 
 
 def one(name: str, *, priority: int = 10, cpu: int = 4, nominated: str = "") -> Gang:
@@ -242,7 +244,7 @@ def test_a_plan_that_is_too_large_displaces_no_pod() -> None:
     crowd = [bound_pod(f"x-{i}", "n1", cpu=1, priority=1) for i in range(8)]
     nodes = [node("n1", cpu=8), node("n2", cpu=4)]
     wide, small = one("top", priority=20, cpu=8), one("next", priority=19)
-    held, rules = bound_pods(*crowd, low("y", "n2")), PreemptionRules(most_victims=3)
+    held, rules = bound_pods(*crowd, low("y", "n2")), PreemptionRules(max_victims=3)
 
     plan = decide(nodes, wide, small, held=held, nominations=[elsewhere("n1")], rules=rules)
 

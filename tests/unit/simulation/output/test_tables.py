@@ -49,7 +49,7 @@ MISSPELT = """
 
 
 def test_a_gang_without_members_says_so_and_one_without_a_pod_group_has_no_quorum() -> None:
-    found = objects.load(documents.parse("f", MISSPELT), Policy().scheduler_names[0])
+    found = objects.load(documents.parse("f", MISSPELT), Policy().rules.gangs.scheduler_names[0])
     outcome = simulate(found, Options(Policy()))
 
     page = tables.render(report.document(outcome), outcome, terminal=False)
@@ -225,7 +225,9 @@ TWO_OF_ONE_NAME = """
 
 
 def test_gangs_of_one_name_are_told_apart_by_their_sources() -> None:
-    found = objects.load(documents.parse("f", TWO_OF_ONE_NAME), Policy().scheduler_names[0])
+    found = objects.load(
+        documents.parse("f", TWO_OF_ONE_NAME), Policy().rules.gangs.scheduler_names[0]
+    )
     outcome = simulate(found, Options(Policy()))
     document = report.document(outcome)
 

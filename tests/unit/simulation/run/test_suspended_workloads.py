@@ -161,7 +161,7 @@ def test_one_that_was_started_is_listed_as_starting_until_its_pods_are_there() -
     cluster.cycle()
     cache = cluster.cache
     seen = inspection_cluster.Cluster(cache, cluster.policy, NOW, Source.FILES)
-    figures = queue_figures.figures_of(cache, seen.profile.queues, NOW)
+    figures = queue_figures.figures_of(cache, seen.profile.rules, NOW)
 
     assert ["Starting"] == [each.state for each in gangs.gang_rows(seen, Decisions())]
     assert [(1, ())] * 2 == [(each.running, each.pending) for each in figures]

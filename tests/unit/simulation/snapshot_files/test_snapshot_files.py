@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.model.values import NodeStrategy
 from gang_scheduler.settings.policy import Policy
-from gang_scheduler.settings.values import Strategy
 from gang_scheduler.simulation import documents, objects, snapshot_files
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import UnreadableInput
@@ -151,10 +151,10 @@ def test_settings_are_those_of_the_snapshot_but_for_the_given_ones() -> None:
         header(strategy="spread", max_victims=9, gpu_resources=["a.b/c"], new=1), given
     )
 
-    assert (Strategy.SPREAD, 3, ("a.b/c",)) == (
-        policy.strategy,
-        policy.max_victims,
-        policy.gpu_resources,
+    assert (NodeStrategy.SPREAD, 3, ("a.b/c",)) == (
+        policy.rules.gangs.strategy,
+        policy.rules.preemption.max_victims,
+        policy.rules.queues.gpu_resources,
     )
     assert notes == (
         "settings of ns/op as in the snapshot, taken at 2024-05-01T12:00:00Z, but for max_victims",

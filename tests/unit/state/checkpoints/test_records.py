@@ -21,7 +21,7 @@ from gang_scheduler.model.checkpoints import (
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.values import CheckpointOutcome
 from gang_scheduler.model.wording import rfc3339
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.checkpoints import MOST_GONE, SKEW_SECONDS, CheckpointRecords
 from support import cache_feeding
@@ -35,7 +35,7 @@ ASKED = News(None, by="default/high", seconds=30)
 
 def new_cache(**spec: Any) -> Cache:
     """Return a cache with the PodGroup `a`; `spec` are fields of what it says."""
-    cache = Cache([SCHEDULER], Changes(), CacheRules(most_checkpoints=3))
+    cache = Cache([SCHEDULER], Changes(), most_checkpoints=3)
     describe(cache, **spec)
     return cache
 

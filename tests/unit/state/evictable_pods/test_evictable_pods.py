@@ -12,11 +12,11 @@ from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.evictions import Sparing
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, JobFailures
+from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.model.selectors import Requirement
 from gang_scheduler.model.values import Operator
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 
@@ -33,8 +33,8 @@ def budget(selector: tuple[Requirement, ...], allowed: int) -> DeclaredBudget:
     return DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=allowed)
 
 
-def new_cache(rules: Rules = DEFAULT_RULES, *pods: Pod) -> Cache:
-    cache = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
+def new_cache(rules: PreemptionRules = NO_SETTINGS.preemption, *pods: Pod) -> Cache:
+    cache = Cache([SCHEDULER], Changes(), Rules(preemption=rules))
     cache.upsert(cache.node_store, node("n1", cpu=100))
     for each in pods:
         cache.upsert_pod(each)
@@ -61,7 +61,7 @@ def running(name: str, **others: Any) -> Pod:
 
 
 def test_bound_pods_are_all_pods_with_a_node_in_natural_order() -> None:
-    cache = new_cache(DEFAULT_RULES, running("a-10"), running("a-9"), pod("waiting"))
+    cache = new_cache(NO_SETTINGS.preemption, running("a-10"), running("a-9"), pod("waiting"))
     cache.upsert_pod(pod("done", node="n1", phase="Succeeded"))
     first = [each.pod.name for each in bound_pods_of(cache).pods]
 
@@ -87,7 +87,7 @@ def test_bound_pods_are_all_pods_with_a_node_in_natural_order() -> None:
     ],
 )
 def test_what_keeps_a_pod_from_being_evicted(kept: Pod, is_safe: bool) -> None:  # noqa: FBT001 - a row of a table.
-    cache = new_cache(DEFAULT_RULES, running("low"), kept)
+    cache = new_cache(NO_SETTINGS.preemption, running("low"), kept)
 
     found = bound_pods_of(cache).pods
 
@@ -97,13 +97,13 @@ def test_what_keeps_a_pod_from_being_evicted(kept: Pod, is_safe: bool) -> None: 
 def test_pods_of_other_schedulers_go_where_a_setting_says_so_each_by_itself() -> None:
     other = running("x", gang="a", scheduler="default-scheduler")
 
-    (found,) = bound_pods_of(new_cache(Rules(other_schedulers=True), other)).pods
+    (found,) = bound_pods_of(new_cache(PreemptionRules(preempt_other_schedulers=True), other)).pods
 
     assert (True, GangKey("Pod", NAMESPACE, "x")) == (found.evictable, found.gang)
 
 
 def test_labels_protect_only_where_an_administrator_lets_them() -> None:
-    rules = Rules(label_namespaces=frozenset({"trusted"}))
+    rules = PreemptionRules(protection_label_namespaces=("trusted",))
     here = running("here", labels=DISABLED)
     there = running("there", namespace="trusted", labels=DISABLED)
 
@@ -111,7 +111,7 @@ def test_labels_protect_only_where_an_administrator_lets_them() -> None:
 
 
 def test_pods_of_a_group_that_is_not_preemptable_stay() -> None:
-    cache = new_cache(Rules(), running("a-0", gang="a"), running("b-0", gang="b"))
+    cache = new_cache(PreemptionRules(), running("a-0", gang="a"), running("b-0", gang="b"))
     told(cache, replace(gang_spec("a", 1), preemptable=False))
 
     assert ["b-0"] == evictable(cache)
@@ -122,7 +122,7 @@ def test_pods_of_a_group_that_is_not_preemptable_stay() -> None:
 
 
 def test_a_group_protects_its_pods_only_where_an_administrator_lets_it() -> None:
-    rules = Rules(label_namespaces=frozenset({"trusted"}))
+    rules = PreemptionRules(protection_label_namespaces=("trusted",))
     cache = new_cache(rules, running("a-0", gang="a"))
     told(cache, replace(gang_spec("a", 1), preemptable=False))
 
@@ -130,7 +130,7 @@ def test_a_group_protects_its_pods_only_where_an_administrator_lets_it() -> None
 
 
 def test_pods_of_jobs_that_evictions_end_are_marked_so_whatever_comes_first() -> None:
-    cache = new_cache(Rules(), running("x-0", job="x"))
+    cache = new_cache(PreemptionRules(), running("x-0", job="x"))
     cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
     assert [True] == [each.unprotected for each in bound_pods_of(cache).pods]
 
@@ -140,7 +140,9 @@ def test_pods_of_jobs_that_evictions_end_are_marked_so_whatever_comes_first() ->
 
 
 def test_a_setting_protects_the_pods_of_such_jobs() -> None:
-    cache = new_cache(Rules(unprotected_jobs=False), running("x-0", job="x"), running("y"))
+    cache = new_cache(
+        PreemptionRules(preempt_unprotected_jobs=False), running("x-0", job="x"), running("y")
+    )
     cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
     assert ["y"] == evictable(cache)
 
@@ -149,7 +151,7 @@ def test_a_setting_protects_the_pods_of_such_jobs() -> None:
 
 
 def test_a_job_without_pods_on_nodes_makes_no_room() -> None:
-    cache = new_cache(Rules(unprotected_jobs=False), running("x-0", job="x"))
+    cache = new_cache(PreemptionRules(preempt_unprotected_jobs=False), running("x-0", job="x"))
     cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
     cache.delete_pod("uid-x-0")
 
@@ -158,21 +160,21 @@ def test_a_job_without_pods_on_nodes_makes_no_room() -> None:
 
 @pytest.mark.parametrize(("now", "names"), [(NOW + 59, []), (NOW + 60, ["p"])])
 def test_a_pod_is_safe_before_it_has_run_for_the_minimum(now: int, names: list[str]) -> None:
-    cache = new_cache(Rules(min_runtime_seconds=60))
+    cache = new_cache(PreemptionRules(min_runtime_before_preemption_seconds=60))
     cache.upsert_pod(replace(running("p", created_at=NOW - 500), started_at=NOW))
 
     assert names == evictable(cache, now)
 
 
 def test_until_a_pod_has_started_its_time_counts_from_its_binding() -> None:
-    cache = new_cache(Rules(min_runtime_seconds=60))
+    cache = new_cache(PreemptionRules(min_runtime_before_preemption_seconds=60))
     cache.upsert_pod(replace(running("p", created_at=NOW - 500), scheduled_at=NOW))
 
     assert ([], ["p"]) == (evictable(cache, NOW + 59), evictable(cache, NOW + 60))
 
 
 def test_that_a_pod_has_started_counts_although_it_makes_no_pod_differ() -> None:
-    cache = new_cache(Rules(min_runtime_seconds=60), running("p"))
+    cache = new_cache(PreemptionRules(min_runtime_before_preemption_seconds=60), running("p"))
     bound_pods_of(cache)
 
     cache.upsert_pod(replace(running("p"), started_at=NOW))
@@ -182,7 +184,7 @@ def test_that_a_pod_has_started_counts_although_it_makes_no_pod_differ() -> None
 
 @pytest.mark.parametrize(("cap", "names"), [(100, []), (30, ["p"]), (0, ["p"])])
 def test_the_minimum_that_a_gang_asks_for_counts_up_to_a_cap(cap: int, names: list[str]) -> None:
-    cache = new_cache(Rules(max_min_runtime_seconds=cap))
+    cache = new_cache(PreemptionRules(max_min_runtime_seconds=cap))
     told(cache, gang_spec("a", 1, min_runtime_seconds=60))
     cache.upsert_pod(replace(running("p", gang="a"), started_at=NOW))
 
@@ -191,7 +193,7 @@ def test_the_minimum_that_a_gang_asks_for_counts_up_to_a_cap(cap: int, names: li
 
 def test_the_surplus_is_what_a_gang_can_lose_and_still_have_its_quorum() -> None:
     members = [running(f"a-{i}", gang="a") for i in range(4)]
-    cache = new_cache(DEFAULT_RULES, *members, running("a-9", gang="a", deleting=True))
+    cache = new_cache(NO_SETTINGS.preemption, *members, running("a-9", gang="a", deleting=True))
     told(cache, gang_spec("a", 3))
 
     assert {gang_key("a"): 1} == bound_pods_of(cache).surplus
@@ -201,7 +203,7 @@ def test_the_surplus_is_what_a_gang_can_lose_and_still_have_its_quorum() -> None
 def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_no_object_describes_it(
     spec: GangSpec,
 ) -> None:
-    cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
+    cache = new_cache(NO_SETTINGS.preemption, running("a-0", gang="a"), running("a-1", gang="a"))
     told(cache, spec)
 
     assert {} == bound_pods_of(cache).surplus
@@ -209,7 +211,7 @@ def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_no_object_describe
 
 def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> None:
     spec = gang_spec("a", 1, gvr=NATIVE_POD_GROUPS[0])
-    cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
+    cache = new_cache(NO_SETTINGS.preemption, running("a-0", gang="a"), running("a-1", gang="a"))
     told(cache, replace(spec, disrupted_whole=True))
 
     assert {} == bound_pods_of(cache).surplus
@@ -217,7 +219,7 @@ def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> Non
 
 def test_a_bound_pod_knows_the_budgets_that_cover_it() -> None:
     selector = (Requirement("app", Operator.IN, ("x",)),)
-    cache = new_cache(DEFAULT_RULES, running("p", labels={"app": "x"}), running("q"))
+    cache = new_cache(NO_SETTINGS.preemption, running("p", labels={"app": "x"}), running("q"))
     cache_feeding.upsert(
         cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=2)
     )
@@ -238,12 +240,14 @@ def test_a_bound_pod_knows_the_budgets_that_cover_it() -> None:
 @pytest.mark.parametrize(
     ("low", "rules"),
     [
-        (running("p", priority=5), DEFAULT_RULES),
-        (running("p", labels=DISABLED), DEFAULT_RULES),
-        (running("p"), Rules(preemption=False)),
+        (running("p", priority=5), NO_SETTINGS.preemption),
+        (running("p", labels=DISABLED), NO_SETTINGS.preemption),
+        (running("p"), PreemptionRules(preemption=False)),
     ],
 )
-def test_no_gang_looks_at_the_bound_pods_where_none_may_go(low: Pod, rules: Rules) -> None:
+def test_no_gang_looks_at_the_bound_pods_where_none_may_go(
+    low: Pod, rules: PreemptionRules
+) -> None:
     cache = new_cache(rules, low, pod("high", priority=5))
 
     assert cache.snapshot(NOW).bound_pods is None
@@ -282,7 +286,7 @@ def test_a_gang_short_of_room_is_tried_again_when_a_budget_allows_more(
 
 
 def test_a_pod_that_is_gone_stays_gone_however_often_that_is_told() -> None:
-    cache = new_cache(DEFAULT_RULES, pod("x", node="n1"))
+    cache = new_cache(NO_SETTINGS.preemption, pod("x", node="n1"))
     before = evictable(cache)
 
     cache.delete_pod("uid-x")
@@ -303,7 +307,9 @@ def test_a_pod_that_came_and_went_between_two_looks_is_not_remembered() -> None:
 @pytest.mark.parametrize("priority", [0, 5, 99])
 def test_pods_that_leave_are_told_of_whatever_their_priority(priority: int) -> None:
     old = running("old", priority=priority, deleting=True)
-    cache = new_cache(DEFAULT_RULES, old, running("above", priority=99), pod("new", priority=5))
+    cache = new_cache(
+        NO_SETTINGS.preemption, old, running("above", priority=99), pod("new", priority=5)
+    )
 
     found = cache.snapshot(NOW).bound_pods
 
@@ -312,9 +318,12 @@ def test_pods_that_leave_are_told_of_whatever_their_priority(priority: int) -> N
 
 
 @pytest.mark.parametrize(
-    ("rules", "waits"), [(Rules(preemption=False), True), (DEFAULT_RULES, False)]
+    ("rules", "waits"), [(PreemptionRules(preemption=False), True), (NO_SETTINGS.preemption, False)]
 )
-def test_they_are_not_where_nothing_waits_or_preemption_is_off(rules: Rules, waits: bool) -> None:  # noqa: FBT001 - a row of a table.
+def test_they_are_not_where_nothing_waits_or_preemption_is_off(
+    rules: PreemptionRules,
+    waits: bool,  # noqa: FBT001 - a row of a table.
+) -> None:
     cache = new_cache(rules, running("old", deleting=True))
     if waits:
         cache.upsert_pod(pod("new", priority=5))

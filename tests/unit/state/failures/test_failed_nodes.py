@@ -3,14 +3,15 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from gang_scheduler.model.failures import FailureRules, NodeFailure
+from gang_scheduler.model.failures import NodeFailure
 from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.rules import GangRules
 from gang_scheduler.state.failures import FailedNodes
 from support.builders import node
 
 
 def nodes(*those: Node) -> FailedNodes:
-    made = FailedNodes(FailureRules(30))
+    made = FailedNodes(GangRules(node_failure_seconds=30))
     for each in those:
         made.upsert(each)
     return made

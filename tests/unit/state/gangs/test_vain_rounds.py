@@ -10,9 +10,10 @@ from gang_scheduler.model.gangs import BlockCause, GangGroup, PreemptionBlock
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.model.rules import Rules
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.vain_rounds import VainRounds
 from support import applying, builders, cache_feeding
@@ -139,7 +140,7 @@ def test_nothing_of_gangs_that_are_gone_is_kept_for_long() -> None:
 
 def cluster(nodes: int) -> Cache:
     """Return a cluster full of pods of the lowest priority in another namespace."""
-    cache = Cache([SCHEDULER], Changes(), CacheRules())
+    cache = Cache([SCHEDULER], Changes(), Rules())
     cache.gang_queue.expect_nothing()
     for i in range(nodes):
         cache.upsert(cache.node_store, node(f"n{i}", cpu=8))

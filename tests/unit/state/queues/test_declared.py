@@ -7,8 +7,9 @@ from gang_scheduler.decode.queues import kueue, ours
 from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
 from gang_scheduler.model.queues import Product, Queue, QueueKind, QueueSet
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.model.values import Fairness
-from gang_scheduler.state.queues.declared import DeclaredQueues, QueueRules
+from gang_scheduler.model.rules import QueueRules
+from gang_scheduler.model.values import Fairness, QueueNamespaces
+from gang_scheduler.state.queues.declared import DeclaredQueues
 
 
 def queue(name: str = "a", status: Any = None, **spec: Any) -> DeclaredQueue:
@@ -103,7 +104,13 @@ def test_a_product_may_use_the_flavors_of_the_other_that_it_lacks_itself() -> No
 
 
 def test_settings_say_what_objects_do_not() -> None:
-    queues = DeclaredQueues(QueueRules(Fairness.DRS, open=False, gpu_resources=("x/gpu",)))
+    queues = DeclaredQueues(
+        QueueRules(
+            kueue_fairness=Fairness.DRS,
+            queue_namespaces=QueueNamespaces.NONE,
+            gpu_resources=("x/gpu",),
+        )
+    )
     queues.upsert(queue())
 
     found = queue_set_of(queues)

@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from gang_scheduler.model.queues import Product
+from gang_scheduler.model.rules import PreemptionRules
 from gang_scheduler.model.values import StopPolicy
-from gang_scheduler.state.evictable_pods import SYSTEM_PRIORITY, Rules
+from gang_scheduler.state.evictable_pods import SYSTEM_PRIORITY
 from gang_scheduler.state.queues import draining
 from support.queue_clusters import QueueCluster, flavored
 
@@ -14,7 +15,7 @@ DRAIN = StopPolicy.HOLD_AND_DRAIN
 
 def cluster(stop: StopPolicy = DRAIN, **rules: Any) -> QueueCluster:
     """Return a cluster whose queue a is stopped in a way, and b is not."""
-    made = QueueCluster(evictions=Rules(**rules))
+    made = QueueCluster(preemption=PreemptionRules(**rules))
     made.declare(flavored("a", "default", stop=stop), flavored("b", "default"))
     return made
 
@@ -69,7 +70,7 @@ def test_protected_pods_keep_their_gang() -> None:
 
 
 def test_a_gang_goes_when_its_minimum_run_time_is_over() -> None:
-    made = cluster(min_runtime_seconds=60)
+    made = cluster(min_runtime_before_preemption_seconds=60)
     running(made, "x", "a", started_at=1000)
 
     assert [] == list(draining.drained(made.cache, 1059))

@@ -21,7 +21,8 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.refs import QueueName, QueueNameKind
-from gang_scheduler.state.queues.names import Meant, NamingRules, QueueNames, annotation_of
+from gang_scheduler.model.rules import QueueRules
+from gang_scheduler.state.queues.names import Meant, QueueNames, annotation_of
 from support.builders import requirement
 from support.declared_queues import Declared, declared
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, volcano_queue
@@ -146,7 +147,7 @@ def test_a_local_queue_is_kept_where_they_decide_about_the_order() -> None:
 
 
 def test_the_first_default_that_there_is_wins() -> None:
-    queues, rules = some(), NamingRules(default_queue="child")
+    queues, rules = some(), QueueRules(default_queue="child")
     found = [queues.names().default(HERE).ref, queues.names(rules).default(HERE).ref]
     queues.local("default", "c")
     found.append(queues.names(rules).default(HERE).ref)
@@ -167,7 +168,7 @@ def test_a_default_that_does_not_exist_is_not_passed_over() -> None:
 
 
 def test_a_default_by_the_settings_that_is_not_for_the_namespace_is_told_as_such() -> None:
-    found = some().names(NamingRules(default_queue="theirs")).default(HERE)
+    found = some().names(QueueRules(default_queue="theirs")).default(HERE)
 
     fault, default = QueueFault.NOT_FOR_NAMESPACE, QueueDefault.OF_SETTINGS
     cause = QueueUnusable("theirs", fault, "Queue", HERE, default)
@@ -186,7 +187,7 @@ def test_a_default_of_a_product_that_another_controller_judges_is_none() -> None
     ("required", "waits"), [(set(), False), ({"other"}, False), ({HERE}, True), ({"*"}, True)]
 )
 def test_a_queue_may_be_required(required: set[str], waits: bool) -> None:  # noqa: FBT001
-    names = some().names(NamingRules(required=frozenset(required)))
+    names = some().names(QueueRules(require_queue=tuple(required)))
     problem = Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(HERE)) if waits else None
 
     found = [names.default(HERE), names.meant(QueueName(OURS, "none"), HERE)]

@@ -9,11 +9,11 @@ from gang_scheduler.model.plan import Plan, Refused, Reservation
 from gang_scheduler.model.queues import ReservationRules
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import PromiseRules
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations import (
     REST_SECONDS,
     Reservations,
-    ReservationSettings,
     waits_of,
 )
 from support.builders import gang, gang_spec, group
@@ -38,7 +38,7 @@ FIRST = Plan(refused=(refused(BIG),), reservations=(Reservation((BIG,), NOW + 60
 
 def standing(*, number: int = 1) -> Reservations:
     infos: dict[GangKey, GangInfo] = {each.key: GangInfo(each.key) for each in (BIG, NEXT)}
-    return Reservations(infos, ReservationSettings(number))
+    return Reservations(infos, PromiseRules(reservations=number))
 
 
 def test_a_reservation_is_news_once_and_when_it_moves() -> None:
@@ -147,7 +147,7 @@ def test_a_gang_is_tried_when_those_must_have_ended_that_it_let_pass() -> None:
 
 
 def test_where_ends_are_not_enforced_nothing_is_tried_at_them() -> None:
-    reservations = Reservations({}, ReservationSettings(1, enforce_backfill=False))
+    reservations = Reservations({}, PromiseRules(reservations=1, enforce_backfill=False))
 
     reservations.let_pass(Backfilled(NOW + 60, BIG.key))
 

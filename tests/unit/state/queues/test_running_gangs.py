@@ -9,9 +9,9 @@ from gang_scheduler.model.bound_pods import BoundGang
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.queues import EvictionRules
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.rules import PromiseRules
 from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.state.queues.reservations import ReservationSettings
 from support.builders import NAMESPACE
 from support.queue_builders import our_queue
 from support.queue_clusters import QueueCluster
@@ -28,8 +28,8 @@ def cluster(
     rules: EvictionRules = PEACEFUL, ahead_of: GangKey = BIG, *, enforce: bool = True
 ) -> QueueCluster:
     """Return queue a, full of a gang that was let pass, with another that waits."""
-    settings = ReservationSettings(enforce_backfill=enforce)
-    made = QueueCluster(reservations=settings)
+    settings = PromiseRules(reservations=0, enforce_backfill=enforce)
+    made = QueueCluster(promises=settings)
     made.declare(our_queue("a", 8000, uid="a", evictions=rules))
     made.put("passed", "a", node="n-spot", cpu=8, phase="Running")
     made.put("big", "a", cpu=8, priority=1)

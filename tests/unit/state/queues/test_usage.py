@@ -11,9 +11,9 @@ from gang_scheduler.decode.queues.shared import LocalQueue
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.queues import FlavorResource, LocalQueueKey, ResourceGroup
 from gang_scheduler.model.refs import GangName
+from gang_scheduler.model.rules import QueueRules
+from gang_scheduler.model.values import CountOtherSchedulers
 from gang_scheduler.state.queues import usage
-from gang_scheduler.state.queues.names import NamingRules
-from gang_scheduler.state.queues.usage import ChargeRules
 from gang_scheduler.state.stores import ByNameStore
 from gang_scheduler.state.terminating import PATIENCE_SECONDS
 from support.builders import gang_key, gang_spec, node, requirement
@@ -133,7 +133,7 @@ def test_a_queue_that_is_not_for_its_namespace_is_charged_for_no_pod(pod: dict[s
 def test_where_a_queue_is_required_a_binding_in_none_counts_as_one_in_the_queue_of_its_gang() -> (
     None
 ):
-    found = cluster(naming=NamingRules(required=frozenset({"default"})))
+    found = cluster(queues=QueueRules(require_queue=("default",)))
     found.put("p", "b", node="n-firm", annotations={OURS: "none"})
 
     assert {B: {CPU: ONE}} == found.usage().charged
@@ -178,7 +178,10 @@ def test_none_uses_the_flavor_of_its_node_where_no_flavor_is_of_every_node() -> 
 
 
 def test_pods_of_other_schedulers_count_where_their_label_says_so() -> None:
-    found, blind = cluster(), cluster(charges=ChargeRules(others=False))
+    found, blind = (
+        cluster(),
+        cluster(queues=QueueRules(count_other_schedulers=CountOtherSchedulers.NONE)),
+    )
     for each in (found, blind):
         each.put("p", "b", node="n-firm", scheduler="other")
         each.put("q", node="n-firm", scheduler="other")
@@ -316,7 +319,7 @@ def test_usage_is_the_same_object_while_it_is_equal() -> None:
 
 
 def test_what_was_charged_in_the_past_counts_where_the_settings_say_so() -> None:
-    found = cluster(charges=ChargeRules(half_life_seconds=60))
+    found = cluster(queues=QueueRules(usage_half_life_seconds=60))
     found.put("p", "a", node="n-spot")
     found.cache.snapshot(0)
 
@@ -415,7 +418,7 @@ def test_local_queues_are_charged_where_they_decide_about_the_order(
     half_life: int,
     counts: bool,  # noqa: FBT001 - whether they are.
 ) -> None:
-    found = QueueCluster(charges=ChargeRules(half_life_seconds=half_life))
+    found = QueueCluster(queues=QueueRules(usage_half_life_seconds=half_life))
     for name, by_usage in (("fair", True), ("plain", False)):
         queue = cluster_queue(name, nominal={SPOT: 8000})
         groups = (ResourceGroup(("cpu",), ("spot",)),)

@@ -123,8 +123,8 @@ def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
     effort = preemptor.trial.effort
     best: _Best | None = None
     # Never beyond what budgets allow, where that is the rule.
-    rules = preemptor.profile.preemption
-    bound = MOST_WITHIN_BUDGETS if rules.within_budgets else None
+    rules = preemptor.profile.rules.preemption
+    bound = MOST_WITHIN_BUDGETS if rules.use_eviction_api else None
     judged: set[Hashable] = set()
     for candidate in candidates.candidates_of(preemptor, potential) if effort.may_begin() else ():
         if not effort.may_begin():

@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.settings.values import GangKind
+from gang_scheduler.model.values import GangKind
 from gang_scheduler.workloads import table
 from support.builders import pod
 

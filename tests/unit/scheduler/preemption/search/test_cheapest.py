@@ -11,10 +11,10 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.rules import PreemptionRules, Rules
 from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.search import cheapest, exhaustive
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
@@ -28,7 +28,7 @@ EXHAUSTIVE = "exhaustive.cheapest"
 
 
 def decide(nodes: Sequence[Node], held: BoundPods, *gangs: Gang | GangGroup, **rules: Any) -> Plan:
-    profile = replace(PROFILES["binpack"], preemption=PreemptionRules(**rules))
+    profile = replace(PROFILES["binpack"], rules=Rules(preemption=PreemptionRules(**rules)))
     return schedule(
         snapshot(nodes, gangs, tree_specs=[TREE_SPEC], bound_pods=held, taken_at=NOW), profile
     )
@@ -279,7 +279,7 @@ def test_a_budget_is_exceeded_where_nothing_else_helps() -> None:
 def test_a_budget_is_never_exceeded_where_that_is_the_rule() -> None:
     held = bound_pods(low("covered", "n1", budgets=["b"]))
 
-    plan = decide([node("n1", cpu=4)], held, high(), within_budgets=True)
+    plan = decide([node("n1", cpu=4)], held, high(), use_eviction_api=True)
 
     assert set() == victims_of(plan)
     assert {"a": "Unschedulable"} == reasons(plan)
@@ -288,7 +288,7 @@ def test_a_budget_is_never_exceeded_where_that_is_the_rule() -> None:
 def test_within_budgets_another_choice_is_still_found() -> None:
     held = bound_pods(low("covered", "n1", budgets=["b"]), low("free", "n2", priority=9))
 
-    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), within_budgets=True)
+    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), use_eviction_api=True)
 
     assert {"free"} == victims_of(plan)
 
@@ -380,7 +380,7 @@ def counted(nodes: Sequence[Node], held: BoundPods, wanted: GangGroup) -> tuple[
 def test_a_plan_with_too_many_victims_is_not_made() -> None:
     held = bound_pods(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
 
-    plan = decide([node("n1", cpu=4)], held, high(), most_victims=3)
+    plan = decide([node("n1", cpu=4)], held, high(), max_victims=3)
 
     assert set() == victims_of(plan)
     assert "needs 4 victims, and at most 3 are allowed." == said_of(plan.refused[0])
@@ -389,14 +389,14 @@ def test_a_plan_with_too_many_victims_is_not_made() -> None:
 def test_a_plan_with_as_many_victims_as_are_allowed_is_made() -> None:
     held = bound_pods(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
 
-    assert 4 == len(victims_of(decide([node("n1", cpu=4)], held, high(), most_victims=4)))
+    assert 4 == len(victims_of(decide([node("n1", cpu=4)], held, high(), max_victims=4)))
 
 
 def test_priorities_that_differ_by_too_little_stay() -> None:
     held = bound_pods(low("near", "n1", priority=6), low("far", "n2", priority=5))
 
-    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), min_difference=5)
+    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), min_priority_difference=5)
 
     assert {"far"} == victims_of(plan)
     near = bound_pods(low("near", "n1", priority=6))
-    assert set() == victims_of(decide([node("n1", cpu=4)], near, high(), min_difference=5))
+    assert set() == victims_of(decide([node("n1", cpu=4)], near, high(), min_priority_difference=5))

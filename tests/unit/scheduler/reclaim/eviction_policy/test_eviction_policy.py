@@ -7,6 +7,7 @@ import pytest
 
 from gang_scheduler.model.evictions import Backfilled, EvictionClass
 from gang_scheduler.model.queues import NONE, EvictionRules, Product, Queue, QueueRef
+from gang_scheduler.model.rules import QueueRules, Rules
 from gang_scheduler.model.values import EvictionPolicy, Fairness, FairStrategy
 from gang_scheduler.scheduler.reclaim.eviction_policy import (
     NO_PERMITS,
@@ -69,7 +70,7 @@ def between(
 def test_how_borrowers_are_evicted_by_borrowers_follows_from_the_fairness(
     fairness: Fairness, strategies: tuple[FairStrategy, ...], classes: tuple[EvictionClass, ...]
 ) -> None:
-    limits = replace(LIMITS, fair_strategies=strategies)
+    limits = LIMITS._replace(rules=Rules(queues=QueueRules(fair_strategies=strategies)))
 
     assert (OVERRUN, RECLAIM, *classes) == between(A, C, limits=limits, fairness=fairness).classes
 

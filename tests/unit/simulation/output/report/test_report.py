@@ -99,7 +99,7 @@ def test_a_job_whose_pods_name_a_pod_group_is_not_another_gang() -> None:
  template: {metadata: {labels: {pod-group.scheduling.sigs.k8s.io: d1},
   annotations: {kueue.x-k8s.io/podset-required-topology: block}}}}}
 """
-    found = objects.load(documents.parse("f", text), Policy().scheduler_names[0])
+    found = objects.load(documents.parse("f", text), Policy().rules.gangs.scheduler_names[0])
 
     gangs = report.document(simulate(found, Options(Policy())))["gangs"]
 

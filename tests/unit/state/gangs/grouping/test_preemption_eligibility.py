@@ -10,9 +10,9 @@ from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.gangs.preemption import Preempting
 from gang_scheduler.state.terminating import REPORTING_SECONDS
 from support import cache_feeding
@@ -27,8 +27,8 @@ MARKED = replace(VICTIM, marked=True)
 LEAVING = replace(MARKED, deleting=True, gone_by=NOW + 30)
 
 
-def new_cache(*pods: Pod, rules: Rules = DEFAULT_RULES) -> Cache:
-    cache = Cache([SCHEDULER], Changes(), CacheRules(evictions=rules))
+def new_cache(*pods: Pod, rules: PreemptionRules = NO_SETTINGS.preemption) -> Cache:
+    cache = Cache([SCHEDULER], Changes(), Rules(preemption=rules))
     cache.upsert(cache.node_store, node("n1"))
     cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in pods:
@@ -53,7 +53,7 @@ def test_a_gang_may_evict_unless_something_speaks_against_it() -> None:
 
 
 def test_a_setting_switches_preemption_off() -> None:
-    cache = new_cache(NOMINATED, rules=Rules(preemption=False))
+    cache = new_cache(NOMINATED, rules=PreemptionRules(preemption=False))
 
     assert PreemptionBlock(BlockCause.SWITCHED_OFF) == why_not(cache)
 
@@ -121,7 +121,7 @@ def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -
 def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
     cache = new_cache(NOMINATED, LEAVING)
     cache.gang_queue.decisions.preempting([KEY], NOW, victims=["uid-victim"])
-    last = LEAVING.gone_by + DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
+    last = LEAVING.gone_by + NO_SETTINGS.preemption.victim_timeout_seconds + REPORTING_SECONDS
 
     assert (UNDER_WAY, None) == (why_not(cache, last), why_not(cache, last + 1))
 

@@ -9,7 +9,9 @@ from gang_scheduler.api.kinds import JOB_SETS
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.cache import Cache, CacheRules
+from gang_scheduler.model.rules import GangRules, Rules
+from gang_scheduler.model.values import GangKind
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.workloads import TrainJobs
 from gang_scheduler.workloads import job_sets
@@ -30,7 +32,8 @@ def alone(name: str = "t-0") -> GangKey:
 
 
 def cluster(*, train_jobs: bool = True) -> Cache:
-    cache = Cache([SCHEDULER], Changes(), CacheRules(train_jobs=train_jobs))
+    kinds = (GangKind.TRAIN_JOB,) if train_jobs else ()
+    cache = Cache([SCHEDULER], Changes(), Rules(gangs=GangRules(gang_kinds=kinds)))
     cache.upsert(cache.node_store, node("n", cpu=8, memory=0))
     return cache
 

@@ -19,9 +19,9 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.queues import NONE, Product, QueueRef
 from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.refs import GangName
+from gang_scheduler.model.rules import NO_SETTINGS, QueueRules
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.queues.names import NamingRules
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 from support.declared_queues import Declared, declared
 from support.gang_queue_builders import KEY, NOW, describe, due, only
@@ -40,7 +40,7 @@ def some() -> Declared:
     return found
 
 
-def gangs_in(queues: Declared, rules: NamingRules | None = None) -> GangQueue:
+def gangs_in(queues: Declared, rules: QueueRules = NO_SETTINGS.queues) -> GangQueue:
     return GangQueue([SCHEDULER], 600, EvictablePods(), tuple, queues.names(rules))
 
 
@@ -54,7 +54,7 @@ def found_for(
     group: dict[str, str] | None = None,
     job: dict[str, str] | None = None,
     queues: Declared | None = None,
-    rules: NamingRules | None = None,
+    rules: QueueRules = NO_SETTINGS.queues,
 ) -> Gang:
     """Return the gang of a PodGroup and members with these labels, of a Job with others."""
     gang_queue = gangs_in(queues or some(), rules)
@@ -145,8 +145,10 @@ def test_without_queues_a_gang_that_names_one_waits_for_it(
     assert (None, cause) == (found.queue, found.problem.cause if found.problem else 0)
 
 
-@pytest.mark.parametrize("rules", [NamingRules("gone"), NamingRules(required=frozenset({"*"}))])
-def test_what_settings_say_of_queues_holds_before_there_are_any(rules: NamingRules) -> None:
+@pytest.mark.parametrize(
+    "rules", [QueueRules(default_queue="gone"), QueueRules(require_queue=("*",))]
+)
+def test_what_settings_say_of_queues_holds_before_there_are_any(rules: QueueRules) -> None:
     found = found_for(queues=declared(), rules=rules)
 
     assert found.problem is not None
@@ -171,7 +173,7 @@ def test_when_the_last_queue_goes_its_gangs_wait_on() -> None:
 
 
 def test_a_gang_that_must_name_a_queue_waits() -> None:
-    found = found_for(rules=NamingRules(required=frozenset({"*"})))
+    found = found_for(rules=QueueRules(require_queue=("*",)))
 
     assert Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed("default")) == found.problem
 
