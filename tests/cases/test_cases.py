@@ -4,10 +4,9 @@ A file beside this one is a list of cases:
 
     - id: what-the-case-says
       manifests: [...]        # Kubernetes objects; see below what may be left out
-      strategy: spread        # else binpack
       settled: true           # as with --until-settled; else one cycle
       schedulers: [a, b]      # as with --scheduler-name
-      gangKinds: [TFJob]      # as with --gang-kind; else all
+      flags: [--max-victims=3] # of `simulate`, one for each setting that is not the default
       expect: {...}           # what is not named here is not compared
 
 Manifests are as kubectl takes them, but short: `apiVersion` may be left out; `name` stands for
@@ -35,13 +34,12 @@ from typing import Any
 import pytest
 
 from gang_scheduler import policy
-from gang_scheduler.model.values import GangKind
-from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
+from support.flags import policy_of
 
 Case = dict[str, Any]
 
@@ -80,11 +78,8 @@ def decided(case: Case) -> Case:
     """Return the decisions in the words of a case."""
     text = yaml_texts.written_all(expanded(case["manifests"]))
     schedulers = tuple(case.get("schedulers", OURS))
-    settings = Policy(
-        scheduler_names=schedulers,
-        strategy=case.get("strategy", "binpack"),
-        gang_kinds=case.get("gangKinds", tuple(GangKind)),
-    )
+    names = (f"--scheduler-name={each}" for each in schedulers)
+    settings = policy_of(*names, *case.get("flags", ()))
     options = Options(settings, case.get("settled", False))
     membership = policy.membership(settings)
     try:
