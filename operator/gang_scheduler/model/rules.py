@@ -33,7 +33,12 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-_OF_JSON: Final[Mapping[str, Any]] = {"extra": "forbid", "alias_generator": _camel}
+_OF_JSON: Final[Mapping[str, Any]] = {
+    "extra": "forbid",
+    "alias_generator": _camel,
+    # As snapshots have them.
+    "populate_by_name": True,
+}
 """How pydantic reads a setting that is an object: keys in camel case, and no unknown ones."""
 
 

@@ -56,7 +56,10 @@ def manifest(tmp_path: Path, *bodies: Any) -> str:
 
 
 def test_a_snapshot_of_a_snapshot_is_the_same(tmp_path: Path) -> None:
-    first = taking.of_files([manifest(tmp_path, node_body(), pod_body())], Policy(max_victims=7))
+    kept = {"layer": "BlockLayer", "nodeSelector": {"pool": "a"}}
+    counted = {"input": "x", "multiplyBy": "y", "outputs": {"z": 1}}
+    policy = Policy(max_victims=7, spare_nodes=[kept], resource_transformations=[counted])
+    first = taking.of_files([manifest(tmp_path, node_body(), pod_body())], policy)
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"".join(first.content()))
 
