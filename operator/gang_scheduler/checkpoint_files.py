@@ -208,7 +208,7 @@ class _Directory:
     def staging(self, name: str) -> Iterator[Path]:
         # On the same file system, so that a file can be renamed to its place.
         directory = self._at(name)
-        directory.mkdir(parents=True)
+        _make(directory)
         try:
             yield directory
         except Exception:
@@ -381,3 +381,12 @@ def _changed(info: Mapping[str, Any]) -> float:
     if isinstance(found, str):
         found = dt.datetime.fromisoformat(found.replace("Z", "+00:00"))
     return found.timestamp() if isinstance(found, dt.datetime) else float(found)
+
+
+def _make(directory: Path) -> None:
+    """Make a directory whose parent another rank may remove at any moment, while it is empty."""
+    for _ in range(100):
+        with contextlib.suppress(FileNotFoundError):
+            directory.mkdir(parents=True)
+            return
+    directory.mkdir(parents=True)

@@ -3,6 +3,7 @@
 import ast
 import json
 import logging
+import os
 import secrets
 import shutil
 import subprocess
@@ -540,6 +541,27 @@ def test_where_one_rank_fails_all_do_and_nothing_is_published(url: str) -> None:
     assert [NotSavedError, RuntimeError, NotSavedError] == [type(each) for each in found]
     assert gang.stores[0].latest() is None
     assert set() == all_files(gang.stores[0])
+
+
+def test_a_rank_may_begin_while_another_one_tidies_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, removed = os.mkdir, list[Path]()
+
+    def tidied_up(path: str, *how: int) -> None:
+        parent = Path(path).parent
+        if Path(path).name.startswith("rank-") and parent.exists() and not removed:
+            removed.append(parent)
+            parent.rmdir()
+        make(path, *how)
+
+    monkeypatch.setattr(os, "mkdir", tidied_up)
+    store = Store(str(tmp_path / "kept"), environ={})
+
+    saved = store.save(7, text("7"))
+
+    assert removed
+    assert saved == store.latest()
 
 
 def test_two_ranks_that_write_the_same_name_are_told(url: str) -> None:

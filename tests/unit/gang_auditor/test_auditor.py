@@ -10,6 +10,7 @@ from tools.controlplane import components
 
 def test_each_rule_has_a_count_from_the_start() -> None:
     port = components.free_port()
+    auditor.FINDINGS.clear()
     auditor.serve_metrics(port, ["capacity", "ports"])
     auditor.FINDINGS.labels("ports").inc()
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
