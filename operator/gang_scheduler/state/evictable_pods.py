@@ -8,9 +8,9 @@ depend on the clock.
 import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.cluster import DeclaredBudget
@@ -23,6 +23,7 @@ from gang_scheduler.model.refs import GangKey, JobFailures, NaturalKey, natural_
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.observed import Version
 from gang_scheduler.state.terminating import Leaving, is_late
 
 # All PodDisruptionBudgets as last seen, and how many evictions each allows.
@@ -75,12 +76,8 @@ class Budgets:
 def _counted(budget: DeclaredBudget, pods: Iterable[Pod]) -> int:
     """Return disruptionsAllowed as the disruption controller would compute it."""
     expected = [pod for pod in pods if not pod.terminal and budget.covers(pod)]
-    healthy = sum(1 for _ in _healthy(expected))
+    healthy = sum(pod.phase is PodPhase.RUNNING and not pod.deleting for pod in expected)
     return max(healthy - budget.least_healthy(len(expected)), 0)
-
-
-def _healthy(pods: Iterable[Pod]) -> Iterator[Pod]:
-    return (pod for pod in pods if pod.phase is PodPhase.RUNNING and not pod.deleting)
 
 
 # Surplus of elastic gangs that may be evicted: none within a cooldown, and otherwise by whole
@@ -89,16 +86,6 @@ def _healthy(pods: Iterable[Pod]) -> Iterator[Pod]:
 Steps = tuple[tuple[str, ...], ...]
 """Uids of pods, the step that goes first before the others."""
 NUMBERED: Final = re.compile(r"(.*-)[0-9]+")
-
-
-def elastic_of(
-    keys: Iterable[GangKey], infos: Mapping[GangKey, GangInfo]
-) -> Iterator[tuple[GangInfo, Elastic]]:
-    """Yield those of the gangs that say how they shrink."""
-    for key in keys:
-        info = infos.get(key)
-        if info is not None and (elastic := info.scaling.elastic) is not None:
-            yield info, elastic
 
 
 def is_cooling(info: GangInfo, elastic: Elastic, now: int, most: int) -> bool:
@@ -176,6 +163,25 @@ T = TypeVar("T")
 _Order = tuple[NaturalKey, NaturalKey, str]
 
 
+Infos = Mapping[GangKey, GangInfo]
+
+
+class _Protection(NamedTuple):
+    """What a gang protects of its pods on nodes, as of a version of the gang.
+
+    `surplus` is how many pods of each role may go, `min_runtime` is in seconds. `matters`: the gang
+    protects some of its pods, or has a surplus.
+    """
+
+    version: Version
+    number: int
+    preemptable: bool
+    min_runtime: int
+    elastic: Elastic | None
+    surplus: Mapping[str, int]
+    matters: bool
+
+
 class EvictablePods:
     """All pods that have a node and have not ended; no pod if preemption is off."""
 
@@ -196,7 +202,8 @@ class EvictablePods:
         self._priorities: Counter[int] = Counter()
         self._kept: frozenset[GangKey] = frozenset()
         self._bound: dict[GangKey, Counter[str]] = {}
-        """How many pods of gangs are on nodes, by role."""
+        """How many pods of gangs are on nodes, by role. A pod without a gang protects none."""
+        self._gangs: dict[GangKey, _Protection] = {}
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod on its node; without a gang the pod is another scheduler's."""
@@ -273,7 +280,7 @@ class EvictablePods:
     def bound_pods_for(
         self,
         groups: Iterable[GangGroup],
-        infos: Mapping[GangKey, GangInfo],
+        infos: Infos,
         pods: Callable[[], Iterable[Pod]],
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
@@ -298,7 +305,7 @@ class EvictablePods:
 
     def bound_pods(
         self,
-        infos: Mapping[GangKey, GangInfo],
+        infos: Infos,
         pods: Callable[[], Iterable[Pod]],
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
@@ -307,21 +314,21 @@ class EvictablePods:
         self._refresh()
         self._put_in_order()
         bound_pods = self._with_lingering(now)
-        self._kept = frozenset(self._not_preemptable(infos))
+        gangs = self._protections(infos)
+        self._kept = frozenset(key for key, gang in gangs if not gang.preemptable)
         if self._kept:
             bound_pods = tuple(
                 self._spare(each) if each.gang in self._kept and each.evictable else each
                 for each in bound_pods
             )
-        runtimes = self._min_runtimes(infos)
+        runtimes = {key: gang.min_runtime for key, gang in gangs if gang.min_runtime}
         if runtimes or self.rules.min_runtime_before_preemption_seconds:
             bound_pods = tuple(self._checked(each, runtimes, now) for each in bound_pods)
         if ranked:
             bound_pods = tuple(_ranked(each, ranked) for each in bound_pods)
-        bound_pods, steps = self._elastic(bound_pods, infos, now)
-        bound = ((key, n) for key, n in self._bound.items() if len(n) > 1 or max(n.values()) > 1)
-        found = [(key, _surplus(infos.get(key), n)) for key, n in bound]
-        spare = [(key, by_role) for key, by_role in found if any(by_role.values())]
+        elastic = [(infos[key], gang.elastic) for key, gang in gangs if gang.elastic is not None]
+        bound_pods, steps = self._elastic(bound_pods, elastic, now)
+        spare = [(key, gang.surplus) for key, gang in gangs if any(gang.surplus.values())]
         steps = {**_by_rank(spare, bound_pods), **steps}
         going = self.leaving.not_deleted()
         used = Counter(budget for pod in going for budget in self.budgets.of(pod))
@@ -337,11 +344,13 @@ class EvictablePods:
         )
 
     def _elastic(
-        self, bound_pods: tuple[BoundPod, ...], infos: Mapping[GangKey, GangInfo], now: int
+        self, bound_pods: tuple[BoundPod, ...], found: Sequence[tuple[GangInfo, Elastic]], now: int
     ) -> tuple[tuple[BoundPod, ...], Mapping[GangKey, Steps]]:
-        """Return the bound pods without the surplus that stays now, and the steps of the rest."""
+        """Return the bound pods without the surplus that stays now, and the steps of the rest.
+
+        `found` are the elastic gangs.
+        """
         most = self.rules.max_min_runtime_seconds
-        found = list(elastic_of(self._bound, infos))
         if not found:
             return bound_pods, {}
         cooling = {info.key for info, elastic in found if is_cooling(info, elastic, now, most)}
@@ -373,7 +382,9 @@ class EvictablePods:
             for pod, gang in self.leaving.staying(now)
         ]
         bound_pods = tuple(self._bound_pods.values())
-        return tuple(sorted((*bound_pods, *found), key=_place)) if found else bound_pods
+        if not found:
+            return bound_pods
+        return tuple(sorted((*bound_pods, *found), key=lambda each: _place_of(each.pod)))
 
     def _budgets_of(self, pod: Pod, *, ends_late: bool) -> tuple[str, ...]:
         """Return the budgets of a pod, and that of all that may take long to end."""
@@ -431,6 +442,7 @@ class EvictablePods:
             if bound is None:
                 bound = self._bound[bound_pod.gang] = Counter()
             _add(bound, bound_pod.pod.role, sign)
+            self._gangs.pop(bound_pod.gang, None)
             if not bound:
                 del self._bound[bound_pod.gang]
 
@@ -473,12 +485,34 @@ class EvictablePods:
         where = self.rules.protection_label_namespaces
         return not where or namespace in where
 
-    def _not_preemptable(self, infos: Mapping[GangKey, GangInfo]) -> Iterator[GangKey]:
-        """Yield the gangs whose PodGroup forbids that its pods make room."""
-        for key, info in infos.items():
-            spec = info.observed.spec
-            if spec is not None and not spec.preemptable and self._may_protect(key.namespace):
-                yield key
+    def _protections(self, infos: Infos) -> list[tuple[GangKey, _Protection]]:
+        """Return the gangs on nodes that protect some of their pods, each with how.
+
+        Found once for each version of a gang: asked in every cycle, of gangs that hardly change.
+        """
+        known, found = self._gangs, []
+        for key, by_role in self._bound.items():
+            info = infos.get(key)
+            if info is None:
+                continue
+            gang, version = known.get(key), info.version
+            if gang is None or gang.number != version.number or gang.version is not version:
+                gang = known[key] = self._protection(info, by_role)
+            if gang.matters:
+                found.append((key, gang))
+        return found
+
+    def _protection(self, info: GangInfo, by_role: Mapping[str, int]) -> _Protection:
+        spec, elastic = info.observed.spec, info.scaling.elastic
+        preemptable = spec is None or spec.preemptable or not self._may_protect(info.key.namespace)
+        min_runtime = min(info.observed.min_runtime_seconds, self.rules.max_min_runtime_seconds)
+        has_more = len(by_role) > 1 or max(by_role.values()) > 1
+        surplus = info.attempt.surplus_of(by_role) if has_more else {}
+        matters = bool(min_runtime or elastic is not None or any(surplus.values()))
+        return _Protection(
+            *(info.version, info.version.number, preemptable, min_runtime, elastic, surplus),
+            matters=matters or not preemptable,
+        )
 
     def _look_again_in(self, namespace: str) -> None:
         self._changed.update(
@@ -490,14 +524,6 @@ class EvictablePods:
             uids = sorted(self._bound_pods, key=self._order.__getitem__)
             self._bound_pods = {uid: self._bound_pods[uid] for uid in uids}
             self._in_order = True
-
-    def _min_runtimes(self, infos: Mapping[GangKey, GangInfo]) -> Mapping[GangKey, int]:
-        """Return the minimum run times of gangs that ask for one, in seconds."""
-        most = self.rules.max_min_runtime_seconds
-        if not most:
-            return {}
-        asked = ((key, each.observed.min_runtime_seconds) for key, each in infos.items())
-        return {key: min(seconds, most) for key, seconds in asked if seconds}
 
     def _checked(self, bound_pod: BoundPod, runtimes: Mapping[GangKey, int], now: int) -> BoundPod:
         """Return the bound pod, not evictable before its minimum run time is over."""
@@ -534,10 +560,6 @@ def _place_of(pod: Pod) -> _Order:
     return _key_of_namespace(pod.namespace), natural_key(pod.name), pod.uid
 
 
-def _place(bound_pod: BoundPod) -> _Order:
-    return _place_of(bound_pod.pod)
-
-
 def _ranked(bound_pod: BoundPod, priorities: Mapping[GangKey, int]) -> BoundPod:
     """Return the bound pod with the priority of its gang."""
     priority = priorities.get(bound_pod.gang, bound_pod.pod.priority)
@@ -546,10 +568,6 @@ def _ranked(bound_pod: BoundPod, priorities: Mapping[GangKey, int]) -> BoundPod:
         if priority == bound_pod.pod.priority
         else replace(bound_pod, gangs_priority=priority)
     )
-
-
-def _surplus(info: GangInfo | None, bound: Mapping[str, int]) -> dict[str, int]:
-    return info.attempt.surplus_of(bound) if info is not None else {}
 
 
 def _add(counter: Counter[T], key: T, sign: int) -> None:

@@ -1,6 +1,6 @@
 """What is known of the gangs with members on nodes, where queues ask for it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -53,23 +53,20 @@ def all_bound(pods: PodStore) -> BoundPods:
     return BoundPods(bound, leaving=tuple(leaving))
 
 
-class _State(NamedTuple):
-    """What all that is known of a gang follows from, beside its pods: the same while this is."""
-
-    version: Version
-    number: int
-    round: int
-
-
 class _Kept(NamedTuple):
-    """A gang as it was, what it was made of, and what is known of it by itself at any time."""
+    """A gang as it was, what it was made of, and what is known of it by itself at any time.
+
+    That is true for as long as the gang has the same version, and the queues are of the same round.
+    """
 
     gang: BoundGang
     spec: GangSpec
     resolved: Resolved | None
     created_at: float
     lasting: RunningGang
-    state: _State | None
+    version: Version | None
+    number: int
+    round: int
 
 
 class RunningGangs:
@@ -82,6 +79,8 @@ class RunningGangs:
         self._queues = queues
         self._most = max_min_runtime_seconds
         self._kept: dict[GangKey, _Kept] = {}
+        self._pods: tuple[BoundPod, ...] = ()
+        self._charged: Mapping[str, Charged] = {}
 
     def put_in(
         self,
@@ -91,47 +90,84 @@ class RunningGangs:
         *,
         enforcing: bool,
     ) -> BoundPods:
-        """Return bound pods with what they are charged, and their gangs. Linear in pods.
+        """Return bound pods with what they are charged, and their gangs. Linear in gangs.
 
-        `enforcing`: gangs that were let pass because they end in time are told. When gangs end is
-        told where `ends_as_of` is the time, in seconds.
+        And in pods, by a step for each. `enforcing`: gangs that were let pass because they end in
+        time are told. When gangs end is told where `ends_as_of` is the time, in seconds.
         """
-        kept: dict[GangKey, _Kept] = {}
-        for key, members in by_gang(bound_pods.pods).items():
-            pods, info = tuple(members), self._infos.get(key)
-            charges = tuple([charged.get(each.pod.uid) for each in pods])
-            now = self._as_it_was(key, pods, info)
+        pods, before, kept = bound_pods.pods, self._kept, {}
+        moved = self._moved(pods, charged)
+        members = by_gang(each for each in pods if each.gang in moved) if moved else {}
+        order: Iterable[GangKey] = dict.fromkeys(each.gang for each in pods) if moved else before
+        for key in order:
+            info, now = self._infos.get(key), before.get(key)
+            if now is None or key in moved:
+                now = self._of(key, tuple(members[key]), charged, info)
+            elif not self._is_as_it_was(now, info):
+                now = self._of(key, now.gang.pods, charged, info)
             backfilled = _backfilled(info, self._infos) if enforcing and info is not None else None
-            ends_at = None if ends_as_of is None else self._ends_at(pods, now.spec, ends_as_of)
-            known, gang = _with(now.lasting, backfilled, ends_at), now.gang
-            if (pods, charges, known) != (gang.pods, gang.charged, gang.known):
-                now = now._replace(gang=BoundGang(pods, charges, known))
+            gang = now.gang
+            ends_at = None
+            if ends_as_of is not None:
+                ends_at = self._ends_at(gang.pods, now.spec, ends_as_of)
+            known = _with(now.lasting, backfilled, ends_at)
+            if known is not gang.known and known != gang.known:
+                now = now._replace(gang=BoundGang(gang.pods, gang.charged, known))
             kept[key] = now
-        self._kept = kept
+        self._kept, self._pods, self._charged = kept, pods, charged
         gangs = {key: each.gang for key, each in kept.items()}
         return replace(bound_pods, charged=charged, gangs=gangs)
 
-    def _as_it_was(self, key: GangKey, pods: tuple[BoundPod, ...], info: GangInfo | None) -> _Kept:
-        """Return a gang as it was, if what is known of it by itself has not changed."""
-        before, state = self._kept.get(key), self._state_of(info)
-        is_same = before is not None and pods == before.gang.pods
-        if before is not None and is_same and state is not None and state == before.state:
-            return before
+    def _moved(self, pods: Sequence[BoundPod], charged: Mapping[str, Charged]) -> set[GangKey]:
+        """Return the gangs of which a pod has come, gone, or changed, or its charge.
+
+        By identity: of very many pods hardly any has.
+        """
+        were, there = set(map(id, self._pods)), set(map(id, pods))
+        found: set[GangKey] = set()
+        if new := there - were:
+            found.update(each.gang for each in pods if id(each) in new)
+        if gone := were - there:
+            found.update(each.gang for each in self._pods if id(each) in gone)
+        before = self._charged
+        uids = {uid for uid, each in charged.items() if before.get(uid) is not each}
+        uids |= before.keys() - charged.keys()
+        if uids:
+            found.update(each.gang for each in pods if each.pod.uid in uids)
+        return found
+
+    def _is_as_it_was(self, kept: _Kept, info: GangInfo | None) -> bool:
+        if info is None or kept.round != self._queues.round:
+            return False
+        version = info.version
+        return kept.version is version and kept.number == version.number
+
+    def _of(
+        self,
+        key: GangKey,
+        pods: tuple[BoundPod, ...],
+        charged: Mapping[str, Charged],
+        info: GangInfo | None,
+    ) -> _Kept:
+        """Return a gang as it is now: the same object, if it is the same as before."""
+        before = self._kept.get(key)
         spec = (info.observed.spec if info is not None else None) or NO_SPEC
         resolved = self._queues.of(key)
         oldest = min((each.pod for each in pods), key=lambda pod: (pod.created_at, pod.uid))
         created_at = oldest.created_at if info is None else info.in_line_since(oldest)
         made_of = spec, resolved, created_at
-        if before is None or not is_same or made_of != before[1:4]:
+        if before is None or pods != before.gang.pods or made_of != before[1:4]:
             lasting = _lasting(pods, spec, resolved, self._most)
             lasting = replace(lasting, uid=spec.uid or oldest.uid, created_at=created_at)
-            return _Kept(BoundGang((), ()), *made_of, lasting, state)
-        return before._replace(state=state)
-
-    def _state_of(self, info: GangInfo | None) -> _State | None:
-        if info is None:
-            return None
-        return _State(info.version, info.version.number, self._queues.round)
+        else:
+            lasting = before.lasting
+        charges = tuple([charged.get(each.pod.uid) for each in pods])
+        gang = None if before is None else before.gang
+        if gang is None or (pods, charges) != (gang.pods, gang.charged):
+            gang = BoundGang(pods, charges, lasting)
+        version = info.version if info is not None else None
+        number = version.number if version is not None else 0
+        return _Kept(gang, *made_of, lasting, version, number, self._queues.round)
 
     def _ends_at(self, pods: Iterable[BoundPod], spec: GangSpec, now: int) -> int | None:
         those = (each.pod for each in pods)

@@ -13,6 +13,7 @@ from gang_scheduler.model.rules import PromiseRules
 from gang_scheduler.model.values import EvictionPolicy
 from gang_scheduler.scheduler.cycle import schedule
 from support.builders import NAMESPACE
+from support.call_counts import calls_of
 from support.queue_builders import our_queue
 from support.queue_clusters import QueueCluster
 from support.queue_worlds import BINPACK
@@ -64,6 +65,20 @@ def test_before_its_end_and_for_other_gangs_it_stays() -> None:
 @pytest.mark.parametrize(("now", "looked_at"), [(UNTIL - 1, False), (UNTIL, True)])
 def test_pods_on_nodes_are_looked_at_only_where_one_may_go(now: int, *, looked_at: bool) -> None:
     assert looked_at == (cluster().cache.snapshot(now).bound_pods is not None)
+
+
+def test_a_cycle_looks_only_at_the_gangs_of_which_a_pod_has_changed() -> None:
+    made = cluster(replace(PEACEFUL, within_queue=EvictionPolicy.LOWER_PRIORITY))
+    for number in range(9):
+        made.put(f"g-{number}", "a", gang=f"g-{number}", node="n-spot", phase="Running")
+    made.cache.running(NOW)
+    made.cache.delete_pod("uid-g-0")
+    made.put("g-1", "a", gang="g-1", node="n-spot", phase="Running", priority=1)
+
+    calls = calls_of(lambda: made.cache.running(NOW))
+
+    assert 1 == calls["running_gangs.RunningGangs._of"]
+    assert 1 == calls["evictable_pods.EvictablePods._protection"]
 
 
 def gang_now(made: QueueCluster, now: int = NOW) -> BoundGang:
