@@ -145,6 +145,8 @@ class GroupMemo:
         if kept is None:
             return None
         group = kept.group
+        if len(group.gangs) == 1:
+            return group if kept.version.number == kept.number else None
         for gang in group.gangs:
             mate = self._kept.get(gang.key)
             if mate is None or mate.group is not group or mate.version.number != mate.number:

@@ -366,6 +366,9 @@ class Untried:
 
     def take(self, keys: Iterable[GangKey]) -> None:
         """Note that gangs are tried now."""
+        if not self._since:
+            self._taken = {}
+            return
         self._taken = {key: self._since.pop(key) for key in self._since.keys() & set(keys)}
 
     def put_back(self, keys: Iterable[GangKey]) -> None:
