@@ -87,7 +87,7 @@ async def test_the_events_tell_both_sides() -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
         await process.until(lambda: is_bound(made))
-        told = [process.events.take().event for _ in range(3)]
+        told = [process.events.take().body() for _ in range(3)]
 
     notes = {(each["reason"], each["regarding"]["name"]): each["note"] for each in told}
     assert notes["Preempting", "high"].startswith(

@@ -24,6 +24,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.report import events as report_events
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.other_events import LeftOutEvents
@@ -332,6 +333,17 @@ async def test_a_note_has_no_more_bytes_than_kubernetes_takes(note: str, ending:
     assert "\u00e9" * 510 + " ..." == wide
 
 
+async def test_an_event_that_waits_has_no_body_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, made = Desk(), list[str]()
+    monkeypatch.setattr(report_events, "event_of", lambda about, *_, **__: made.append(about.name))
+    desk.events.record(About("v1", "Pod", "default", "a", "uid-a"), "R", "n", warning=True)
+    before = [*made]
+
+    desk.events.take().body()
+
+    assert ([], ["a"]) == (before, made)
+
+
 async def test_of_too_many_events_the_oldest_are_dropped() -> None:
     desk = Desk()
     for number in range(QUEUE_LENGTH + 1):
@@ -514,7 +526,7 @@ async def test_an_event_of_another_namespace_does_not_wait_behind_those_of_one()
         )
     desk.events.record(About("v1", "Pod", "calm", "b", "uid-b"), "R", "n", warning=True)
 
-    first = [desk.events.take().event["regarding"] for _ in range(2)]
+    first = [desk.events.take().body()["regarding"] for _ in range(2)]
 
     assert ("calm", "b") in [(each["namespace"], each["name"]) for each in first]
     # What one namespace has too many of costs no other one its Events.
@@ -524,5 +536,5 @@ async def test_an_event_of_another_namespace_does_not_wait_behind_those_of_one()
         if not number:
             calm = About("v1", "Pod", "calm", "d", "uid-d")
             desk.events.record(calm, "R", "n", warning=True)
-    assert "d" in [desk.events.take().event["regarding"]["name"] for _ in range(2)]
+    assert "d" in [desk.events.take().body()["regarding"]["name"] for _ in range(2)]
     assert len(desk.events._queue) <= QUEUE_LENGTH

@@ -45,7 +45,7 @@ async def test_what_comes_of_the_last_cycle_is_still_taken_in() -> None:
         await asyncio.sleep(0)
 
         assert process.has_stopped_deciding
-        assert "Scheduled" == process.events.take().event["reason"]
+        assert "Scheduled" == process.events.take().body()["reason"]
 
 
 async def test_what_a_cycle_has_left_is_tried_in_the_next_though_nothing_has_changed() -> None:

@@ -127,11 +127,22 @@ class _Kind(NamedTuple):
 
 
 class _Queued(NamedTuple):
-    """An Event, and since when it waits, in the event loop's time in seconds."""
+    """An Event that waits: `since` is in the event loop's time, `at` since the epoch, in seconds.
+
+    Its body is made when it is sent: when very many wait, most are dropped before.
+    """
 
     since: float
     namespace: str
-    event: dict[str, Any]
+    about: About
+    reason: str
+    note: str
+    at: float
+    warning: bool
+
+    def body(self) -> dict[str, Any]:
+        """Make the body of the Event, with a name of its own each time."""
+        return event_of(self.about, self.reason, self.note, self.at, warning=self.warning)
 
 
 class _Said(NamedTuple):
@@ -162,7 +173,8 @@ class Events:
         self._writes = writes
         self._clock = clock
         self._backpressure = backpressure
-        self._queue: ByNamespace[str, _Queued] = ByNamespace()
+        self._queue: ByNamespace[int, _Queued] = ByNamespace()
+        self._number = 0
         self._is_queued = asyncio.Event()
         self._last: dict[_Kind, _Said] = {}
         self._pruned_at = clock()
@@ -186,9 +198,10 @@ class Events:
         if len(self._queue) >= QUEUE_LENGTH:
             self._queue.drop()
             count("event", "dropped")
-        event = event_of(about, reason, note, now, warning=warning)
-        queued = _Queued(asyncio.get_running_loop().time(), namespace, event)
-        self._queue.put(namespace, event["metadata"]["name"], queued)
+        since = asyncio.get_running_loop().time()
+        queued = _Queued(since, namespace, about, reason, note, now, warning)
+        self._number += 1
+        self._queue.put(namespace, self._number, queued)
         self._is_queued.set()
         self._last[kind] = _Said(note, now, now)
 
@@ -211,7 +224,7 @@ class Events:
         return queued
 
     async def _send(self, queued: _Queued) -> None:
-        write = functools.partial(create, self._api, queued.namespace, queued.event)
+        write = functools.partial(create, self._api, queued.namespace, queued.body())
         await self._writes.send("event", write)
 
     def _said_lately(self, kind: _Kind, note: str, now: float) -> bool:

@@ -40,7 +40,7 @@ class Told:
     def events(self) -> list[tuple[str, str, str, str]]:
         """Return type, reason, object and note of all Events so far."""
         self.announcer.tell()
-        found = [self._events.take().event for _ in range(len(self._events._queue))]
+        found = [self._events.take().body() for _ in range(len(self._events._queue))]
         return [(e["type"], e["reason"], e["regarding"]["name"], e["note"]) for e in found]
 
 

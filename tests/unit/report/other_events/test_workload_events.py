@@ -27,7 +27,7 @@ class Told:
         """Return kind, name, reason and note of each."""
         found = []
         while len(self._events._queue):
-            event = self._events.take().event
+            event = self._events.take().body()
             about = event["regarding"]
             found.append((about["kind"], about["name"], event["reason"], event["note"]))
         return found
