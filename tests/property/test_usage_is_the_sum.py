@@ -126,8 +126,6 @@ class Events(RuleBasedStateMachine):
 
     @rule()
     def usage_is_the_sum(self) -> None:
-        # What gangs say of their groups is taken in by a cycle, before usage is summed in it.
-        self.cache.snapshot(0)
         anew = QueueUsageStore(Anew(self.cache.gang_queue), self.cache.node_usage.labels_of)
         kept, _ = self.cache.queue_usage.settle(self.cache.pod_store, 0)
         gangs = self.cache.gang_queue

@@ -270,15 +270,13 @@ class Cache:
         self._note(self.pod_store.enrich_stale())
         self.checkpoints.take_in(now)
         self.gang_queue.matches_came(self.selector_matches.take_helped())
-        self.gang_queue.take_in_queues()
-        state = self.queue_state(now)
-        self.gang_queue.reservations.waits = {} if state is None else waits_of(state.declared)
+        self.gang_queue.take_in()
+        queues = self.queue_state(now)
+        self.gang_queue.reservations.waits = {} if queues is None else waits_of(queues.declared)
         if (table := self.node_usage.table()) is not self._table:
             self._table = table
             self.gang_queue.quota_waits.nodes_changed()
         groups = self.gang_queue.take_due(now, whole=whole)
-        # Once more: which gangs are one group is known only now.
-        queues = self.queue_state(now)
         nominated = self._nominator.all(self.gang_queue.infos)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(

@@ -70,6 +70,7 @@ class GangQueue:
         self.deadlines = Deadlines(timeout_seconds)
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
+        self._unheard: set[GangKey] = set()
         self._untried = Untried()
         self._round_began = 0
         self._sorted: list[GangKey] = []
@@ -348,12 +349,21 @@ class GangQueue:
 
     # What is to be tried.
 
-    def take_in_queues(self) -> None:
-        """Make all groups anew if queues have changed; before any queue of a gang is asked for."""
+    def take_in(self) -> None:
+        """Take in which gangs are one group, and whether queues have changed.
+
+        Before usage is summed, which counts groups, and before any queue of a gang is asked for.
+        """
         if self._round != self.queues.round:
             self._round = self.queues.round
             for info in self.infos.values():
                 info.relinked()
+        unheard, self._unheard = self._unheard, set()
+        for key in unheard:
+            with confined("assemble", key) as step:
+                self._to_try |= self._grouping.listen(key)
+            if step.failed:
+                self._unheard.add(key)
 
     def take_due(self, now: int, *, whole: bool = True) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs.
@@ -361,14 +371,9 @@ class GangQueue:
         Not `whole`: where very many have changed, some of a lower priority are left to the next
         cycle.
         """
-        self.take_in_queues()
+        self.take_in()
         own = set(self._untried.own_turn(now))
-        due = own or self._due(now)
-        self._to_try |= self._grouping.not_kept(due)
-        for key in list(self._to_try):
-            with confined("assemble", key):
-                self._to_try |= self._grouping.listen(key)
-        tried = own or self._to_try | due
+        tried = own or self._to_try | self._due(now)
         left = set() if whole or own else self._left_out(tried)
         taken = tried - left if left else tried
         groups = list(self._grouping.groups(self._in_order(taken), now))
@@ -481,8 +486,8 @@ class GangQueue:
             # A gang that is bound is not tried again, and what it was warned of may be gone.
             info.verdict.drop_warnings()
         self._made_for.upsert(gang_spec.key, gang_spec.made_for)
-        self._take_roles(gang_spec.key)
-        if before != gang_spec:
+        has_other_roles = self._take_roles(gang_spec.key)
+        if has_other_roles or before != gang_spec:
             self._touched(gang_spec.key)
             self._give_roles(gang_spec.key)
 
@@ -521,8 +526,10 @@ class GangQueue:
         if self.set_aside:
             self.set_aside.touched(self._grouping.bound_members(key))
         self.queues.touch(key)
+        self.queues.regrouped |= self._grouping.is_named(key)
         self.changed.add(key)
         self._to_try.add(key)
+        self._unheard.add(key)
 
     def _requeue(self, keys: AbstractSet[GangKey]) -> None:
         """Note that gangs may be in another queue, by what others say than themselves."""
@@ -532,6 +539,7 @@ class GangQueue:
             self._to_try.add(key)
 
     def _forget(self, key: GangKey) -> None:
+        self.queues.regrouped |= self._grouping.is_named(key)
         self._to_try |= self._grouping.forget(key)
         self._queueing_hints.forget(self.infos.pop(key))
         self._retries.forget(key)
@@ -548,6 +556,7 @@ class GangQueue:
             self.reworded,
             self.evicted,
             self._to_try,
+            self._unheard,
             self._apart,
         ):
             keys.discard(key)

@@ -77,6 +77,10 @@ class GroupGraph:
         """Return whether a gang names no other one, and no other one names it."""
         return key not in self._names and key.called not in self._named_by
 
+    def is_named(self, key: GangKey) -> bool:
+        """Return whether a gang names this one: its group may depend on whether it exists."""
+        return bool(self._named_by) and key.called in self._named_by
+
     def concerned(self, name: GangName) -> set[GangKey]:
         """Return the gangs that mention a name: they may have waited for it."""
         return set(self._named_by.get(name, ()))
@@ -289,6 +293,10 @@ class Grouping:
             self._asked[key] = observed.topology_request
             concerned.update(self.bound_members(key))
         return concerned
+
+    def is_named(self, key: GangKey) -> bool:
+        """Return whether a gang names this one."""
+        return self._graph.is_named(key)
 
     def forget(self, key: GangKey) -> set[GangKey]:
         """Note that a gang is going; return the gangs that this concerns."""

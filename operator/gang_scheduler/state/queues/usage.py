@@ -216,8 +216,6 @@ class QueueUsageStore:
 
         Linear in pods.
         """
-        # A gang that came since the last cycle is in its group already; the cycle counts it there.
-        self._tallies.groups_changed()
         state, _ = self.settle(pods, self._now)
         if state is None:
             return 0
