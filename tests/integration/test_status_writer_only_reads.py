@@ -12,7 +12,10 @@ from support.builders import gang_key
 from support.in_memory_cluster import InMemoryCluster
 
 RECORDS = "gang_scheduler.state.gangs."
-MEMOS = {"_living", "_ranks_apart", "_spec", "_spec_is_known", "_summary", "_all_live"}
+MEMOS = {
+    *("_living", "_ranks_apart", "_spec", "_spec_is_known", "_summary", "_all_live"),
+    *("_elastic", "_elastic_is_known"),
+}
 """What a record works out when it is read, and changes nothing by that."""
 SHARED = {"_observed", "_version"}
 """What a record knows of the others of its gang."""

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
-from gang_scheduler.model.pods import Pod, PodClass, VirtualPods, numbers_by, one_of_each
+from gang_scheduler.model.pods import (
+    Elastic,
+    Pod,
+    PodClass,
+    VirtualPods,
+    numbers_by,
+    one_of_each,
+)
 from gang_scheduler.model.queues import LocalQueueWeight, QueueRef
 from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.records import record
@@ -98,26 +105,6 @@ class RoleCount(NamedTuple):
     role: str
     present: int
     needed: int
-
-
-class Elastic(NamedTuple):
-    """Between how many workers a gang may grow and shrink, and at what pace.
-
-    The cooldowns are in seconds since the last change, the steps are in workers. `role` is that of
-    the workers, "" if all members are.
-    """
-
-    min_workers: int
-    max_workers: int
-    up_cooldown: int = 0
-    down_cooldown: int = 0
-    up_step: int = 1
-    down_step: int = 1
-    role: str = ""
-
-    def counts(self, pod: Pod) -> bool:
-        """Return whether a member is one of the workers."""
-        return not self.role or pod.role == self.role
 
 
 class Pace(NamedTuple):

@@ -90,6 +90,45 @@ class PodClass:
         return self.digest
 
 
+class Elastic(NamedTuple):
+    """Between how many workers a gang may grow and shrink, and at what pace.
+
+    The cooldowns are in seconds since the last change, the steps are in workers. `role` is that of
+    the workers, "" if all members are.
+    """
+
+    min_workers: int
+    max_workers: int
+    up_cooldown: int = 0
+    down_cooldown: int = 0
+    up_step: int = 1
+    down_step: int = 1
+    role: str = ""
+
+    def counts(self, pod: "Pod") -> bool:
+        """Return whether a member is one of the workers."""
+        return not self.role or pod.role == self.role
+
+
+class SaidOfGang(NamedTuple):
+    """What the annotations of a pod say of its gang, and what is wrong with that.
+
+    `elastic` is None if the pod says nothing, or nothing valid, of how the gang grows. `options`
+    are the annotations with options of a gang, each with the option that it sets and its value:
+    where an object describes the gang, they belong there.
+    """
+
+    elastic: Elastic | None = None
+    elastic_problem: Problem | None = None
+    options: tuple[tuple[str, str, object], ...] = ()
+    options_problem: Problem | None = None
+
+    @property
+    def says_elastic(self) -> bool:
+        """Whether the pod says how its gang grows, valid or not."""
+        return self.elastic is not None or self.elastic_problem is not None
+
+
 class PodPhase(enum.StrEnum):
     """`status.phase` of a pod."""
 
@@ -120,6 +159,7 @@ class Pod:
     `run` is the same
     for pods of one run of a workload, "" where what has ended is created again. `rank` is by its
     index, smaller first; empty without an index. `role` is its role in its gang, "" for none.
+    `said_of_gang` is what the pod's annotations say of how its gang is scheduled, None for most.
     `podset` is what the pod's own annotations ask of the network, `gang_request` what they ask for
     its whole gang, `volumes` are the volumes that may matter to where it goes. `queue_request` is
     what the pod says of its queue, `charged_to` what its binding says, `run_time` how long it runs;
@@ -165,6 +205,7 @@ class Pod:
     role: str = ""
     podset: PodSet | None = None
     gang_request: GangRequest | None = None
+    said_of_gang: SaidOfGang | None = field(default=None, compare=False)
     volumes: tuple[PodVolume, ...] = ()
     queue_request: QueueRequest | None = None
     charged_to: ChargedTo | None = None

@@ -17,8 +17,8 @@ from gang_scheduler.decode.cluster import DeclaredBudget
 from gang_scheduler.model import refs
 from gang_scheduler.model.bound_pods import ENDS_LATE, BoundPod, BoundPods
 from gang_scheduler.model.evictions import Sparing
-from gang_scheduler.model.gangs import Elastic, GangGroup
-from gang_scheduler.model.pods import Pod, PodPhase, rank_key
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.pods import Elastic, Pod, PodPhase, rank_key
 from gang_scheduler.model.refs import GangKey, JobFailures, NaturalKey, natural_key
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules
 from gang_scheduler.state import terminating

@@ -18,8 +18,7 @@ from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.reader import Unreadable, WhatHolds
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.evictions import RunTime
-from gang_scheduler.model.gangs import Elastic
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.wording import field, label_field

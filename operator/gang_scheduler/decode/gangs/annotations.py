@@ -1,7 +1,7 @@
 """Annotations of a PodGroup or of pods that say how a gang is scheduled."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,8 +10,10 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode.fields import duration, whole_number
+from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
+from gang_scheduler.model.pods import SaidOfGang
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.model.wording import field
@@ -76,30 +78,27 @@ _OPTIONS: Final = {
 }
 """The option that each annotation says."""
 _KEYS: Final = frozenset({*_OPTIONS, annotations.FORCE_DELETE_STUCK_PODS})
+_OF_MEMBERS: Final = frozenset({*_OPTIONS, annotations.ELASTIC})
 
 
-def problem_of(
-    pod: str, present: Mapping[str, str], options: GangOptions, elsewhere: str
-) -> Problem | None:
-    """Return which options a member asks for that its gang does not have, by its namespace/name.
+def said_of_gang(pod: str, present: Mapping[str, str]) -> SaidOfGang | None:
+    """Return what the annotations of a pod say of its gang, by the pod's namespace/name.
 
-    `elsewhere` is said of each: where it belongs. None for most pods, at the cost of one look.
+    None for most pods, at the cost of one look.
     """
-    if _OPTIONS.keys().isdisjoint(present):
+    if _OF_MEMBERS.isdisjoint(present):
         return None
+    elastic, wrong = elastic_annotation.of_member(pod, present)
+    if _OPTIONS.keys().isdisjoint(present):
+        return SaidOfGang(elastic, wrong)
     try:
         said = read(present)
     except InvalidField as error:
-        return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {error}"))
-    text = "; ".join(f"{field(key)} {elsewhere}" for key in _others(present, said, options))
-    return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {text}")) if text else None
-
-
-def _others(present: Mapping[str, str], said: GangOptions, options: GangOptions) -> Iterator[str]:
-    """Yield the annotations that say something else than the options of the gang."""
-    for key, option in _OPTIONS.items():
-        if key in present and getattr(said, option) != getattr(options, option):
-            yield key
+        problem = Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {error}"))
+        return SaidOfGang(elastic, wrong, options_problem=problem)
+    found = ((key, option, getattr(said, option)) for key, option in _OPTIONS.items())
+    options = tuple(each for each in found if each[0] in present)
+    return SaidOfGang(elastic, wrong, options)
 
 
 def min_runtime(present: Mapping[str, str]) -> int:

@@ -12,7 +12,8 @@ from gang_scheduler.decode import fields as decode_fields
 from gang_scheduler.decode.fields import GREATEST_INTEGER, JsonField
 from gang_scheduler.model import records
 from gang_scheduler.model.causes.specs import InvalidInput
-from gang_scheduler.model.gangs import Elastic, Role
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.wording import field
 
@@ -33,18 +34,21 @@ def elastic_of(present: Mapping[str, str]) -> Elastic | None:
     return None if text is None else _read(text)
 
 
-def problem_of(pod: str, present: Mapping[str, str]) -> Problem | None:
-    """Return what is wrong with the annotations of a member, by its namespace/name."""
+def of_member(pod: str, present: Mapping[str, str]) -> tuple[Elastic | None, Problem | None]:
+    """Return what the annotations of a member say, and what is wrong with that.
+
+    The member is told by its namespace/name. What cannot be read is None.
+    """
     if annotations.ELASTIC not in present:
-        return None
+        return None, None
     try:
-        elastic_of(present)
+        elastic = elastic_of(present)
     except InvalidField as error:
-        return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {error}"))
+        return None, Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod}: {error}"))
     wrong = unsupported(present)
     if wrong is None:
-        return None
-    return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(f"pod {pod}: {wrong}"))
+        return elastic, None
+    return elastic, Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(f"pod {pod}: {wrong}"))
 
 
 def unsupported(present: Mapping[str, str]) -> InvalidField | None:
@@ -57,14 +61,6 @@ def unsupported(present: Mapping[str, str]) -> InvalidField | None:
     if mode is None or mode.value != REPLICAS:
         return None
     return InvalidField(mode.path, REPLICAS, f"is not supported: must be {BIND}")
-
-
-def of_member(present: Mapping[str, str]) -> Elastic | None:
-    """Return what the annotations of a member say; None, too, if they cannot be read."""
-    try:
-        return elastic_of(present)
-    except InvalidField:
-        return None
 
 
 def contradiction(

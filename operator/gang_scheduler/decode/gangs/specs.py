@@ -18,8 +18,8 @@ from gang_scheduler.model import wording
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.checkpoints import CheckpointPolicy, Checkpoints, Save
 from gang_scheduler.model.evictions import Evictions, RunTime
-from gang_scheduler.model.gangs import Elastic, OwnDomains, Role
-from gang_scheduler.model.pods import Pod, VirtualPods
+from gang_scheduler.model.gangs import OwnDomains, Role
+from gang_scheduler.model.pods import Elastic, Pod, VirtualPods
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.records import record
 from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 from gang_scheduler.model import likeness, refs, values
 from gang_scheduler.model.reasons import Cause
@@ -27,6 +27,11 @@ class InvalidInput(Cause):
     """What users wrote is wrong; `message` names the field and the value, as decode found them."""
 
     message: str
+
+    @classmethod
+    def misplaced(cls, pod: str, fields: Iterable[str], belong: str) -> Self:
+        """Return the fault of a pod, by its namespace/name, whose fields `belong` elsewhere."""
+        return cls(f"pod {pod}: {'; '.join(f'{each} {belong}' for each in fields)}")
 
     def text(self) -> str:
         return self.message

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from gang_scheduler.api import annotations
 from gang_scheduler.api.pod_group import ScaleReason
 from gang_scheduler.decode import keys
-from gang_scheduler.decode.gangs import annotations as gang_annotations
 from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.causes.specs import (
@@ -21,13 +20,14 @@ from gang_scheduler.model.causes.specs import (
     RoleUnknown,
 )
 from gang_scheduler.model.evictions import Backfilled
-from gang_scheduler.model.gangs import Elastic, Gang, Pace, Role
+from gang_scheduler.model.gangs import Gang, Pace, Role
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.pods import Pod, VirtualPods, one_of_each, rank_key
+from gang_scheduler.model.pods import Elastic, Pod, VirtualPods, one_of_each, rank_key
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.model.topology_request import TopologyRequest
+from gang_scheduler.model.wording import field
 from gang_scheduler.state.gangs.attempt import Attempt, Transition
 from gang_scheduler.state.gangs.observed import NO_SPEC, Observed, Version
 from gang_scheduler.state.gangs.preemption import Preempted, Preemptor
@@ -394,9 +394,10 @@ class GangInfo:
         problem = None
         if summary.with_problem:
             problem = next((pod.problem for pod in members if pod.problem is not None), None)
-        if summary.annotated and problem is None:
-            found = (elastic_annotation.problem_of(pod.key, pod.annotations) for pod in members)
-            problem = next(filter(None, found), None) or self._other_options(pending)
+        if summary.of_gang and problem is None:
+            said = [each.said_of_gang for each in members if each.said_of_gang is not None]
+            problem = next((each.elastic_problem for each in said if each.elastic_problem), None)
+            problem = problem or self._other_options(members)
         least = self.observed.min_member
         if problem is None and len(self.observed.living) < least:
             problem = exclusive_topology.never_whole(self.key, members, least)
@@ -408,17 +409,25 @@ class GangInfo:
         roles = (self.observed.spec or NO_SPEC).roles
         return problem or (_strange_role(pending, roles) if roles or summary.with_role else None)
 
-    def _other_options(self, pending: Sequence[Pod]) -> Problem | None:
+    def _other_options(self, members: Iterable[Pod]) -> Problem | None:
         """Return which options members ask for where the gang has those of its object alone."""
         spec = self.observed.spec
         elsewhere = keys.OPTIONS_BELONG.get(self.key.source)
         if spec is None or spec.problem is not None or elsewhere is None:
             return None
-        found = (
-            gang_annotations.problem_of(each.key, each.annotations, spec.options, elsewhere)
-            for each in one_of_each(pending)
-        )
-        return next(filter(None, found), None)
+        for pod in members:
+            said = pod.said_of_gang
+            if said is None:
+                continue
+            if said.options_problem is not None:
+                return said.options_problem
+            others = [
+                key for key, name, value in said.options if getattr(spec.options, name) != value
+            ]
+            if others:
+                cause = InvalidInput.misplaced(pod.key, map(field, others), elsewhere)
+                return Problem(Reason.INVALID_SPEC, cause)
+        return None
 
     def _contradicted(self) -> Problem | None:
         """Return what is wrong with a PodGroup beside what its members say of the whole gang."""

@@ -391,7 +391,7 @@ class GangQueue:
         waiting = self.vain_rounds.held_back((group for group in groups if group.waiting), now)
         return self._round_of(waiting, now)
 
-    def _in_order(self, keys: AbstractSet[GangKey]) -> list[GangKey]:
+    def _in_order(self, keys: set[GangKey]) -> list[GangKey]:
         """Return gangs in the order of their keys: sorted fast where most were sorted before."""
         if len(keys) < MANY:
             return sorted(keys)

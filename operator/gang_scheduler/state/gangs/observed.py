@@ -2,12 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from gang_scheduler.api import annotations
-from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs import specs
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model.gangs import Elastic, hold, place_of
-from gang_scheduler.model.pods import Pod, VirtualPods, one_of_each, rank_key
+from gang_scheduler.model.gangs import hold, place_of
+from gang_scheduler.model.pods import Elastic, Pod, VirtualPods, one_of_each, rank_key
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.state.gangs.summary import Summary, summary_of
@@ -106,7 +104,7 @@ class Observed:
         """
         before = self.specs.get(gang_spec.uid)
         self.specs[gang_spec.uid] = gang_spec
-        self._spec_is_known = False
+        self._spec_is_known, self._ranks_apart = False, None
         if before != gang_spec:
             self._version.seen_otherwise()
         return before
@@ -115,7 +113,7 @@ class Observed:
         """Forget an object; return whether it described the gang."""
         described = self.specs.pop(uid, None) is not None
         if described:
-            self._spec_is_known = False
+            self._spec_is_known, self._ranks_apart = False, None
             self._version.seen_otherwise()
         return described
 
@@ -124,7 +122,7 @@ class Observed:
         if workload == self._workload:
             return False
         self._workload = workload
-        self._spec_is_known = False
+        self._spec_is_known, self._ranks_apart = False, None
         self._version.seen_otherwise()
         return True
 
@@ -217,7 +215,7 @@ class Observed:
     @property
     def ranks_apart(self) -> bool:
         """Some living member has another priority than the gang."""
-        if not self._spec_is_known or self._ranks_apart is None:
+        if self._ranks_apart is None:
             priority = self.priority
             summary = self.summary
             self._ranks_apart = bool(self.living) and not (
@@ -297,15 +295,19 @@ class Observed:
         """Let what follows from the members be worked out anew."""
         self._version.seen_otherwise()
         self._living = self._summary = self._ranks_apart = None
-        self._spec_is_known = False
+        # An object says the same whatever its members are.
+        self._spec_is_known &= self.key.source not in table.BY_MEMBERS
+        self._elastic_is_known = False
 
     def _elastic_of_members(self) -> Elastic | None:
-        if self.living and not self.summary.annotated:
+        if self.living and not self.summary.of_gang:
             return None
-        members = one_of_each(self.telling)
-        telling = (pod for pod in members if annotations.ELASTIC in pod.annotations)
-        oldest = min(telling, key=lambda pod: (pod.created_at, pod.uid), default=None)
-        return None if oldest is None else elastic_annotation.of_member(oldest.annotations)
+        members = ((pod, pod.said_of_gang) for pod in one_of_each(self.telling))
+        telling = [(pod, said) for pod, said in members if said is not None and said.says_elastic]
+        if not telling:
+            return None
+        _, oldest = min(telling, key=lambda each: (each[0].created_at, each[0].uid))
+        return oldest.elastic
 
     def _find_spec(self) -> GangSpec | None:
         described = next(iter(self.specs.values()), None)

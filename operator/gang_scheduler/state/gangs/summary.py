@@ -21,7 +21,7 @@ class Summary(NamedTuple):
     earliest: float = 0
     lowest: int = 0
     highest: int = 0
-    annotated: bool = False
+    of_gang: bool = False
     nominated: bool = False
     peaceful: bool = False
     of_jobs: bool = False
@@ -60,7 +60,7 @@ def summary_of(members: Sequence[Pod]) -> Summary:
     if not special:
         return found
     return found._replace(
-        annotated=any(pod.annotations for pod in special),
+        of_gang=any(pod.said_of_gang is not None for pod in special),
         nominated=any(pod.nominated for pod in special),
         peaceful=not all(pod.preempts for pod in special),
         of_jobs=any(pod.job_uid for pod in special),
@@ -74,7 +74,7 @@ def summary_of(members: Sequence[Pod]) -> Summary:
 def _is_special(pod: Pod) -> bool:
     """Return whether a pod says any of what few say: gangs without such members are very many."""
     return bool(
-        pod.annotations
+        pod.said_of_gang
         or pod.nominated
         or not pod.preempts
         or pod.job_uid

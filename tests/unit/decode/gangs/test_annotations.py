@@ -6,9 +6,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import annotations as gang_annotations
 from gang_scheduler.decode.gangs.annotations import GangOptions
-from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
-from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.pods import SaidOfGang
 from gang_scheduler.model.refs import GangName
 
 PREFIX = "gang.scheduling.koordinator.sh/"
@@ -143,26 +142,32 @@ def test_a_name_that_is_none_is_refused_with_field_and_name(name: str) -> None:
     )
 
 
-def test_a_member_may_say_what_its_gang_has() -> None:
-    gang = GangOptions(strict=False, timeout_seconds=60)
-    same = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}waiting-time": "1m"}
-
-    assert gang_annotations.problem_of("ns/p", {}, gang, "is elsewhere") is None
-    assert gang_annotations.problem_of("ns/p", same, gang, "is elsewhere") is None
+def test_a_pod_that_says_nothing_of_its_gang_is_like_most() -> None:
+    assert gang_annotations.said_of_gang("ns/p", {}) is None
+    assert gang_annotations.said_of_gang("ns/p", {annotations.ROLES: "{}"}) is None
 
 
-def test_what_it_says_else_is_named_with_where_it_belongs() -> None:
-    others = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}total-number": "4"}
-    found = gang_annotations.problem_of("ns/p", others, GangOptions(), "is elsewhere")
+def test_the_options_that_a_pod_says_are_kept_with_their_annotations() -> None:
+    said = {f"{PREFIX}mode": "NonStrict", f"{PREFIX}total-number": "4"}
 
-    each = [f"metadata.annotations[{PREFIX}{key}] is elsewhere" for key in ("mode", "total-number")]
-    said = InvalidInput(f"pod ns/p: {'; '.join(each)}")
-    assert Problem(Reason.INVALID_SPEC, said) == found
+    expected = ((f"{PREFIX}mode", "strict", False), (f"{PREFIX}total-number", "total", 4))
+    assert SaidOfGang(options=expected) == gang_annotations.said_of_gang("ns/p", said)
+
+
+def test_how_the_gang_of_a_pod_grows_is_kept_with_them() -> None:
+    said = gang_annotations.said_of_gang(
+        "ns/p", {annotations.ELASTIC: '{"minWorkers": 2, "maxWorkers": 4}'}
+    )
+
+    assert said is not None
+    assert (2, True) == (said.elastic and said.elastic.min_workers, said.says_elastic)
 
 
 def test_what_cannot_be_read_of_a_member_is_said() -> None:
-    present = {annotations.MIN_RUNTIME: "soon"}
-    found = gang_annotations.problem_of("ns/p", present, GangOptions(), "is elsewhere")
+    said = gang_annotations.said_of_gang("ns/p", {annotations.MIN_RUNTIME: "soon"})
 
-    assert found is not None
-    assert f"[{annotations.MIN_RUNTIME}] must be a duration" in str(found.cause)
+    assert said is not None
+    assert said.options_problem is not None
+    cause = str(said.options_problem.cause)
+    assert "pod ns/p: " in cause
+    assert f"[{annotations.MIN_RUNTIME}] must be a duration" in cause

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.model.causes.gangs import BeyondMaxWorkers, CoolingDown, StepIncomplete
-from gang_scheduler.model.gangs import Elastic, Gang, Pace
+from gang_scheduler.model.gangs import Gang, Pace
 from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.scheduler.pace import at_pace
 from support.builders import gang, gang_key, group, node, pod, snapshot

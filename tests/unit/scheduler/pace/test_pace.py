@@ -2,7 +2,8 @@
 
 import pytest
 
-from gang_scheduler.model.gangs import Elastic, Pace
+from gang_scheduler.model.gangs import Pace
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.scheduler import pace as paces
 
 NOW = 1000

@@ -5,6 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gang_scheduler.api.annotations import GANG_TOTAL_NUMBER
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
@@ -31,7 +32,7 @@ def member(draw: st.DrawFn, number: int) -> Pod:
         nominated="n" if draw(SELDOM) else "",
         priority=draw(st.integers(-1, 1)),
         created_at=draw(st.integers(5, 7)),
-        annotations={"a": "b"} if draw(SELDOM) else {},
+        annotations={GANG_TOTAL_NUMBER: "2"} if draw(SELDOM) else {},
     )
     return replace(
         found,
@@ -56,7 +57,7 @@ def test_a_summary_is_what_each_member_says(pods: list[Pod]) -> None:
         earliest=min(each.created_at if each.dated else 0 for each in pods),
         lowest=min(each.priority for each in pods),
         highest=max(each.priority for each in pods),
-        annotated=any(each.annotations for each in pods),
+        of_gang=any(each.said_of_gang for each in pods),
         nominated=any(each.nominated for each in pods),
         peaceful=not all(each.preempts for each in pods),
         of_jobs=any(each.job_uid for each in pods),

@@ -6,7 +6,8 @@ import pytest
 
 from gang_scheduler.api.kinds import GVR, MPI_JOBS
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model.gangs import Elastic, Role
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.workloads import table

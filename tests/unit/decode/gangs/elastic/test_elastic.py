@@ -9,7 +9,8 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import elastic
 from gang_scheduler.model.causes.specs import InvalidInput
-from gang_scheduler.model.gangs import Elastic, Role
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
 
 WHERE = "metadata.annotations[py-gang-scheduler.io/elastic]"
@@ -27,7 +28,7 @@ def present(**fields: Any) -> dict[str, str]:
 
 def test_without_the_annotation_a_gang_says_nothing() -> None:
     assert elastic.elastic_of({}) is None
-    assert elastic.problem_of("ns/a", {}) is None
+    assert (None, None) == elastic.of_member("ns/a", {})
 
 
 def test_the_pace_is_without_cooldown_and_one_by_one_unless_it_is_given() -> None:
@@ -81,10 +82,10 @@ def test_what_is_wrong_is_named_with_its_field_and_value(
         elastic.elastic_of(present(**fields))
 
     assert str(error.value).startswith(WHERE + problem)
-    found = elastic.problem_of("ns/a", present(**fields))
+    said, found = elastic.of_member("ns/a", present(**fields))
+    assert said is None
     assert found is not None
     assert found.reason is Reason.INVALID_SPEC
-    assert elastic.of_member(present(**fields)) is None
 
 
 def test_all_faults_are_told_at_once() -> None:
@@ -108,7 +109,7 @@ def test_the_other_mode_is_known_and_not_supported() -> None:
     text = f'{WHERE}.mode is not supported: must be Bind, not "Replicas"'
     assert text == str(elastic.unsupported(asked))
     expected = Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(f"pod ns/a: {text}"))
-    assert expected == elastic.problem_of("ns/a", asked)
+    assert (Elastic(2, 8), expected) == elastic.of_member("ns/a", asked)
 
 
 def test_a_whole_gang_needs_as_many_as_its_workers_at_least_are() -> None:

@@ -9,7 +9,7 @@ from gang_scheduler.decode.gangs import pod_groups, specs
 from gang_scheduler.decode.gangs.annotations import GangOptions
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.causes.specs import FieldsUnsupported, InvalidInput
-from gang_scheduler.model.gangs import Elastic
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from support.api_objects import pod_group_body

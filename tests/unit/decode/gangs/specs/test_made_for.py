@@ -7,7 +7,8 @@ import pytest
 from gang_scheduler.decode.gangs.annotations import GangOptions
 from gang_scheduler.decode.gangs.specs import GangSpec, with_roles_of
 from gang_scheduler.model.causes.specs import InvalidInput
-from gang_scheduler.model.gangs import Elastic, Role
+from gang_scheduler.model.gangs import Role
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
 from support.builders import gang_key
 

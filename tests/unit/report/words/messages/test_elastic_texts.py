@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.gangs import Elastic, Pace
+from gang_scheduler.model.gangs import Pace
 from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.report.words import messages
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from support.builders import gang, gang_key, gang_spec, pod

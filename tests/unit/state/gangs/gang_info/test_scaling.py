@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.pod_group import ScaleReason
-from gang_scheduler.model.gangs import Elastic, Pace
+from gang_scheduler.model.gangs import Pace
+from gang_scheduler.model.pods import Elastic
 from gang_scheduler.state.gangs.gang_info import GangInfo, Scaling
 from support.builders import gang_key, gang_spec, pod
 
