@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gang_scheduler.api.kinds import PODS
-from gang_scheduler.state.gangs.preemption import HOLD_SECONDS
+from gang_scheduler.state.gangs.gang_info import HOLD_SECONDS
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime

@@ -22,8 +22,7 @@ from gang_scheduler.model.reasons import Cause, Reason, Room, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
-from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.preemption import HOLD_SECONDS
+from gang_scheduler.state.gangs.gang_info import HOLD_SECONDS, GangInfo
 from gang_scheduler.state.memory import Told, pruned
 from gang_scheduler.state.queues import draining
 from gang_scheduler.tasks import every

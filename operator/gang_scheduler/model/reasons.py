@@ -436,7 +436,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Wait: those gangs are evicted when they have saved their work, or when their time is "
         "over. The message says when that is.",
         helped_by=Helped.NODES | Helped.TREES | Helped.TIME,
-        # As WaitingForVictims, of which state/gangs/preemption makes it for people: no plan says
+        # As WaitingForVictims, of which state/gangs/gang_info makes it for people: no plan says
         # it. So no room is KEPT for it by its name, and no Event is its own.
         strict=Strict.TRIED_ALONG,
         room=Room.SOUGHT | Room.MADE | Room.CHARGED,

@@ -344,26 +344,23 @@ class EvictablePods:
         )
 
     def _elastic(
-        self, bound_pods: tuple[BoundPod, ...], found: Sequence[tuple[GangInfo, Elastic]], now: int
+        self, bound_pods: tuple[BoundPod, ...], gangs: Sequence[tuple[GangInfo, Elastic]], now: int
     ) -> tuple[tuple[BoundPod, ...], Mapping[GangKey, Steps]]:
-        """Return the bound pods without the surplus that stays now, and the steps of the rest.
-
-        `found` are the elastic gangs.
-        """
+        """Return the bound pods without the surplus that stays now, and the steps of the rest."""
         most = self.rules.max_min_runtime_seconds
-        if not found:
+        if not gangs:
             return bound_pods, {}
-        cooling = {info.key for info, elastic in found if is_cooling(info, elastic, now, most)}
+        cooling = {info.key for info, elastic in gangs if is_cooling(info, elastic, now, most)}
         bound_pods = tuple(
             self._spare(each) if each.gang in cooling and each.evictable else each
             for each in bound_pods
         )
-        members: dict[GangKey, list[BoundPod]] = {info.key: [] for info, _ in found}
+        members: dict[GangKey, list[BoundPod]] = {info.key: [] for info, _ in gangs}
         for each in bound_pods:
             if each.gang in members:
                 members[each.gang].append(each)
         return bound_pods, {
-            info.key: steps_of(info, elastic, members[info.key]) for info, elastic in found
+            info.key: steps_of(info, elastic, members[info.key]) for info, elastic in gangs
         }
 
     def _with_lingering(self, now: int) -> tuple[BoundPod, ...]:

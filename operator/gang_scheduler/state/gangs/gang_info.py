@@ -2,37 +2,22 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from gang_scheduler.api import annotations
 from gang_scheduler.api.pod_group import ScaleReason
-from gang_scheduler.decode import keys
-from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs.specs import GangSpec
-from gang_scheduler.model.causes.specs import (
-    BothInvalid,
-    ClassDiffers,
-    GangRequestMisplaced,
-    InvalidInput,
-    ObjectMissing,
-    ObjectTwice,
-    PreemptionPolicyDiffers,
-    PriorityDiffers,
-    RoleUnknown,
-)
+from gang_scheduler.model.causes.gangs import SavesAwaited
 from gang_scheduler.model.evictions import Backfilled
-from gang_scheduler.model.gangs import Gang, Pace, Role
+from gang_scheduler.model.gangs import Gang, Pace
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.pods import Elastic, Pod, VirtualPods, one_of_each, rank_key
+from gang_scheduler.model.pods import Elastic, Pod, VirtualPods, one_of_each
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import Suspended
-from gang_scheduler.model.topology_request import TopologyRequest
-from gang_scheduler.model.wording import field
-from gang_scheduler.state.gangs.attempt import Attempt, Transition
+from gang_scheduler.state.gangs import problems
+from gang_scheduler.state.gangs.attempt import Attempt, QuorumAge, Transition
 from gang_scheduler.state.gangs.observed import NO_SPEC, Observed, Version
-from gang_scheduler.state.gangs.preemption import Preempted, Preemptor
-from gang_scheduler.state.gangs.quorum_age import QuorumAge
-from gang_scheduler.workloads import exclusive_topology, table
 
 # The nodes with which members of a gang were lost, and since when there is no room for
 # replacements.
@@ -277,6 +262,118 @@ class VolumeWaits:
         return True
 
 
+# A gang as a preemptor, and as the one that others have preempted.
+
+MOST_ROUNDS: Final = 3
+"""How many preemptions of a gang are remembered, and may be in ROUNDS_SECONDS."""
+
+
+HOLD_SECONDS: Final = 60
+"""How long a gang keeps its nominated room while it lacks members: they may be created anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preempting:
+    """A preemption that is carried out: since when, its victims (uids), and for which domain."""
+
+    at: int
+    victims: tuple[str, ...] = ()
+    domain: str = ""
+
+
+class Preemptor:
+    """The preemptions for a gang: the one `under_way`, and when the last `rounds` of them began.
+
+    One is under way until the gang is bound or the preemption is given up. `saves_awaited`: before
+    that, gangs save their work that are to be evicted. `held_until`: when nominated room is given
+    up if the gang, or its group, is still incomplete by then. Times are in seconds since the epoch.
+    """
+
+    __slots__ = ("_refusal", "_version", "held_until", "rounds", "saves_awaited", "under_way")
+
+    def __init__(self, version: Version) -> None:
+        self.under_way: Preempting | None = None
+        self.rounds: tuple[int, ...] = ()
+        self.saves_awaited: SavesAwaited | None = None
+        self.held_until: int | None = None
+        self._refusal: Refused | None = None
+        self._version = version
+
+    def begin(self, now: int, victims: Collection[str], domain: str) -> None:
+        """Note that victims, by their uids, are being evicted for the gang."""
+        self.under_way = Preempting(now, tuple(victims), domain)
+        self.rounds = (*self.rounds, now)[-MOST_ROUNDS:]
+        self.held_until = None
+        self._version.changed()
+
+    def end(self) -> bool:
+        """Note that none is under way; return whether one was."""
+        self.saves_awaited = self._refusal = None
+        was_under_way = self.under_way is not None
+        if was_under_way:
+            self.under_way = None
+            self._version.changed()
+        return was_under_way
+
+    def await_members(self, now: int) -> None:
+        """Note that nominated room waits for members. The first time begins HOLD_SECONDS."""
+        if self.held_until is None:
+            self.held_until = now + HOLD_SECONDS
+
+    def await_none(self) -> None:
+        """Note that no nominated room waits for members."""
+        self.held_until = None
+
+    def await_saves(self, awaited: SavesAwaited | None) -> None:
+        """Note that gangs save their work before they are evicted; None: no longer."""
+        self.saves_awaited = awaited
+
+    def shown(self, refusal: Refused) -> Refused:
+        """Return why the gang waits, as it is told: for what, while room is made."""
+        if refusal.reason is Reason.WAITING_FOR_VICTIMS:
+            self._refusal = refusal
+        elif refusal.reason is Reason.WAITING_FOR_CHECKPOINT:
+            refusal = self._refusal or refusal
+        if self.saves_awaited is None or refusal.reason is not Reason.WAITING_FOR_VICTIMS:
+            return refusal
+        reason = Reason.WAITING_FOR_CHECKPOINT
+        return Refused(refusal.gang, reason, refusal.pods, cause=self.saves_awaited)
+
+
+class Preempted:
+    """Which gang took members of a gang, until it is whole again; "" where none did.
+
+    `creator` is what creates members again, such as "Job"; "" if nothing does.
+    """
+
+    __slots__ = ("_bound_then", "_observed", "by", "creator")
+
+    def __init__(self, observed: Observed) -> None:
+        self.by = ""
+        self.creator = ""
+        self._bound_then: frozenset[str] = frozenset()
+        self._observed = observed
+
+    def begin(self, by: str) -> None:
+        """Note which gang members are taken for."""
+        self.by = by
+        members = self._observed.members.values()
+        owner = "controller" if any(pod.owner for pod in members) else ""
+        self.creator = "Job" if any(pod.job for pod in members) else owner
+        self._bound_then = frozenset(pod.uid for pod in self._observed.with_node())
+
+    def end(self) -> None:
+        """Note that the gang is whole again."""
+        self.by = ""
+
+    def has_recovered(self) -> bool:
+        """Return whether the victims are gone, and no member waits in their place."""
+        living = self._observed.living
+        bound = {pod.uid for pod in living if pod.node}
+        is_over = not self._bound_then <= bound and not any(pod.marked for pod in living)
+        return is_over and len(bound) == len(living)
+
+
 class GangInfo:
     """One gang: what is observed of it, and a record for each thing that has a life of its own.
 
@@ -371,7 +468,7 @@ class GangInfo:
             min_resources=spec.min_resources,
             own_domains=spec.own_domains,
             bound_members=observed.bound() if has_bound_members else (),
-            problem=_both(self._problem(), self._problem_of(pending)),
+            problem=problems.of_gang(observed, pending),
             roles=attempt.roles,
             bound_by_role=_by_role(living) if spec.roles else (),
             pace=self.scaling.pace,
@@ -388,144 +485,10 @@ class GangInfo:
         described = spec.created_at if spec.uid or oldest is None else oldest.created_at
         return max(described, self.quorum_age.complete_at)
 
-    def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:
-        """Return what is wrong with what a member says."""
-        summary, members = self.observed.summary, one_of_each(pending)
-        problem = None
-        if summary.with_problem:
-            problem = next((pod.problem for pod in members if pod.problem is not None), None)
-        if summary.of_gang and problem is None:
-            said = [each.said_of_gang for each in members if each.said_of_gang is not None]
-            problem = next((each.elastic_problem for each in said if each.elastic_problem), None)
-            problem = problem or self._other_options(members)
-        least = self.observed.min_member
-        if problem is None and len(self.observed.living) < least:
-            problem = exclusive_topology.never_whole(self.key, members, least)
-        if problem is None and table.BY_NAME[self.key.source].object_kind == "PodGroup":
-            if summary.with_gang_request:
-                problem = _misplaced(pending, self.observed.topology_request)
-            problem = problem or self._contradicted() or self._other_priority()
-            problem = problem or self._other_policy() or self._other_class()
-        roles = (self.observed.spec or NO_SPEC).roles
-        return problem or (_strange_role(pending, roles) if roles or summary.with_role else None)
-
-    def _other_options(self, members: Iterable[Pod]) -> Problem | None:
-        """Return which options members ask for where the gang has those of its object alone."""
-        spec = self.observed.spec
-        elsewhere = keys.OPTIONS_BELONG.get(self.key.source)
-        if spec is None or spec.problem is not None or elsewhere is None:
-            return None
-        for pod in members:
-            said = pod.said_of_gang
-            if said is None:
-                continue
-            if said.options_problem is not None:
-                return said.options_problem
-            others = [
-                key for key, name, value in said.options if getattr(spec.options, name) != value
-            ]
-            if others:
-                cause = InvalidInput.misplaced(pod.key, map(field, others), elsewhere)
-                return Problem(Reason.INVALID_SPEC, cause)
-        return None
-
-    def _contradicted(self) -> Problem | None:
-        """Return what is wrong with a PodGroup beside what its members say of the whole gang."""
-        spec = self.observed.spec
-        if spec is None or spec.apart:
-            return None
-        elastic, least = self.observed.elastic, spec.min_member
-        wrong = elastic_annotation.contradiction(elastic, spec.roles, least, "spec.minMember")
-        return Problem(Reason.INVALID_SPEC, InvalidInput(str(wrong))) if wrong else None
-
-    def _other_priority(self) -> Problem | None:
-        """Return what is wrong with a member whose priority is not the one of its PodGroup.
-
-        Kubernetes refuses both together, too (KEP-5710), since either may be meant.
-        """
-        spec, pod = self.observed.spec, self.observed.differs
-        if spec is None or spec.priority is None or pod is None:
-            return None
-        cause = PriorityDiffers(pod.key, pod.priority, spec.priority)
-        return Problem(Reason.INVALID_SPEC, cause)
-
-    def _other_policy(self) -> Problem | None:
-        """Return that a member has another preemptionPolicy than the PodGroup, if so.
-
-        Kubernetes refuses both together, too.
-        """
-        said = (self.observed.spec or NO_SPEC).preempts
-        pods = () if said is None else one_of_each(self.observed.living)
-        first = min((each for each in pods if each.preempts != said), key=rank_key, default=None)
-        if first is None:
-            return None
-        cause = PreemptionPolicyDiffers(first.key, first.preempts)
-        return Problem(Reason.INVALID_SPEC, cause)
-
-    def _other_class(self) -> Problem | None:
-        """Return that no member is of the class that the PodGroup names, if so.
-
-        A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
-        """
-        wanted = (self.observed.spec or NO_SPEC).priority_class
-        pods = one_of_each(self.observed.living) if wanted else ()
-        if not pods or any(each.priority_class == wanted for each in pods):
-            return None
-        first = min(pods, key=rank_key)
-        cause = ClassDiffers(first.key, first.priority_class, wanted)
-        return Problem(Reason.INVALID_SPEC, cause)
-
-    def _problem(self) -> Problem | None:
-        """Return what is wrong with what describes the gang, or that nothing does."""
-        kind = table.BY_NAME[self.key.source].object_kind
-        gang_spec = self.observed.spec
-        if gang_spec is None:
-            if not kind:
-                return None
-            return Problem(Reason.POD_GROUP_NOT_FOUND, ObjectMissing(kind, self.key))
-        specs = self.observed.specs.values()
-        groups = sorted({each.gvr.group for each in specs if each.gvr})
-        if len(groups) > 1:
-            return Problem(Reason.INVALID_SPEC, ObjectTwice(self.key, tuple(groups)))
-        workload = self.observed.missing_workload
-        if gang_spec.problem is None and workload is not None:
-            return Problem(Reason.POD_GROUP_NOT_FOUND, ObjectMissing(workload.source, workload))
-        return gang_spec.problem
-
 
 def _waits_for(schedulers: frozenset[str]) -> Callable[[Pod], bool]:
     return lambda pod: not pod.node and pod.scheduler in schedulers
 
 
-def _both(of_spec: Problem | None, of_member: Problem | None) -> Problem | None:
-    """Return what is wrong with what describes a gang and with a member, said at once."""
-    if of_spec is None or of_member is None:
-        return of_spec or of_member
-    if isinstance(of_spec.cause, InvalidInput) and isinstance(of_member.cause, InvalidInput):
-        return Problem(of_spec.reason, BothInvalid(of_spec.cause, of_member.cause))
-    return of_spec
-
-
 def _by_role(living: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(Counter(pod.role for pod in one_of_each(living) if pod.node).items()))
-
-
-def _strange_role(members: Sequence[Pod], roles: Sequence[Role]) -> Problem | None:
-    """Return a problem if a member has a role that its gang does not have, or none of its roles."""
-    known = tuple(each.name for each in roles)
-    for pod in one_of_each(members):
-        if not known and not pod.role:
-            continue
-        # What a controller calls its pods makes no roles where none are declared.
-        if pod.role not in known if known else annotations.ROLE in pod.labels:
-            return Problem(Reason.INVALID_SPEC, RoleUnknown(pod.key, pod.role, known))
-    return None
-
-
-def _misplaced(members: Sequence[Pod], topology_request: TopologyRequest | None) -> Problem | None:
-    """Return a problem if a member has another request than its PodGroup, which must have it."""
-    for pod in one_of_each(members):
-        said = pod.gang_request
-        if said is not None and (said.problem or said.topology_request != topology_request):
-            return Problem(Reason.INVALID_SPEC, GangRequestMisplaced(pod.key))
-    return None

@@ -17,10 +17,9 @@ from gang_scheduler.model.refs import GangKey, GangName
 from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs import group_topology, plan_annotations
-from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS, GangInfo
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.observed import Version
-from gang_scheduler.state.gangs.preemption import MOST_ROUNDS
 from gang_scheduler.state.gangs.queueing import Retries
 from gang_scheduler.state.gangs.workloads import JobSizes
 from gang_scheduler.state.queues.gang_queues import GangQueues

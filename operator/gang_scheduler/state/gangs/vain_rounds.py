@@ -13,8 +13,8 @@ from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBl
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import Reason, Trait, those_with
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS
 from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
-from gang_scheduler.state.gangs.preemption import MOST_ROUNDS
 
 OWN_DOING: Final = those_with(lambda rule: Trait.OWN_DOING in rule.traits)
 BLOCK: Final = PreemptionBlock(BlockCause.IN_VAIN, rounds=MOST_ROUNDS)

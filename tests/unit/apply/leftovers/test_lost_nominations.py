@@ -14,7 +14,7 @@ from gang_scheduler.report.words.causes import text_if_any
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.decisions import INCOMPLETE
-from gang_scheduler.state.gangs.preemption import HOLD_SECONDS
+from gang_scheduler.state.gangs.gang_info import HOLD_SECONDS
 from support import builders
 
 NOW = 1_000

@@ -13,7 +13,7 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.rules import NO_SETTINGS, PreemptionRules, Rules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.gangs.preemption import Preempting
+from gang_scheduler.state.gangs.gang_info import Preempting
 from gang_scheduler.state.terminating import REPORTING_SECONDS
 from support import cache_feeding
 from support.builders import SCHEDULER, gang_key, gang_spec, node, pod

@@ -11,7 +11,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.topology_request import GangRequest, PodSet, TopologyRequest
-from gang_scheduler.state.gangs.summary import NOBODY, Summary, summary_of
+from gang_scheduler.state.gangs.observed import NOBODY, Summary, summary_of
 from support.builders import pod
 
 SELDOM = st.sampled_from([False, False, True])
