@@ -7,19 +7,20 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler import queue_figures, queue_reports
+from gang_scheduler.api import kinds as api_kinds
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.writing import Writes
 from gang_scheduler.decode.queues import ours
-from gang_scheduler.model.queues import NONE, QueueFigures, QueueKind
+from gang_scheduler.model.queues import NONE, QueueFigures
 from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.rules import NO_SETTINGS
 from gang_scheduler.queue_reports import QueueReports, UsageSweep
 from gang_scheduler.report.queues.evictions import Place, QueuePlaces
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.status import QueueWriter
+from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.stores import QueueStore
 from support import builders, cache_feeding, metric_values
 from support.queue_builders import queue_ref
 from support.queue_clusters import QueueCluster
@@ -84,7 +85,7 @@ def test_that_the_last_queue_is_gone_is_handed_over_once(harness: Harness) -> No
 
 def test_a_gang_that_runs_on_in_a_queue_that_is_gone_is_charged_to_none(harness: Harness) -> None:
     cache, key = harness.cache, builders.gang_key("y")
-    store = QueueStore(cache.queues, QueueKind.QUEUE)
+    store = kinds.of(api_kinds.QUEUES).store(cache)
     for name in ("a", "b"):
         body = {"metadata": {"name": name, "uid": name}, "spec": {"quota": {"soft": {"cpu": 1}}}}
         cache.upsert(store, ours.queue(body))

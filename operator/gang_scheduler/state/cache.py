@@ -105,7 +105,7 @@ class Cache:
         self.topologies = Topologies(changes.topologies)
         self.selector_matches = SelectorMatches()
         self.queues = DeclaredQueues(rules.queues)
-        self.kueue_objects = KueueObjects()
+        self.kueue_objects = KueueObjects(self.queues.outdated)
         self.gang_queue = GangQueue(
             *(self.schedulers, rules.gangs.schedule_timeout_seconds),
             *(self.evictable_pods, self.topologies.layers),

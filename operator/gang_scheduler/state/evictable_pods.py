@@ -36,9 +36,8 @@ class Budgets:
         self._known: dict[str, DeclaredBudget] = {}
         self._by_namespace: dict[str, dict[str, DeclaredBudget]] = {}
 
-    @property
     def uids(self) -> Collection[str]:
-        """The uids of all budgets."""
+        """Return the uids of all budgets."""
         return self._known.keys()
 
     def upsert(self, declared: DeclaredBudget) -> DeclaredBudget | None:

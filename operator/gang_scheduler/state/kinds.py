@@ -12,7 +12,7 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode import cluster, provisioning, topology, volumes
 from gang_scheduler.decode import reader as decode_reader
-from gang_scheduler.decode.events import Sink
+from gang_scheduler.decode.events import HasUid, Sink
 from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.pods import pod
@@ -26,23 +26,18 @@ from gang_scheduler.decode.volumes import VolumeObject
 from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.model.refs import GangSource
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Change
+from gang_scheduler.state.queues.declared import ByName
 from gang_scheduler.state.stores import (
-    BudgetStore,
-    ByNameStore,
     DeviceClassStore,
-    FlavorStore,
     GangStore,
     JobSetStore,
     JobStore,
     NamespaceStore,
+    PartStore,
     PriorityClassStore,
-    ProvisioningRequestStore,
     QueueNamerStore,
-    QueueStore,
-    ReferredStore,
     Store,
-    TopologyStore,
-    VolumeStore,
 )
 from gang_scheduler.wire import cluster as node_wire
 from gang_scheduler.wire import pods as pod_wire
@@ -52,6 +47,7 @@ from gang_scheduler.workloads.table import Maker
 
 T = TypeVar("T")
 V = TypeVar("V", bound=VolumeObject)
+N = TypeVar("N", bound=HasUid)
 Known = Callable[[Cache, str], T | None]
 KEEP: Final = Unreadable.KEEP
 
@@ -146,11 +142,26 @@ def _pods(membership: Membership) -> Kind:
 
 
 def _trees(reader: Reader[DeclaredTopology]) -> Kind:
-    return _kind(reader, lambda cache: TopologyStore(cache.topologies, reader.gvr.group))
+    def store(cache: Cache) -> PartStore[DeclaredTopology]:
+        trees, group = cache.topologies, reader.gvr.group
+        return PartStore(
+            Change.TREES_CHANGED, trees.upsert, trees.delete, lambda: trees.uids(group)
+        )
+
+    return _kind(reader, store)
 
 
 def _volumes(reader: Reader[V]) -> Kind:
-    return _kind(reader, lambda cache: VolumeStore[V](cache.volumes, reader.gvr))
+    def store(cache: Cache) -> PartStore[V]:
+        gvr, known = reader.gvr, cache.volumes
+        return PartStore(
+            Change.ROOM_FREED,
+            functools.partial(known.upsert, gvr),
+            functools.partial(known.delete, gvr),
+            functools.partial(known.uids, gvr),
+        )
+
+    return _kind(reader, store)
 
 
 def _queues(
@@ -165,7 +176,12 @@ def _queues(
             namespaced=False,
             if_unreadable=unreadable_queues.unreadable_queue(kind, versions[0]),
         ),
-        lambda cache: QueueStore(cache.queues, kind),
+        lambda cache: PartStore(
+            Change.QUEUES_CHANGED,
+            cache.queues.upsert,
+            cache.queues.delete,
+            lambda: cache.queues.uids({kind}),
+        ),
         known=lambda cache, uid: cache.queues.declared.get(uid),
     )
 
@@ -178,8 +194,21 @@ def _flavors(product: Product, versions: tuple[GVR, ...]) -> Kind:
             read=kueue.flavor_of(product),
             namespaced=False,
         ),
-        lambda cache: FlavorStore(cache.queues, product),
+        lambda cache: PartStore(
+            Change.QUEUES_CHANGED,
+            cache.queues.upsert_flavor,
+            cache.queues.delete_flavor,
+            lambda: cache.queues.flavor_uids(product),
+        ),
     )
+
+
+def _by_name(reader: Reader[N], objects: Callable[[Cache], ByName[Any, N]]) -> Kind:
+    def store(cache: Cache) -> PartStore[N]:
+        known = objects(cache)
+        return PartStore(Change.QUEUES_CHANGED, known.upsert, known.delete, known.uids)
+
+    return _kind(reader, store)
 
 
 KINDS: Final = (
@@ -249,7 +278,13 @@ KINDS: Final = (
             read=cluster.read_budget,
             if_unreadable=KEEP,
         ),
-        lambda cache: BudgetStore(cache.evictable_pods),
+        # Where more pods may go than before, there is more room.
+        lambda cache: PartStore(
+            Change.ROOM_FREED,
+            cache.evictable_pods.upsert_budget,
+            cache.evictable_pods.delete_budget,
+            cache.evictable_pods.budgets.uids,
+        ),
     ),
     _trees(
         Reader(
@@ -275,36 +310,36 @@ KINDS: Final = (
     _queues(QueueKind.CLUSTER_QUEUE, "ClusterQueue", kinds.CLUSTER_QUEUES, kueue.cluster_queue),
     _queues(QueueKind.COHORT, "Cohort", kinds.COHORTS, kueue.cohort),
     _flavors(Product.KUEUE, kinds.KUEUE_RESOURCE_FLAVORS),
-    _kind(
+    _by_name(
         Reader(kind="LocalQueue", versions=kinds.LOCAL_QUEUES, read=kueue.local_queue),
-        lambda cache: ByNameStore(cache.kueue_objects.local_queues),
+        lambda cache: cache.kueue_objects.local_queues,
     ),
-    _kind(
+    _by_name(
         Reader(
             kind="WorkloadPriorityClass",
             versions=kinds.WORKLOAD_PRIORITY_CLASSES,
             read=kueue.workload_priority_class,
             namespaced=False,
         ),
-        lambda cache: ByNameStore(cache.kueue_objects.priority_classes),
+        lambda cache: cache.kueue_objects.priority_classes,
     ),
-    _kind(
+    _by_name(
         Reader(
             kind="AdmissionCheck",
             versions=kinds.ADMISSION_CHECKS,
             read=kueue.admission_check,
             namespaced=False,
         ),
-        lambda cache: ReferredStore(cache.kueue_objects.admission_checks, cache.queues),
+        lambda cache: cache.kueue_objects.admission_checks,
     ),
-    _kind(
+    _by_name(
         Reader(
             kind="ProvisioningRequestConfig",
             versions=kinds.PROVISIONING_REQUEST_CONFIGS,
             read=provisioning.config,
             namespaced=False,
         ),
-        lambda cache: ReferredStore(cache.kueue_objects.provisioning_configs, cache.queues),
+        lambda cache: cache.kueue_objects.provisioning_configs,
     ),
     # All versions say the same: whichever comes last is right.
     _kind(
@@ -314,7 +349,12 @@ KINDS: Final = (
             read=provisioning.request,
             if_unreadable=KEEP,
         ),
-        lambda cache: ProvisioningRequestStore(cache.provisioning),
+        lambda cache: PartStore(
+            Change.GANGS_TOUCHED,
+            cache.provisioning.upsert,
+            cache.provisioning.delete,
+            cache.provisioning.requests.uids,
+        ),
     ),
     _queues(QueueKind.VOLCANO_QUEUE, "Queue", (kinds.VOLCANO_QUEUES,), volcano.queue),
     _kind(

@@ -3,25 +3,17 @@
 Each method that changes something returns the effect of the change on gangs.
 """
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection
 from itertools import chain
 from typing import Generic, Protocol, TypeVar
 
-from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.cluster import (
-    DeclaredBudget,
     DeclaredNamespace,
     DeviceClass,
     PriorityClass,
 )
-from gang_scheduler.decode.events import HasUid
 from gang_scheduler.decode.gangs.pod_groups import GangObject
-from gang_scheduler.decode.queues.shared import DeclaredFlavor, DeclaredQueue
-from gang_scheduler.decode.topology import DeclaredTopology
-from gang_scheduler.decode.volumes import VolumeObject
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.provisioning import ProvisioningRequest
-from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.state.changes import Change
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
@@ -29,15 +21,12 @@ from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.nodes import NodeUsage, Nominator
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.pods import PodStore
-from gang_scheduler.state.provisioning import ProvisioningState
-from gang_scheduler.state.queues.declared import ByName, DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
-from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
 T_contra = TypeVar("T_contra", contravariant=True)
-V = TypeVar("V", bound=VolumeObject)
+T = TypeVar("T")
 
 
 class Store(Protocol[T_contra]):
@@ -51,6 +40,33 @@ class Store(Protocol[T_contra]):
 
     def uids(self) -> Collection[str]:
         """Return the uids of all objects."""
+
+
+class PartStore(Generic[T]):
+    """The objects of a kind that one part of the cache keeps.
+
+    `upsert` and `delete` of the part return whether gangs may be concerned: that is `change` then.
+    """
+
+    def __init__(
+        self,
+        change: Change,
+        upsert: Callable[[T], bool],
+        delete: Callable[[str], bool],
+        uids: Callable[[], Collection[str]],
+    ) -> None:
+        self._change = change
+        self._upsert = upsert
+        self._delete = delete
+        self.uids = uids
+
+    def upsert(self, noun: T) -> Change:
+        """Add or replace an object."""
+        return self._change if self._upsert(noun) else Change.NOTHING
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object."""
+        return self._change if self._delete(uid) else Change.NOTHING
 
 
 class NodeStore:
@@ -252,25 +268,6 @@ class JobStore(GangStore):
         return Change.ROOM_FREED if freed else change
 
 
-class BudgetStore:
-    """PodDisruptionBudgets. Where more pods may go than before, there is more room."""
-
-    def __init__(self, evictable_pods: EvictablePods) -> None:
-        self._evictable_pods = evictable_pods
-
-    def upsert(self, declared: DeclaredBudget) -> Change:
-        """Add or replace a budget."""
-        return _freed(self._evictable_pods.upsert_budget(declared))
-
-    def delete(self, uid: str) -> Change:
-        """Forget a budget."""
-        return _freed(self._evictable_pods.delete_budget(uid))
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all budgets."""
-        return self._evictable_pods.budgets.uids
-
-
 class NamespaceStore:
     """Namespaces. With other labels, selectors of pods and of queues may mean others."""
 
@@ -299,26 +296,6 @@ class NamespaceStore:
         return self._selector_matches.namespaces.uids
 
 
-class TopologyStore:
-    """The objects of an API group that say how trees of the network are made."""
-
-    def __init__(self, topologies: Topologies, api_group: str) -> None:
-        self._topologies = topologies
-        self._api_group = api_group
-
-    def upsert(self, declared: DeclaredTopology) -> Change:
-        """Add or replace an object."""
-        return Change.TREES_CHANGED if self._topologies.upsert(declared) else Change.NOTHING
-
-    def delete(self, uid: str) -> Change:
-        """Forget an object and its tree."""
-        return Change.TREES_CHANGED if self._topologies.delete(uid) else Change.NOTHING
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all objects, whether they make a tree or none."""
-        return self._topologies.uids(self._api_group)
-
-
 class PriorityClassStore:
     """PriorityClasses: pods have their priority from the API server, suspended workloads do not."""
 
@@ -342,136 +319,8 @@ class PriorityClassStore:
         return self._suspended.priorities.by_uid.keys()
 
 
-class VolumeStore(Generic[V]):
-    """One kind of the objects that volumes are about."""
-
-    def __init__(self, volumes: VolumeCache, gvr: GVR) -> None:
-        self._volumes = volumes
-        self._gvr = gvr
-
-    def upsert(self, found: V) -> Change:
-        """Add or replace an object."""
-        return _freed(self._volumes.upsert(self._gvr, found))
-
-    def delete(self, uid: str) -> Change:
-        """Forget an object."""
-        return _freed(self._volumes.delete(self._gvr, uid))
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all objects."""
-        return self._volumes.uids(self._gvr)
-
-
 def _freed(more: bool) -> Change:  # noqa: FBT001 - the answer of a part.
     return Change.ROOM_FREED if more else Change.NOTHING
-
-
-class ProvisioningRequestStore:
-    """The requests, ours and those of others."""
-
-    def __init__(self, provisioning: ProvisioningState) -> None:
-        self._provisioning = provisioning
-
-    def upsert(self, request: ProvisioningRequest) -> Change:
-        """Add or replace a request."""
-        return _store_change(self._provisioning.upsert(request))
-
-    def delete(self, uid: str) -> Change:
-        """Forget a request."""
-        return _store_change(self._provisioning.delete(uid))
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all requests."""
-        return self._provisioning.requests.uids()
-
-
-def _store_change(changed: bool) -> Change:  # noqa: FBT001 - the answer of a part.
-    return Change.GANGS_TOUCHED if changed else Change.NOTHING
-
-
-K = TypeVar("K", bound=Hashable)
-T = TypeVar("T", bound=HasUid)
-
-
-class QueueStore:
-    """The queues of one kind."""
-
-    def __init__(self, queues: DeclaredQueues, kind: QueueKind) -> None:
-        self._queues = queues
-        self._kind = kind
-
-    def upsert(self, declared: DeclaredQueue) -> Change:
-        """Add or replace a queue."""
-        return _change(self._queues.upsert(declared))
-
-    def delete(self, uid: str) -> Change:
-        """Forget a queue."""
-        return _change(self._queues.delete(uid))
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all queues, whatever may be wrong with them."""
-        return self._queues.uids({self._kind})
-
-
-class FlavorStore:
-    """The ResourceFlavors of one product."""
-
-    def __init__(self, queues: DeclaredQueues, product: Product) -> None:
-        self._queues = queues
-        self._product = product
-
-    def upsert(self, declared: DeclaredFlavor) -> Change:
-        """Add or replace a flavor."""
-        return _change(self._queues.upsert_flavor(declared))
-
-    def delete(self, uid: str) -> Change:
-        """Forget a flavor."""
-        return _change(self._queues.delete_flavor(uid))
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all flavors."""
-        return self._queues.flavor_uids(self._product)
-
-
-class ByNameStore(Generic[K, T]):
-    """The objects of one kind that gangs and queues name."""
-
-    def __init__(self, objects: ByName[K, T]) -> None:
-        self._objects = objects
-
-    def upsert(self, noun: T) -> Change:
-        """Add or replace an object."""
-        return _change(self._objects.upsert(noun))
-
-    def delete(self, uid: str) -> Change:
-        """Forget an object."""
-        return _change(self._objects.delete(uid))
-
-    def uids(self) -> Collection[str]:
-        """Return the uids of all objects."""
-        return self._objects.uids
-
-
-class ReferredStore(ByNameStore[K, T]):
-    """The objects of one kind that say what queues mean."""
-
-    def __init__(self, objects: ByName[K, T], queues: DeclaredQueues) -> None:
-        super().__init__(objects)
-        self._queues = queues
-
-    def upsert(self, noun: T) -> Change:
-        """Add or replace an object."""
-        self._queues.outdated()
-        return super().upsert(noun)
-
-    def delete(self, uid: str) -> Change:
-        """Forget an object."""
-        self._queues.outdated()
-        return super().delete(uid)
-
-
-def _change(changed: bool) -> Change:  # noqa: FBT001 - the answer of a part.
-    return Change.QUEUES_CHANGED if changed else Change.NOTHING
 
 
 class DeviceClassStore:

@@ -243,20 +243,23 @@ T = TypeVar("T", bound=HasUid)
 
 
 class ByName(Generic[K, T]):
-    """The objects of one kind by their names, which outlive their uids."""
+    """The objects of one kind by their names, which outlive their uids.
 
-    def __init__(self, key: Callable[[T], K]) -> None:
+    `changed` is called when one of them says something else.
+    """
+
+    def __init__(self, key: Callable[[T], K], changed: Callable[[], None] | None = None) -> None:
         self.all: dict[K, T] = {}
         self._key = key
+        self._changed = changed
         self._keys: dict[str, K] = {}
 
     def get(self, key: K) -> T | None:
         """Return an object by its name."""
         return self.all.get(key)
 
-    @property
     def uids(self) -> Collection[str]:
-        """The uids of all objects."""
+        """Return the uids of all objects."""
         return self._keys.keys()
 
     def upsert(self, noun: T) -> bool:
@@ -268,7 +271,7 @@ class ByName(Generic[K, T]):
             self._keys.pop(before.uid, None)
         self.all[key] = noun
         self._keys[noun.uid] = key
-        return before != noun
+        return self._told(changed=before != noun)
 
     def delete(self, uid: str) -> bool:
         """Forget an object; return whether it was known."""
@@ -276,7 +279,12 @@ class ByName(Generic[K, T]):
         if key is None:
             return False
         del self.all[key]
-        return True
+        return self._told(changed=True)
+
+    def _told(self, *, changed: bool) -> bool:
+        if changed and self._changed is not None:
+            self._changed()
+        return changed
 
 
 class KueueObjects:
@@ -285,16 +293,18 @@ class KueueObjects:
     `local_queues` are by namespace and name, `priority_classes` (WorkloadPriorityClasses) and
     `admission_checks` by name. Each noun says what is known: the ClusterQueue and whether the
     LocalQueue is stopped, the value, the controller. `provisioning_configs` say how the check that
-    names one asks for nodes.
+    names one asks for nodes. `outdated` is called when the meaning of queues may have changed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, outdated: Callable[[], None]) -> None:
         self.local_queues = ByName[LocalQueueKey, LocalQueue](
             lambda each: LocalQueueKey(each.namespace, each.name)
         )
         self.priority_classes = ByName[str, WorkloadPriorityClass](lambda each: each.name)
-        self.admission_checks = ByName[str, AdmissionCheck](lambda each: each.name)
-        self.provisioning_configs = ByName[str, ProvisioningRequestConfig](lambda each: each.name)
+        self.admission_checks = ByName[str, AdmissionCheck](lambda each: each.name, outdated)
+        self.provisioning_configs = ByName[str, ProvisioningRequestConfig](
+            lambda each: each.name, outdated
+        )
 
     def provisioning(self) -> dict[str, ProvisioningRules]:
         """Return the checks that nodes are bought for, by name, and how they are."""

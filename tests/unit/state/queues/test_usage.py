@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api import kinds as api_kinds
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.decode.queues.shared import LocalQueue
 from gang_scheduler.model.plan import Bind
@@ -13,8 +14,8 @@ from gang_scheduler.model.queues import FlavorResource, LocalQueueKey, ResourceG
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.model.rules import QueueRules
 from gang_scheduler.model.values import CountOtherSchedulers
+from gang_scheduler.state import kinds
 from gang_scheduler.state.queues import usage
-from gang_scheduler.state.stores import ByNameStore
 from gang_scheduler.state.terminating import PATIENCE_SECONDS
 from support.builders import gang_key, gang_spec, node, requirement
 from support.call_counts import calls_of
@@ -424,7 +425,7 @@ def test_local_queues_are_charged_where_they_decide_about_the_order(
         groups = (ResourceGroup(("cpu",), ("spot",)),)
         found.declare(replace(queue, uid=name, resource_groups=groups, by_local_usage=by_usage))
         of = LocalQueue(name, "default", f"l-{name}", queue.ref)
-        found.cache.upsert(ByNameStore(found.cache.kueue_objects.local_queues), of)
+        found.cache.upsert(kinds.of(api_kinds.LOCAL_QUEUES[0]).store(found.cache), of)
     for name in ("fair", "plain"):
         labels = {"kueue.x-k8s.io/queue-name": f"l-{name}"}
         for number in range(2):
