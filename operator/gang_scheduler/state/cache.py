@@ -42,7 +42,7 @@ from gang_scheduler.state.queues.reservations import waits_of
 from gang_scheduler.state.queues.running_gangs import RunningGangs
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.stores import NodeStore, Store
-from gang_scheduler.state.suspended.stand_ins import StandIns
+from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 from gang_scheduler.state.suspended.workloads import SuspendedWorkloads
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
@@ -136,7 +136,7 @@ class Cache:
         self._table = self.node_usage.table()
         self._changes = changes
         self.victims = Victims(self.evictable_pods, self._nominator, self.gang_queue, changes.cycle)
-        self._stand_ins = StandIns(self.selector_matches)
+        self._virtual_pods = VirtualPodStore(self.selector_matches)
         self.refused_shapes = RefusedShapes()
         self.pod_store = PodStore(
             self.schedulers,
@@ -149,7 +149,7 @@ class Cache:
             volumes=self.volumes,
             queue_usage=self.queue_usage,
             train_jobs=TrainJobs(enabled=GangKind.TRAIN_JOB in rules.gangs.gang_kinds),
-            stand_ins=self._stand_ins,
+            virtual_pods=self._virtual_pods,
             refused_shapes=self.refused_shapes,
         )
         self.suspended = SuspendedWorkloads(
@@ -157,7 +157,7 @@ class Cache:
             self.schedulers,
             gang_queue=self.gang_queue,
             pod_store=self.pod_store,
-            stand_ins=self._stand_ins,
+            virtual_pods=self._virtual_pods,
             queue_usage=self.queue_usage,
             queues=self.queues,
             note=self._note,

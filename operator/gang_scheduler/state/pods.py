@@ -21,7 +21,7 @@ from gang_scheduler.state.nodes import NodeUsage, Nominator
 from gang_scheduler.state.pod_affinity import SelectorMatches
 from gang_scheduler.state.queues.charges import Flavors
 from gang_scheduler.state.queues.usage import Counted, QueueUsageStore
-from gang_scheduler.state.suspended.stand_ins import StandIns
+from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
 # Gangs with members of another scheduler. Their statuses are left to that scheduler.
@@ -85,12 +85,12 @@ class PodStore:
         volumes: VolumeCache,
         queue_usage: QueueUsageStore,
         train_jobs: TrainJobs,
-        stand_ins: StandIns,
+        virtual_pods: VirtualPodStore,
         refused_shapes: RefusedShapes,
     ) -> None:
         self._refused_shapes = refused_shapes
         self.train_jobs = train_jobs
-        self._stand_ins = stand_ins
+        self._virtual_pods = virtual_pods
         self._virtual: set[str] = set()
         self._schedulers = schedulers
         self._node_usage = node_usage
@@ -144,7 +144,7 @@ class PodStore:
 
     def counted_uids(self) -> Iterable[str]:
         """Return the uids of all pods, those of suspended workloads included."""
-        return [*self._entries, *self._stand_ins.uids()]
+        return [*self._entries, *self._virtual_pods.uids()]
 
     def get(self, uid: str) -> Pod | None:
         """Return a pod with the node it is counted on."""
@@ -155,7 +155,7 @@ class PodStore:
         """Return a pod as quotas count it."""
         entry = self._entries.get(uid)
         if entry is None:
-            return self._stand_ins.counted(uid)
+            return self._virtual_pods.counted(uid)
         return Counted(entry.pod, entry.gang, entry.node)
 
     def all(self) -> Iterable[Pod]:
@@ -206,7 +206,7 @@ class PodStore:
         freed = False
         stale = {*self._selector_matches.take_stale(), *self._volumes.take_stale()}
         if stale:
-            for key, members in self._stand_ins.enrich(stale):
+            for key, members in self._virtual_pods.enrich(stale):
                 self._gang_queue.virtual_reclassified(key, members)
         for uid in stale & self._entries.keys():
             entry = self._entries[uid]

@@ -17,10 +17,10 @@ from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.pods import PodStore
 from gang_scheduler.state.queues.declared import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
-from gang_scheduler.state.suspended import holds
-from gang_scheduler.state.suspended.holds import Hold, Rests
-from gang_scheduler.state.suspended.stand_ins import StandIns
+from gang_scheduler.state.suspended import admitted_room
+from gang_scheduler.state.suspended.admitted_room import Hold, Rests
 from gang_scheduler.state.suspended.started import StartedWorkloads
+from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 
 # Priorities that pods of templates will have, by their PriorityClass, as the API server sets them.
 # Pods come with their priority, but templates only with the name of the class.
@@ -96,7 +96,7 @@ class WaitingWorkloads:
         *,
         gang_queue: GangQueue,
         pod_store: PodStore,
-        stand_ins: StandIns,
+        virtual_pods: VirtualPodStore,
         queue_usage: QueueUsageStore,
         queues: DeclaredQueues,
         started: StartedWorkloads,
@@ -109,7 +109,7 @@ class WaitingWorkloads:
         self._schedulers = schedulers
         self._gang_queue = gang_queue
         self._pod_store = pod_store
-        self._stand_ins = stand_ins
+        self._virtual_pods = virtual_pods
         self._queue_usage = queue_usage
         self._queues = queues
         self._started = started
@@ -190,11 +190,11 @@ class WaitingWorkloads:
             return
         waiting = self._waiting[uid] = Waiting(said, {})
         for key, gang in gangs.items():
-            waiting.gangs[key] = gang._replace(pods=self._stand_ins.put(key, gang.pods))
+            waiting.gangs[key] = gang._replace(pods=self._virtual_pods.put(key, gang.pods))
         self._started.name(gangs, uid)
         self._tell(waiting)
         for key in gangs:
-            for each in self._stand_ins.uids_of(key):
+            for each in self._virtual_pods.uids_of(key):
                 self._queue_usage.touch(each)
         self._note(Change.GANGS_TOUCHED)
 
@@ -210,16 +210,16 @@ class WaitingWorkloads:
 
     def plan(self, waiting: Waiting, key: GangKey) -> Mapping[str, int]:
         """Make members of a gang that are planned one by one; return their templates by uid."""
-        pods = self._stand_ins.members(key) or waiting.gangs[key].pods
+        pods = self._virtual_pods.members(key) or waiting.gangs[key].pods
         if key not in waiting.planned:
             waiting.gangs[key] = waiting.gangs[key]._replace(pods=pods)
-            self._forget_stand_ins(key)
+            self._forget_virtual_pods(key)
             suspended = Suspended(waiting.said.workload, waiting.gangs[key].templates)
             self._gang_queue.upsert_virtual(key, None, suspended)
             for pod in pods:
                 self._note(self._pod_store.upsert(pod))
             waiting.planned[key] = tuple(pod.uid for pod in pods)
-        return holds.templates_of(pods, (slot.prototype for slot in pods.slots))
+        return admitted_room.templates_of(pods, (slot.prototype for slot in pods.slots))
 
     def begin(self, waiting: Waiting) -> None:
         """Let a workload wait no more: it is let start."""
@@ -240,7 +240,7 @@ class WaitingWorkloads:
         for key, gang in waiting.gangs.items():
             self._unplan(waiting, key)
             pods = [replace(pod, problem=problem) for pod in gang.pods.prototypes]
-            members = self._stand_ins.put(key, gang.pods.with_prototypes(pods))
+            members = self._virtual_pods.put(key, gang.pods.with_prototypes(pods))
             waiting.gangs[key] = gang._replace(pods=members)
         self._tell(waiting)
         self._note(Change.GANGS_TOUCHED)
@@ -259,7 +259,7 @@ class WaitingWorkloads:
         """Tell the queue of gangs what waits."""
         workload, rests = waiting.said.workload, self.rests.until(waiting.said.workload.uid)
         for key, gang in waiting.gangs.items():
-            pods = None if key in waiting.planned else self._stand_ins.members(key)
+            pods = None if key in waiting.planned else self._virtual_pods.members(key)
             suspended = Suspended(workload, gang.templates)
             self._gang_queue.upsert_virtual(key, pods, suspended, rests_until=rests)
 
@@ -270,7 +270,7 @@ class WaitingWorkloads:
             return
         for key in waiting.gangs:
             self._unplan(waiting, key)
-            self._forget_stand_ins(key)
+            self._forget_virtual_pods(key)
             self._gang_queue.upsert_virtual(key, None, None)
         self._started.unname(waiting.gangs, uid)
         self._note(Change.GANGS_TOUCHED)
@@ -294,8 +294,8 @@ class WaitingWorkloads:
         # While its own controller runs, it is that which starts workloads.
         return bool(names) and not (kueues and Product.KUEUE not in self._queues.enforced)
 
-    def _forget_stand_ins(self, key: GangKey) -> None:
-        for each in self._stand_ins.remove(key):
+    def _forget_virtual_pods(self, key: GangKey) -> None:
+        for each in self._virtual_pods.remove(key):
             self._queue_usage.touch(each)
 
     def _unplan(self, waiting: Waiting, key: GangKey) -> None:

@@ -29,11 +29,11 @@ from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.pods import PodStore
 from gang_scheduler.state.queues.declared import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
-from gang_scheduler.state.suspended import holds
-from gang_scheduler.state.suspended.holds import Hold, KeptRoom, late_members
+from gang_scheduler.state.suspended import admitted_room
+from gang_scheduler.state.suspended.admitted_room import AdmittedRoom, Hold, late_members
 from gang_scheduler.state.suspended.parts import Parts
-from gang_scheduler.state.suspended.stand_ins import StandIns
 from gang_scheduler.state.suspended.started import StartedWorkloads
+from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 from gang_scheduler.state.suspended.waiting import Waiting, WaitingWorkloads
 
 # Work that an earlier process began: workloads that it started and whose pods have not all come.
@@ -113,7 +113,7 @@ class SuspendedWorkloads:
         *,
         gang_queue: GangQueue,
         pod_store: PodStore,
-        stand_ins: StandIns,
+        virtual_pods: VirtualPodStore,
         queue_usage: QueueUsageStore,
         queues: DeclaredQueues,
         note: Callable[[Change], None],
@@ -126,14 +126,14 @@ class SuspendedWorkloads:
         self._note = note
         self._parts = Parts()
         self._started = StartedWorkloads(gang_queue, self._parts)
-        self._room = KeptRoom(rules.pods_timeout_seconds, gang_queue, pod_store, note)
+        self._room = AdmittedRoom(rules.pods_timeout_seconds, gang_queue, pod_store, note)
         self.holds = self._room.holds
         """The room of workloads that were let start, as long as pods are waited for."""
         self._waiting = WaitingWorkloads(
             *(rules.manage_jobs, schedulers),
             gang_queue=gang_queue,
             pod_store=pod_store,
-            stand_ins=stand_ins,
+            virtual_pods=virtual_pods,
             queue_usage=queue_usage,
             queues=queues,
             started=self._started,
@@ -311,7 +311,9 @@ class SuspendedWorkloads:
         self._room.keep(Hold(workload, waiting.gangs, binds, late, waiting.said.at_once))
         self._waiting.begin(waiting)
         members = [pod for gang in waiting.gangs.values() for pod in gang.pods]
-        return holds.admission_of(workload, placed, templates, self._queues.queue_set(), members)
+        return admitted_room.admission_of(
+            workload, placed, templates, self._queues.queue_set(), members
+        )
 
     def _manage(self, uid: str, managed: Managed) -> None:
         """Note that a workload was let start, and wait for its pods if room is kept for them."""

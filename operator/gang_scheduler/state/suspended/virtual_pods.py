@@ -14,18 +14,18 @@ from gang_scheduler.state.queues.usage import Counted
 
 
 @dataclass(frozen=True, slots=True)
-class _StandIn:
+class _OneOfEqual:
     pod: Pod
     gang: GangKey
     number: int
 
 
-class StandIns:
+class VirtualPodStore:
     """The pods by uid, and the members of each gang."""
 
     def __init__(self, selector_matches: SelectorMatches) -> None:
         self._selector_matches = selector_matches
-        self._stand_ins: dict[str, _StandIn] = {}
+        self._virtual_pods: dict[str, _OneOfEqual] = {}
         self._members: dict[GangKey, VirtualPods] = {}
 
     def put(self, key: GangKey, members: VirtualPods) -> VirtualPods:
@@ -34,7 +34,7 @@ class StandIns:
         numbers = numbers_of(members)
         for place, pod in enumerate(members.prototypes):
             self._selector_matches.upsert(pod, key)
-            self._stand_ins[pod.uid] = _StandIn(pod, key, numbers[place])
+            self._virtual_pods[pod.uid] = _OneOfEqual(pod, key, numbers[place])
         return self._enriched(key, members)
 
     def remove(self, key: GangKey) -> Collection[str]:
@@ -43,7 +43,7 @@ class StandIns:
         uids = [pod.uid for pod in members.prototypes] if members is not None else []
         for uid in uids:
             self._selector_matches.delete(uid)
-            del self._stand_ins[uid]
+            del self._virtual_pods[uid]
         return uids
 
     def members(self, key: GangKey) -> VirtualPods | None:
@@ -52,7 +52,7 @@ class StandIns:
 
     def uids(self) -> Iterable[str]:
         """Return the uids of all pods that stand for others."""
-        return self._stand_ins.keys()
+        return self._virtual_pods.keys()
 
     def uids_of(self, key: GangKey) -> Iterable[str]:
         """Return the uids of those of a gang."""
@@ -61,12 +61,12 @@ class StandIns:
 
     def counted(self, uid: str) -> Counted | None:
         """Return a pod as quotas count it, with how many it stands for."""
-        found = self._stand_ins.get(uid)
+        found = self._virtual_pods.get(uid)
         return Counted(found.pod, found.gang, "", found.number) if found is not None else None
 
     def enrich(self, uids: Iterable[str]) -> Iterator[tuple[GangKey, VirtualPods]]:
         """Yield the gangs whose members other selectors mean now, with these members."""
-        keys = {self._stand_ins[uid].gang for uid in uids if uid in self._stand_ins}
+        keys = {self._virtual_pods[uid].gang for uid in uids if uid in self._virtual_pods}
         for key in sorted(keys):
             before = self._members[key]
             after = self._enriched(key, before)
@@ -78,7 +78,7 @@ class StandIns:
         if any(after is not before for after, before in zip(pods, members.prototypes, strict=True)):
             members = members.with_prototypes(pods)
             for pod in pods:
-                self._stand_ins[pod.uid] = replace(self._stand_ins[pod.uid], pod=pod)
+                self._virtual_pods[pod.uid] = replace(self._virtual_pods[pod.uid], pod=pod)
         self._members[key] = members
         return members
 

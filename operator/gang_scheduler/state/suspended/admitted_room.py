@@ -134,7 +134,7 @@ class Rests:
 # The holds of all workloads that were started, as long as pods are awaited.
 
 
-class KeptRoom:
+class AdmittedRoom:
     """The holds, by the uid of the workload. All times are in seconds.
 
     Pods are waited for as long as `timeout_seconds` after the start.
