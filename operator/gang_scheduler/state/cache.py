@@ -245,7 +245,7 @@ class Cache:
             self.suspended.displaced(uid)
 
     def settle_failed_nodes(self, now: int) -> None:
-        """Find the nodes that have failed by now, in seconds, and those that have not any more."""
+        """Find the nodes that have failed by now, in seconds, and the nodes that have recovered."""
         for name in self.failed_nodes.settle(now, lambda node: bool(self.node_usage.uids_on(node))):
             gangs = self.pod_store.gangs_on(name)
             if name in self.failed_nodes.names:
@@ -353,7 +353,7 @@ class Cache:
         return next((each[0] for each in charged if each is not None), None)
 
     def usage_differences(self) -> int:
-        """Compare what queues are charged with a sum made anew; return how many figures differ."""
+        """Compare the charges of queues with a new sum; return how many figures differ."""
         return self.queue_usage.differences(self.pod_store)
 
     def domain_of(
@@ -432,7 +432,7 @@ class Cache:
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]
     ) -> AffinityCounts:
-        """Return what pods that are to be placed must know of the pods on the nodes."""
+        """Return the affinity counts that waiting and nominated pods need."""
         if not self.selector_matches:
             return AffinityCounts()
         gangs = (gang for each in groups for gang in each.gangs)

@@ -43,7 +43,7 @@ class Reports:
     """The last report of each source, by its uid, and what sources had reported that are gone.
 
     A replica that does not lead takes nothing in for months. No more than `most` saves of a gang
-    are ever remembered, so of those that are gone no more are kept.
+    are ever remembered, so records of gangs that are gone are limited, too.
     """
 
     def __init__(self, most: int) -> None:
@@ -195,7 +195,7 @@ class CheckpointRecords:
     # What is known.
 
     def of(self, key: GangKey) -> Checkpoints:
-        """Return what is known of a gang."""
+        """Return the checkpoint record of a gang."""
         record, info = self._records.get(key), self._infos.get(key)
         if record is not None and record.uid == _uid(info):
             return record.checkpoints
@@ -213,7 +213,7 @@ class CheckpointRecords:
         return last.done_at if last is not None else 0
 
     def all_saved_at(self) -> dict[GangKey, int]:
-        """Return when gangs last saved their work, those that did. Linear in these."""
+        """Return when gangs last saved their work. Linear in the gangs that did."""
         keys = self._records.keys() | self._remembered
         found = ((key, self.saved_at(key)) for key in keys & self._infos.keys())
         return {key: at for key, at in found if at}
@@ -246,7 +246,7 @@ class CheckpointRecords:
         return None if request is None or request.id in self._withdrawn else request
 
     def outcome_of(self, key: GangKey, request_id: str) -> CheckpointOutcome | None:
-        """Return what came of a request; None while it stands, and once it is withdrawn."""
+        """Return the outcome of a request; None while it stands, and once it is withdrawn."""
         requested = self.of(key).requested
         is_it = requested is not None and requested.request.id == request_id
         return requested.outcome if requested is not None and is_it else None

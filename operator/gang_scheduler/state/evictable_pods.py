@@ -363,7 +363,7 @@ class EvictablePods:
         }
 
     def _with_lingering(self, now: int) -> tuple[BoundPod, ...]:
-        """Return the bound pods with those that are being deleted, and leave too late, in order.
+        """Return the bound pods in order, including pods whose deletion takes too long to wait for.
 
         Such a one is no member any more: it may go by itself, and gets less time then.
         """
@@ -443,7 +443,7 @@ class EvictablePods:
                 del self._bound[bound_pod.gang]
 
     def sparing(self, uid: str) -> Sparing:
-        """Return what protects a pod on a node that is not evictable."""
+        """Return the reason why a pod on a node is not evictable."""
         known = self._pods.get(uid)
         found = self._sparing(*known) if known is not None else None
         if found is None and known is not None and known[1] in self._kept:
@@ -451,7 +451,7 @@ class EvictablePods:
         return found or Sparing.MIN_RUNTIME
 
     def _sparing(self, pod: Pod, gang: GangKey | None) -> Sparing | None:
-        """Return what protects a pod for as long as it runs; None if that is its priority alone."""
+        """Return why a pod is protected while it runs; None if only its priority protects it."""
         # Asked of every pod on a node: what is not looked at costs nothing.
         found: Sparing | None = None
         if pod.assumed:

@@ -118,7 +118,7 @@ class EvictionRecords:
         preemption: Preemption,
         now: int,
     ) -> tuple[YieldedTo, ...]:
-        """Return what a gang yielded to with this preemption, and what else of it counts."""
+        """Return the links of a gang that still count, and one for each gang of this preemption."""
         known = {each.gang: each for each in self._counting(key, links, now)}
         for gang in preemption.gangs:
             before = known.pop(gang.key, None)
@@ -230,7 +230,7 @@ def _has_ended(info: GangInfo | None) -> bool:
 
 
 def _asked(info: GangInfo) -> tuple[object, ...]:
-    """Return what a PodGroup asks for; what a Job runs of it changes as its pods succeed."""
+    """Return the demands of a PodGroup; none of a Job: they change as its pods succeed."""
     spec = info.observed.spec
     if spec is None or info.key.source not in _POD_GROUPS:
         return ()

@@ -151,13 +151,13 @@ class DegradedGangs:
                 self._concerned.add(info.key)
 
     def of(self, key: GangKey, now: int) -> Degraded | None:
-        """Return what a gang lacks; None if it is whole on healthy nodes, or has not started."""
+        """Return how a gang is degraded; None if it is whole and healthy, or has not started."""
         info = self._gang_queue.infos.get(key)
         # Asked of every gang that changes: nearly all are of no concern.
         return None if info is None or key not in self._concerned else self._of(info, now)
 
     def all(self, now: int) -> Iterator[tuple[GangInfo, Degraded]]:
-        """Yield all gangs that are degraded, and forget those that are not any more."""
+        """Yield all degraded gangs; forget gangs that are whole again."""
         for key in sorted(self._concerned):
             info = self._gang_queue.infos.get(key)
             found = None if info is None else self._of(info, now)

@@ -143,7 +143,7 @@ class NodeUsage:
         return self._pinned_pods
 
     def held(self) -> dict[int, IntArray]:
-        """Return what pods of each priority use on all nodes.
+        """Return the resources that pods of each priority use on all nodes.
 
         Linear in classes of pods, in nodes, and in pods on nodes that are gone.
         """

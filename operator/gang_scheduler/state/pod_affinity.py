@@ -240,7 +240,7 @@ class SelectorMatches:
     """All pods that have not ended, and the selectors that select each.
 
     A selector is known from its first carrier on. The class of each pod that it selects must then
-    be enriched anew: `take_stale`. A selector without a carrier stays on these pods until such
+    be enriched again: `take_stale`. A selector without a carrier stays on these pods until such
     selectors are more than the carried ones. Without any selector, a pod costs an entry.
     """
 

@@ -131,7 +131,7 @@ class PodStore:
         return self._replace(uid, None)
 
     def settle(self, uids: Iterable[str]) -> Change:
-        """Let pods be in their gangs anew, as their JobSet is known now."""
+        """Put pods into their gangs again, now that their JobSet is known."""
         changes = set()
         for uid in uids:
             entry = self._entries[uid]

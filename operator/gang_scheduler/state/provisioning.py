@@ -44,7 +44,7 @@ class Holds:
         return uids is not None
 
     def charge_of(self, key: GangKey) -> Charge:
-        """Return what a gang is charged, as usage was last settled."""
+        """Return the charge of a gang, as usage was last settled."""
         found: Counter[FlavorResource] = Counter()
         for uid in self._members.get(key, ()):
             if self._usage.is_held(uid) and (charged := self._usage.charge_of(uid)) is not None:
@@ -80,7 +80,7 @@ class Requests:
 
     def __init__(self) -> None:
         self.decided: dict[Name, Decided] = {}
-        """Those that the API server has not shown, and has not refused."""
+        """The requests that the API server has neither shown nor refused."""
         self._known: dict[Name, ProvisioningRequest] = {}
         self._names: dict[str, Name] = {}
         self._by_gang: dict[GangKey, dict[Name, None]] = {}
@@ -162,7 +162,7 @@ class Requests:
             self._known[name] = replace(known, deleting=True)
 
     def _tell(self, request: ProvisioningRequest) -> None:
-        """Note what came of a request; of too many keep the last of each that there is."""
+        """Add a request to the news. If these are too many, keep the last of each known request."""
         self.news.append(request)
         if len(self.news) > 2 * len(self._known) + MOST_NEWS:
             last = {(each.namespace, each.name): each for each in self.news}
@@ -220,7 +220,7 @@ class ProvisioningState:
     # What cycles must know, and what they found.
 
     def snapshot(self) -> Provisioning | None:
-        """Return what a cycle must know, after usage was settled; None where nothing is bought."""
+        """Return the provisioning for a cycle, once usage is settled; None if none is on."""
         if not self.is_on:
             return None
         return Provisioning(
@@ -302,7 +302,7 @@ class ProvisioningState:
         self._gang_queue.provisioning_changed([key])
         return True
 
-    # What comes of it.
+    # Outcomes.
 
     def provisioned_for(self, keys: Iterable[GangKey]) -> ProvisioningRequest | None:
         """Return the request by which nodes are there for one of these gangs."""

@@ -146,7 +146,7 @@ class NodeStore:
         return self._node_usage.uids.keys()
 
     def _touch_charged_on(self, node: str) -> None:
-        """Let what follows from the labels of a node be found anew: also where room is reserved."""
+        """Charge pods on a node again by its labels, including pods with room reserved there."""
         there, reserved = self._node_usage.uids_on(node), self._nominator.uids_on(node)
         self._queue_usage.touch_all(chain(there, reserved))
 

@@ -273,7 +273,7 @@ class QuorumAge:
         return self._since or 0
 
     def settle(self, *, evicted: bool) -> None:
-        """Bring it in line with the members. Linear in members; sorts only to fix the time anew.
+        """Bring it in line with the members. Linear in members; sorts only to fix the time again.
 
         `evicted`: the gang has lost members to another one, and is not whole again.
         """

@@ -1,4 +1,4 @@
-"""What was decided on gangs, and what came of it: verdicts, bindings, preemptions.
+"""Decisions on gangs and their outcomes: verdicts, bindings, preemptions.
 
 All of it is noted with the gangs, with why and until when they wait.
 """
@@ -99,7 +99,7 @@ class Decisions:
     def refused(self, refusal: Refused, now: int, *, soon: bool = False) -> None:
         """Note why a gang waits, and when to try again if nothing happens before.
 
-        `soon`: the same try may succeed without those that were tried before it.
+        `soon`: the same try may succeed if other gangs are not tried before it.
         """
         info = self._info(refusal.gang.key)
         refusal = info.preemptor.shown(refusal)
@@ -232,9 +232,9 @@ class Decisions:
         return self._retries.failed_binds(key)
 
     def hold(self, key: GangKey, *, joins: bool = False) -> None:
-        """Note that members wait for claims, whose room is held meanwhile.
+        """Note that members wait for claims while their room is held.
 
-        Those that join a gang are none that it waits for.
+        `joins`: the gang does not wait for these members.
         """
         info = self._infos.get(key)
         if info is not None:

@@ -46,7 +46,7 @@ class Losses:
             self.no_room_since = now
 
     def end(self) -> None:
-        """Note that the gang is whole on healthy nodes, or has started anew."""
+        """Note that the gang is whole on healthy nodes, or has started again."""
         self.nodes = frozenset()
         self.no_room_since = None
 
@@ -100,7 +100,7 @@ class Scaling:
         return frozenset(pod.uid for pod in with_node if elastic and elastic.counts(pod))
 
     def begin_or_end(self, now: int) -> None:
-        """Forget the past of a gang without members on nodes; begin anew for one that is found."""
+        """Forget the history of a gang without members on nodes; begin one for a running gang."""
         if self.elastic is None:
             return
         workers = self.workers()
@@ -219,7 +219,7 @@ class Verdict:
 
 
 def _wordless(refusal: Refused) -> tuple[object, ...]:
-    """Return what a refusal says, apart from counts that change with every pod elsewhere."""
+    """Return the content of a refusal without counts that change with every pod elsewhere."""
     misfit, rejection = refusal.misfit, refusal.with_group
     rejections = {words for words, _ in misfit.rejections} if misfit else None
     short = misfit.shortage.obstacle if misfit and misfit.shortage else None
@@ -269,7 +269,7 @@ MOST_ROUNDS: Final = 3
 
 
 HOLD_SECONDS: Final = 60
-"""How long a gang keeps its nominated room while it lacks members: they may be created anew."""
+"""How long a gang keeps its nominated room while it lacks members: they may be created again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ class Preemptor:
         self._version.changed()
 
     def end(self) -> bool:
-        """Note that none is under way; return whether one was."""
+        """Note that no preemption is under way; return whether one was."""
         self.saves_awaited = self._refusal = None
         was_under_way = self.under_way is not None
         if was_under_way:
@@ -329,7 +329,7 @@ class Preemptor:
         self.saves_awaited = awaited
 
     def shown(self, refusal: Refused) -> Refused:
-        """Return why the gang waits, as it is told: for what, while room is made."""
+        """Return the refusal that users see: while victims save their work, it says so."""
         if refusal.reason is Reason.WAITING_FOR_VICTIMS:
             self._refusal = refusal
         elif refusal.reason is Reason.WAITING_FOR_CHECKPOINT:

@@ -293,7 +293,7 @@ class GangQueue:
         self.changed.update(self.infos)
 
     def queues_changed(self) -> None:
-        """Find the queues of all gangs anew, and try those again that this may help."""
+        """Find the queues of all gangs again; try gangs again that this may help."""
         self.queues.start_over()
         self._queueing_hints.queues_changed()
 
@@ -328,7 +328,7 @@ class GangQueue:
         self._to_try.update(keys)
 
     def members_of(self, key: GangKey) -> Collection[str]:
-        """Return the uids of all members of a gang, of virtual ones those that stand for others."""
+        """Return the uids of all members of a gang; of equal virtual members, the uid of one."""
         info = self.infos.get(key)
         if info is None:
             return ()
@@ -402,7 +402,7 @@ class GangQueue:
         return self._sorted
 
     def take_made(self) -> int:
-        """Return how many gangs were made anew since the last call."""
+        """Return how many gangs were made again since the last call."""
         return self._grouping.take_made()
 
     def _left_out(self, keys: AbstractSet[GangKey]) -> set[GangKey]:
@@ -424,10 +424,10 @@ class GangQueue:
         return chosen
 
     def _due(self, now: int) -> set[GangKey]:
-        """Return the gangs that are due, though they are what they were at their last try.
+        """Return the gangs that are due although they have not changed since their last try.
 
-        Those that a cycle has left come before all that were tried: these wait until the round is
-        over, which begins anew after a minute at the latest. But room that has been made is taken.
+        Gangs that a cycle has left come before all gangs that were tried: these wait until the
+        round is over, which takes a minute at most. But preemptors whose room was freed are tried.
         """
         if self._untried and now < self._round_began + LAST_RETRY_SECONDS:
             due = self._untried.keys() | self._queueing_hints.preemptors_helped()

@@ -43,7 +43,7 @@ class GroupGraph:
         self._named_by: dict[GangName, set[GangKey]] = {}
 
     def say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
-        """Replace the names that a gang mentions; return those that it no longer does."""
+        """Replace the names that a gang mentions; return the names that it mentions no longer."""
         before = self._names.pop(key, ())
         for name in before:
             self._named_by[name].discard(key)
@@ -143,7 +143,7 @@ class GroupMemo:
             self._kept.pop(key, None)
 
     def get(self, key: GangKey) -> GangGroup | None:
-        """Return the group of a gang as it is; None where it must be made anew."""
+        """Return the kept group of a gang; None if it must be made again."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -234,9 +234,9 @@ NOTHING_COMES = Patience(0, 0, 0)
 
 
 class _Formed(NamedTuple):
-    """The gangs of a group. `starting` are those that have not been whole yet.
+    """The gangs of a group. `starting` are the gangs that have not been whole yet.
 
-    Or the one that has, and has lost members; `problem` keeps the group from being one.
+    Or the one gang that was, and has lost members. `problem`: why the group cannot start.
     """
 
     whole: tuple[GangKey, ...]
@@ -247,8 +247,8 @@ class _Formed(NamedTuple):
 class Grouping:
     """Makes groups out of infos. A group that would be the same as the last time is kept.
 
-    Gangs of which something else is to be said by that are noted in `changed`, and those that are
-    to be tried at a certain moment in `retries`. `layers` are the names of the topology layers that
+    Gangs whose status changes by that are added to `changed`, and gangs to try at a certain moment
+    to `retries`. `layers` are the names of the topology layers that
     there are. `patience` may be changed before the first use.
     """
 
@@ -324,7 +324,7 @@ class Grouping:
         return made
 
     def release(self, keys: Iterable[GangKey]) -> None:
-        """Keep the groups of these gangs no longer; they are made anew when they are due."""
+        """Drop the kept groups of these gangs; they are made again when they are due."""
         self._memo.release(keys)
 
     def release_members(self, keys: Iterable[GangKey]) -> None:
@@ -474,7 +474,7 @@ class Grouping:
         return any(not each.by_label and each.name not in self._layers() for each in prefer)
 
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
-        """Note which gangs a gang names; return those that name it, or that it named until now."""
+        """Note which gangs a gang names; return the gangs that name it, or were named by it."""
         if not names and self._graph.is_alone(key):
             return set()
         left = self._graph.say(key, names)

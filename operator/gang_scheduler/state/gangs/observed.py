@@ -11,16 +11,16 @@ from gang_scheduler.model.refs import GangKey, QueueRequest
 from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.workloads import table
 
-# What the living members of a gang say together, found in one walk over them.
+# The summary of the living members of a gang, made in one walk over them.
 
 
 class Summary(NamedTuple):
-    """What is asked of a gang in every snapshot that it is made for.
+    """Facts about the members that every snapshot needs.
 
     `bound` members have a node; `oldest` is the first by creation and uid, None without members.
     `earliest` is the first creation in seconds since the epoch, 0 for a member that tells none.
-    `lowest` and `highest` are their priorities. All others tell whether any member says so: then it
-    is worth a walk to find which. `queue_requests` are what they say of queues, each once.
+    `lowest` and `highest` are their priorities. The flags tell whether any member has the property:
+    only then the members are walked again. `queue_requests` are their distinct requests.
     """
 
     bound: int = 0
@@ -43,7 +43,7 @@ NOBODY: Final = Summary()
 
 
 def summary_of(members: Sequence[Pod]) -> Summary:
-    """Return what members say together. Linear in members."""
+    """Return the summary of members. Linear in members."""
     if not members:
         return NOBODY
     bound, oldest = 0, members[0]
@@ -79,7 +79,7 @@ def summary_of(members: Sequence[Pod]) -> Summary:
 
 
 def _is_special(pod: Pod) -> bool:
-    """Return whether a pod says any of what few say: gangs without such members are very many."""
+    """Return whether a pod has any rare property: most gangs have no such member."""
     return bool(
         pod.said_of_gang
         or pod.nominated
@@ -123,7 +123,7 @@ NO_SPEC = GangSpec(GangKey("", "", ""), "")
 
 
 class Observed:
-    """The members and specs of a gang, and what follows from these alone, each worked out once.
+    """The members and specs of a gang, with values derived from them, each computed once.
 
     `members` are all its pods by uid, ended ones included; those with a node have it, also when the
     binding is only assumed. `specs` are the objects that describe the gang, by uid.
@@ -330,7 +330,7 @@ class Observed:
 
     @property
     def telling(self) -> Sequence[Pod]:
-        """The members that say what the gang is: those that live, or else the gated ones.
+        """The members that describe the gang: the living ones, or else the gated ones.
 
         What has ended or is being deleted may be of an earlier run of that name. It tells only
         where nothing else is left of the gang.
@@ -373,7 +373,7 @@ class Observed:
         return self._living
 
     def _members_changed(self) -> None:
-        """Let what follows from the members be worked out anew."""
+        """Drop everything that is derived from the members."""
         self._version.seen_otherwise()
         self._living = self._summary = self._ranks_apart = None
         # An object says the same whatever its members are.

@@ -187,7 +187,7 @@ def waits(info: GangInfo, cache: Cache) -> bool:
 
 
 def in_line(info: GangInfo) -> bool:
-    """Return whether a gang that waits has its turn before those that nothing would help."""
+    """Return whether a waiting gang comes before the gangs that nothing would help."""
     refusal = info.verdict.refusal
     if refusal is not None:
         return refusal.reason not in NOT_IN_LINE

@@ -79,9 +79,9 @@ def bought_by(request: ProvisioningRequest | None) -> Mapping[str, str]:
 
 
 def mark_of(pod: Pod) -> Mark:
-    """Return what the binding of a pod says; one that cannot be read says nothing.
+    """Return the mark that the binding wrote on a pod; an empty one if it cannot be read.
 
-    Nor does one by which the pod was bound as a member of another gang.
+    Or if the pod was bound as a member of another gang.
     """
     present = pod.annotations
     gang = present.get(annotations.PLAN_GANG)

@@ -1,4 +1,4 @@
-"""What is wrong with what describes a gang, and with what its members say."""
+"""The problems of a gang: faults of the object that describes it, and of its members."""
 
 from collections.abc import Iterable, Sequence
 
@@ -26,7 +26,7 @@ from gang_scheduler.workloads import exclusive_topology, table
 
 
 def of_gang(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
-    """Return what is wrong with what describes a gang and with a member, said at once."""
+    """Return the problem of a gang: that of its object, that of a member, or both at once."""
     of_spec, of_member = _of_objects(observed), _of_members(observed, pending)
     if of_spec is None or of_member is None:
         return of_spec or of_member
@@ -36,7 +36,7 @@ def of_gang(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
 
 
 def _of_members(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
-    """Return what is wrong with what a member says."""
+    """Return the problem of the first member that has one."""
     summary, members = observed.summary, one_of_each(pending)
     problem = None
     if summary.with_problem:
@@ -58,7 +58,7 @@ def _of_members(observed: Observed, pending: Sequence[Pod]) -> Problem | None:
 
 
 def _other_options(observed: Observed, members: Iterable[Pod]) -> Problem | None:
-    """Return which options members ask for where the gang has those of its object alone."""
+    """Return a problem if a member sets options that only the object of its gang may set."""
     spec = observed.spec
     elsewhere = keys.OPTIONS_BELONG.get(observed.key.source)
     if spec is None or spec.problem is not None or elsewhere is None:
@@ -77,7 +77,7 @@ def _other_options(observed: Observed, members: Iterable[Pod]) -> Problem | None
 
 
 def _contradicted(observed: Observed) -> Problem | None:
-    """Return what is wrong with a PodGroup beside what its members say of the whole gang."""
+    """Return a problem if a PodGroup contradicts how its members say the gang grows."""
     spec = observed.spec
     if spec is None or spec.apart:
         return None
@@ -87,7 +87,7 @@ def _contradicted(observed: Observed) -> Problem | None:
 
 
 def _other_priority(observed: Observed) -> Problem | None:
-    """Return what is wrong with a member whose priority is not the one of its PodGroup.
+    """Return a problem if a member has another priority than its PodGroup.
 
     Kubernetes refuses both together, too (KEP-5710), since either may be meant.
     """
@@ -99,7 +99,7 @@ def _other_priority(observed: Observed) -> Problem | None:
 
 
 def _other_policy(observed: Observed) -> Problem | None:
-    """Return that a member has another preemptionPolicy than the PodGroup, if so.
+    """Return a problem if a member has another preemptionPolicy than its PodGroup.
 
     Kubernetes refuses both together, too.
     """
@@ -113,7 +113,7 @@ def _other_policy(observed: Observed) -> Problem | None:
 
 
 def _other_class(observed: Observed) -> Problem | None:
-    """Return that no member is of the class that the PodGroup names, if so.
+    """Return a problem if no member has the PriorityClass that the PodGroup names.
 
     A ResourceQuota bounds the classes of pods alone: no PodGroup lifts pods above their own.
     """
@@ -127,7 +127,7 @@ def _other_class(observed: Observed) -> Problem | None:
 
 
 def _of_objects(observed: Observed) -> Problem | None:
-    """Return what is wrong with what describes the gang, or that nothing does."""
+    """Return the problem of the objects that describe the gang, or that there are none."""
     kind = table.BY_NAME[observed.key.source].object_kind
     gang_spec = observed.spec
     if gang_spec is None:

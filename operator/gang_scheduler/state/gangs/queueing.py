@@ -281,7 +281,7 @@ class QueueingHints:
 
 
 def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
-    """Return what is to be said of members that the last verdict does not speak of, if any wait."""
+    """Return the refusal for waiting members that the last verdict does not cover, if any."""
     refusal = info.verdict.refusal
     spoken_of = {pod.uid for pod in refusal.pods} if refusal else set()
     gang = info.as_gang(schedulers)
@@ -290,9 +290,9 @@ def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
 
 
 def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> Refused:
-    """Return what is to be said of members that no verdict speaks of.
+    """Return the refusal for members that no verdict covers.
 
-    They are surplus that was not placed beside the quorum, or nothing has been decided yet.
+    They are surplus that was not placed with the quorum, or nothing has been decided yet.
     `volume_waits`: other members have room and wait for their claims.
     """
     if volume_waits:

@@ -130,7 +130,7 @@ class SetAside:
         records = self._records.items()
         return any(key.namespace == namespace and each.until is not None for key, each in records)
 
-    # What comes of it.
+    # Outcomes.
 
     def round_of(
         self, groups: Sequence[GangGroup], now: int
@@ -243,7 +243,7 @@ def _is_due(record: _Record, now: int) -> bool:
 
 
 def _held(group: GangGroup, record: _Record | None, now: int) -> GangGroup:
-    """Return a group as it is decided beside others: set aside, if it has a record."""
+    """Return a group as it is decided together with others: set aside, if it has a record."""
     if record is None or record.until is None:
         return group
     return replace(group, problem=_problem(record, max(record.until, now + 1)))
@@ -254,7 +254,7 @@ def _problem(record: _Record, until: int) -> Problem:
 
 
 def _told(refused: Refused, problems: Mapping[GangKey, Problem]) -> Refused:
-    """Return what is said of a gang once its group is set aside."""
+    """Return the refusal of a gang whose group is set aside."""
     problem = problems.get(refused.gang.key)
     if problem is None or refused.left_over:
         return refused
@@ -274,7 +274,7 @@ def left_out(
     infos: Mapping[GangKey, GangInfo],
     group_of: Callable[[GangKey], Sequence[GangKey]],
 ) -> set[GangKey]:
-    """Return the gangs that are left to the next cycle, so that the groups of few are made anew.
+    """Return the gangs that are left to the next cycle, so that few groups are made again.
 
     `changed` are those whose group must be made. No gang is left to which one of a lower priority
     is taken; of the priority of which only a part is, the oldest are taken.
@@ -345,7 +345,7 @@ class Untried:
 
     @property
     def goes_on(self) -> bool:
-        """Whether a cycle is due at once: gangs are left, by the last one or beside it."""
+        """Whether a cycle is due at once: gangs are left, by the last cycle or before it."""
         return bool(self._since) or self._is_own_turn
 
     def keys(self) -> AbstractSet[GangKey]:

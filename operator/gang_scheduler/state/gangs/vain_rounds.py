@@ -1,8 +1,8 @@
 """Preemptions that came to nothing, by owner: others lost their pods, and no gang ran for it.
 
-What one gang has had is forgotten with the gang, and a gang is easily deleted and made anew. So the
-preemptions are counted by namespace and queue as well: those for gangs that were deleted, or lost
-members, or named another queue, before they had found room.
+The preemptions of one gang are forgotten with the gang, which is easily deleted and created
+again. So they are counted by namespace and queue as well, if the gang was deleted, lost members or
+named another queue before it had found room.
 """
 
 from collections.abc import Iterable, Sequence
@@ -98,7 +98,7 @@ class VainRounds:
             rounds.idle.discard(key)
 
     def held_back(self, groups: Iterable[GangGroup], now: int) -> list[GangGroup]:
-        """Return groups, those that may evict nothing for a while with the reason."""
+        """Return the groups; a group that may not evict for a while says why."""
         blocked = self._blocked_owners(now)
         if not blocked:
             self._blocked.clear()

@@ -25,7 +25,7 @@ from gang_scheduler.workloads import job_sets, kueue_pod_groups, queue_namers
 
 
 class FailedJobs:
-    """The Jobs of each gang, by uid, also after their pods are gone, and those that have failed."""
+    """The Jobs of each gang by uid, even after their pods are gone, and the failed Jobs."""
 
     def __init__(self) -> None:
         self._gangs: dict[str, set[GangKey]] = {}
@@ -278,7 +278,7 @@ class JobSizes:
         return {job: complete[job].role for job in found}
 
     def problem(self, gang: Gang) -> Problem | None:
-        """Return what a gang waits for if the Jobs of its members make fewer pods at once.
+        """Return the problem of a gang whose Jobs create fewer pods at once than its quorum.
 
         Other pods may come, as those of another Job. Only of Jobs that are no gangs themselves, and
         if all its waiting members are of such Jobs.
@@ -374,7 +374,7 @@ class TrainJobs:
         self._pods: dict[str, set[str]] = {}
 
     def chosen(self, job_set: GangObject) -> GangObject:
-        """Return what a JobSet says of gangs, with those that it makes of itself if it may."""
+        """Return a JobSet as it describes gangs: with its implicit gang if TrainJobs are gangs."""
         if not self._enabled or job_set.by_default is None:
             return job_set
         return replace(job_set, gang_specs=job_set.by_default)

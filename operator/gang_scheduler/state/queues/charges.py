@@ -28,7 +28,7 @@ Flavors = tuple[tuple[str, str], ...]
 
 
 class _Asked(NamedTuple):
-    """What flavors follow from: those that are decided, and the node, where that matters."""
+    """The inputs that decide flavors: the decided flavors, and the node where it matters."""
 
     ref: QueueRef
     decided: Flavors
@@ -215,14 +215,14 @@ class Tallies:
                 self.charged[uid] = entry.ref, self._charge_of(entry.amounts)
 
     def groups_changed(self) -> None:
-        """Count groups anew: gangs may be of other groups than before."""
+        """Count groups again: gangs may be in other groups than before."""
         self._recount.update(self._holders)
 
     def settle(self) -> tuple[QueueUsage, set[QueueRef]]:
         """Return the usage, and the queues that hold less than at the last time.
 
-        And those that a gang has left, whatever another one took meanwhile. The same usage while it
-        is equal. Costs what changed.
+        Includes queues that a gang has left, even if another gang took more. The same object while
+        usage is equal. Costs what changed.
         """
         charged, freed = self._charged.settle()
         asked, _ = self._asked.settle()

@@ -59,11 +59,11 @@ class DeclaredQueues:
         """The admission checks that are answered here, by buying nodes, and how."""
 
     def outdated(self) -> None:
-        """Make the set anew: what queues refer to has changed."""
+        """Make the set again: objects that queues refer to have changed."""
         self._set = None
 
     def queue_set(self) -> QueueSet | None:
-        """Return what is declared; the same object until something changes. None: no queue."""
+        """Return the declared queues: the same object until one changes; None without queues."""
         if self._set is None and self.declared:
             self._set = self._made()
         return self._set
@@ -83,7 +83,7 @@ class DeclaredQueues:
         return self._served
 
     def recent(self) -> dict[QueueRef, RecentUsage]:
-        """Return what queues used lately, by what was last written to their objects."""
+        """Return the recent usage of queues, as last written to their objects."""
         found = self.declared.values()
         return {each.queue.ref: each.recent for each in found if each.recent is not None}
 
@@ -92,7 +92,7 @@ class DeclaredQueues:
         return ((each.uid, each.generation) for each in self._upwards(ref))
 
     def saving(self, ref: QueueRef | None) -> SavingRules:
-        """Return what gangs of a queue get to save their work, by it or the nearest above it."""
+        """Return the saving rules of a queue: its own, or those of the nearest queue above."""
         found = [each.queue.saving for each in self._upwards(ref)] if ref is not None else []
         return SavingRules(
             timeout=next((each.timeout for each in found if each.timeout is not None), None),

@@ -1,7 +1,7 @@
 """Which running gangs must go because their queue is drained: decided here, written elsewhere.
 
 A gang goes whole, and once no pod of it is protected from eviction. What the decision depends on is
-in the objects alone, so it is made anew until no such gang runs.
+in the objects alone, so the list is made again until no such gang runs.
 """
 
 from collections.abc import Iterator

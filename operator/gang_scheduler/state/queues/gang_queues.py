@@ -55,7 +55,7 @@ class WorkloadQueues:
         return self._gangs.of(workload) if said is not None else NONE
 
     def requests_of(self, pod: Pod) -> tuple[QueueRequest, ...]:
-        """Return what the Job and the JobSet of a pod say."""
+        """Return the requests of the Job and the JobSet of a pod."""
         if not self._requests:
             return ()
         found = (self._requests.get(workload) for workload in requesting(pod))
@@ -64,7 +64,7 @@ class WorkloadQueues:
 
 NOTHING_SAID: Final = QueueRequest()
 MOST_MEANT: Final = 10_000
-"""How many names are remembered with the queue that is meant: then they are found anew."""
+"""How many names are remembered with the queue that is meant. Beyond that, all are forgotten."""
 
 
 class Resolved(NamedTuple):
@@ -90,7 +90,7 @@ class GangQueues:
     """The queues of gangs, each found once for as long as the gang and the queues are the same.
 
     `touched` are gangs that may be in another queue than before, noted only while usage is `summed`
-    by queue: a sum begins with all of them. `round` counts how often all had to be found anew, and
+    by queue: a sum begins with all of them. `round` counts how often all had to be found again, and
     `regrouped` tells that groups may be others.
     `provisions`: it matters which class of nodes gangs name.
     """
@@ -136,7 +136,7 @@ class GangQueues:
         self.touch(key)
 
     def start_over(self) -> None:
-        """Find all queues anew: what is declared has changed."""
+        """Find all queues again: declared objects have changed."""
         self._kept.clear()
         self._meant.clear()
         self.round += 1
@@ -195,7 +195,7 @@ class GangQueues:
         return Problem(Reason.INVALID_SPEC, cause)
 
     def _missing(self, info: GangInfo) -> Resolved | None:
-        """Return what keeps a gang waiting while there are no queues; None for one in none."""
+        """Return a gang with a problem while there are no queues; None for one without."""
         resolved = self._resolve(info)
         return resolved if resolved.problem is not None else None
 
@@ -229,7 +229,7 @@ class GangQueues:
         return meant
 
     def _requests(self, info: GangInfo) -> tuple[QueueRequest, tuple[QueueRequest, ...]]:
-        """Return what the object of a gang says, and what its members and their Jobs say."""
+        """Return the request of the gang's object, and those of its members and their Jobs."""
         spec = info.observed.spec
         own = (spec.queue_request if spec is not None else None) or NOTHING_SAID
         if info.observed.living and not self.workloads:

@@ -85,7 +85,7 @@ class KnownQueues:
 
     @classmethod
     def of(cls, declared: DeclaredQueues, objects: KueueObjects) -> "KnownQueues":
-        """Return what is in these stores."""
+        """Return the queues and objects of these stores, as they are at each call."""
         return cls(
             *(declared.queue_set, objects.local_queues.get, objects.priority_classes.get),
             judged=lambda: declared.served & declared.enforced,
@@ -93,7 +93,7 @@ class KnownQueues:
 
 
 class _Index:
-    """The queues of a set by reference, and those that have others below them."""
+    """The queues of a set by reference, and which of them have children."""
 
     def __init__(self, queue_set: QueueSet) -> None:
         self.queue_set = queue_set
@@ -253,7 +253,7 @@ def annotation_of(ref: QueueRef) -> str:
 
 
 def different(names: Iterable[QueueName]) -> tuple[QueueName, ...]:
-    """Return names without those that are repeated, in the order of their kinds."""
+    """Return the distinct names, in the order of their kinds."""
     found = tuple(dict.fromkeys(names))
     if len(found) <= 1:
         return found

@@ -1,9 +1,9 @@
 """Gangs that wait in their queues, and which of them are tried when quota is given back.
 
-A tree of queues shares its quota: what one queue gives back may help gangs of all its queues. And
-where the order of gangs decides, none is tried without those that may come before it. What a gang
-borrows can be taken back once it runs, and not while it is nominated or being bound; nor does it
-give way to higher priorities before.
+A tree of queues shares its quota: quota that one queue gives back may help gangs of all its queues.
+And where the order of gangs decides, no gang is tried without the gangs that may precede it.
+Borrowed quota can be taken back once its gang runs, but not while the gang is nominated or being
+bound; nor does the gang give way to higher priorities before.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -208,5 +208,5 @@ class QuotaWaits:
 
 
 def _above_undeclared(ref: QueueRef) -> QueueRef | None:
-    """Return what is above a queue that no object declares: ours are all below one root."""
+    """Return the parent of an undeclared queue: the root for ours, else None."""
     return ROOT if ref.product is Product.OURS and ref != ROOT else None

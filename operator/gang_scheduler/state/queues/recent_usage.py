@@ -70,7 +70,7 @@ class _Averages(Generic[K]):
         return replace(average, amounts={r: a for r, a in average.amounts.items() if a})
 
     def all(self, now: int) -> dict[K, Mapping[str, int]]:
-        """Return the amounts of all leaves, and forget those that used nothing for long."""
+        """Return the amounts of all leaves; forget leaves that used nothing for long."""
         recent = {}
         for ref in list(self._leaves):
             average = self.of(ref, now)

@@ -1,7 +1,7 @@
 """The reservations that stand, since when, and which gangs rest after they had one for long.
 
 A cycle decides the gangs that something has changed for. Those with a reservation are tried with
-them every time, and those that may get one while fewer stand than may.
+them every time, and so are gangs that may get one while the limit is not reached.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -109,7 +109,7 @@ class Reservations:
         return moment if moment > now else None
 
     def first_overrun(self, key: GangKey, now: int) -> int | None:
-        """Return when the first of those that were let pass must have ended, if that is to come."""
+        """Return when the first backfilled gang must have ended; None if none is still to end."""
         ahead = [each for each in self._untils.get(key, ()) if each > now]
         if not ahead:
             self._untils.pop(key, None)
@@ -128,7 +128,7 @@ class Reservations:
         first = {each.reservation.gangs[0].key: each.reservation for each in self.held.values()}
         return tuple(first.values())
 
-    # What came of it.
+    # Outcomes.
 
     def let_pass(self, backfilled: Backfilled) -> None:
         """Note until when a gang runs that a waiting one let pass."""
@@ -203,5 +203,5 @@ def _waits(declared: QueueSet) -> Iterator[tuple[QueueRef, int]]:
 
 
 def _moment(reservation: Reservation) -> tuple[int | None, GangKey | None]:
-    """Return what of a reservation users are told; ends that are known may move by seconds."""
+    """Return the part of a reservation that users are told: known ends may move by seconds."""
     return reservation.start, reservation.after

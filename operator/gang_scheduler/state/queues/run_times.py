@@ -38,7 +38,7 @@ class RunTimes:
         return self._gangs.of(uid) if self._jobs.pop(uid, None) is not None else NONE
 
     def problem(self, pods: Iterable[Pod]) -> Problem | None:
-        """Return what is wrong with what the Job of one of these pods declares."""
+        """Return the problem of the run time that the Job of one of these pods declares."""
         if not self._wrong:
             return None
         uid = next((pod.job_uid for pod in pods if pod.job_uid in self._wrong), None)

@@ -70,7 +70,7 @@ class _Kept(NamedTuple):
 
 
 class RunningGangs:
-    """The gangs on nodes: the same objects as before for those that have stayed as they were."""
+    """The gangs on nodes. A gang that has not changed is the same object as before."""
 
     def __init__(
         self, infos: Mapping[GangKey, GangInfo], queues: GangQueues, max_min_runtime_seconds: int

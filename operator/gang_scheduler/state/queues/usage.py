@@ -1,4 +1,4 @@
-"""What is charged to queues, pod by pod: never summed anew, save by the sweep that compares.
+"""The charges of queues, kept pod by pod. Only the sweep sums them again, to compare.
 
 A pod is noted when it changes, and looked at when usage is next asked for: once, however often it
 has changed by then. Without queues nothing is noted.
@@ -32,7 +32,7 @@ from gang_scheduler.state.terminating import charged_until
 PODS_A_GANG: Final = 10
 """Of so many pods the charge is found in the time in which one gang is made for a snapshot."""
 MOST_KNOWN: Final = 10_000
-"""How many distinct requests in flavors are remembered, of 1 KB each: then they begin anew."""
+"""How many distinct requests in flavors are kept, of 1 KB each. Beyond that, all are forgotten."""
 
 
 class Counted(NamedTuple):
@@ -159,7 +159,7 @@ class QueueUsageStore:
         return self._leaving[0][0] if self._leaving else None
 
     def settle(self, pods: Pods, now: int) -> tuple[QueueState | None, set[QueueRef]]:
-        """Return the state of all queues, and those that hold less than at the last time.
+        """Return the state of all queues, and the queues that hold less than at the last call.
 
         None without queues. Costs what has changed, and all pods when queues have. `now` is in
         seconds.
@@ -190,16 +190,16 @@ class QueueUsageStore:
         return QueueState(queue_set, usage), freed
 
     def take_work(self) -> float:
-        """Return what was worked since the last call, in gangs that are made in that time."""
+        """Return the work since the last call, in gangs that could be made meanwhile."""
         found, self._found = self._found, 0
         return found / PODS_A_GANG
 
     def charge_of(self, uid: str) -> Charged | None:
-        """Return what a pod is charged, and to which queue, as it was last settled."""
+        """Return the charge of a pod and its queue, as usage was last settled."""
         return self._tallies.charged.get(uid)
 
     def asked_by(self, uids: Iterable[str]) -> Charge:
-        """Return what pods ask for that wait, as it was last settled."""
+        """Return the sum that waiting pods ask for, as usage was last settled."""
         found = Counter[FlavorResource]()
         for uid in uids:
             entry = self._tallies.entries.get(uid)
@@ -208,11 +208,11 @@ class QueueUsageStore:
         return found
 
     def charged(self) -> dict[str, Charged]:
-        """Return what pods on nodes and nominated pods are charged, and to which queues, by uid."""
+        """Return the charges, with their queues, of pods on nodes and of nominated pods, by uid."""
         return dict(self._tallies.charged)
 
     def differences(self, pods: Pods) -> int:
-        """Compare with a sum made anew, and go on with that; return how many figures differ.
+        """Compare with a new sum, and continue with it if figures differ; return how many do.
 
         Linear in pods.
         """
@@ -269,7 +269,7 @@ class QueueUsageStore:
         queues.touched.clear()
 
     def _entry(self, counted: Counted | None) -> Entry | None:
-        """Return what a pod is counted as; None for what uses no quota and waits for none."""
+        """Return the entry of a pod; None if it neither uses quota nor waits for it."""
         if counted is None:
             return None
         pod, gang, node, _ = counted
@@ -293,7 +293,7 @@ class QueueUsageStore:
         return self._made(counted, ref, decided, waits=False)
 
     def _waiting(self, counted: Counted) -> Entry | None:
-        """Return what a member is counted as that waits: the same object for those of a gang."""
+        """Return the entry of a waiting member: the same object for equal members of a gang."""
         if counted.gang is None:
             return None
         mate, entry = self._alike.get(counted.gang, _NO_MATE)
@@ -312,7 +312,7 @@ class QueueUsageStore:
     def _made(
         self, counted: Counted, ref: QueueRef | None, decided: Flavors, *, waits: bool
     ) -> Entry | None:
-        """Return what a pod is counted as in a queue and flavors; None in no queue."""
+        """Return the entry of a pod in a queue with these flavors; None without a queue."""
         if ref is None or self._flavors is None:
             return None
         pod, gang, node, number = counted
@@ -386,7 +386,7 @@ class QueueUsageStore:
 
 
 def _of_binding(pod: Pod) -> ChargedTo:
-    """Return what the binding of a pod says; on one without a node its user has written that."""
+    """Return the charge that the binding wrote on a pod. Without a node its user has written it."""
     bound = bool(pod.node) and not pod.assumed
     return pod.charged_to or ChargedTo() if bound else ChargedTo()
 

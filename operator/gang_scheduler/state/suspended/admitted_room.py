@@ -46,10 +46,10 @@ class Hold:
         self._taken: set[str] = set()
 
     def take_over(self, pod: Pod) -> Bind | None:
-        """Return the plan that is for a pod, which is no plan any more; None if it has one.
+        """Take out the planned bind that a pod takes over; None if it has one already.
 
-        That of the same rank, if there is one, else one for what asks the same of a node; of such
-        plans, one for the node that the pod has.
+        Prefer the bind of the same rank, then one with equal requests; among these, one on the node
+        that the pod has.
         """
         if pod.uid in self._taken:
             return None
@@ -62,17 +62,17 @@ class Hold:
         return bind
 
     def is_for(self, at_once: int) -> bool:
-        """Return whether so many pods come as are planned, or more."""
+        """Return whether at least the planned number of pods will be created at once."""
         return at_once >= self._at_once
 
     def keep_late(self) -> None:
-        """Wait for those pods alone that come after others; for none once one of them has come."""
+        """Keep only the room of late members; drop all of it once one of them exists."""
         awaited = self._late if self._late <= self.binds.keys() else frozenset()
         self.binds = {uid: bind for uid, bind in self.binds.items() if uid in awaited}
 
     @property
     def released(self) -> tuple[GangKey, ...]:
-        """The gangs of which all pods are there, once none is missing that comes at once."""
+        """The gangs whose pods all exist; empty while pods that are created at once are missing."""
         if self.binds.keys() - self._late:
             return ()
         missing = {bind.pod.gang for bind in self.binds.values()}
@@ -80,7 +80,7 @@ class Hold:
 
     @property
     def deadline(self) -> int | None:
-        """When pods must be there, in seconds; None if that is not known, or none is missing."""
+        """When the pods must exist, in seconds; None if unknown, or if no pod is missing."""
         return self.until if self.binds.keys() - self._late else None
 
 
@@ -109,7 +109,7 @@ def _asks(pod: Pod) -> tuple[tuple[str, int], ...]:
 
 
 class Rests:
-    """How long workloads wait whose pods did not come: longer each time."""
+    """Backoff of workloads whose pods were not created after the start: doubled each time."""
 
     def __init__(self) -> None:
         self._times: dict[str, int] = {}
@@ -201,7 +201,7 @@ class AdmittedRoom:
         return min((each for each in deadlines if each), default=None)
 
     def end(self, hold: Hold) -> None:
-        """Keep no room any more for pods that have not come."""
+        """Release the room of pods that were not created."""
         self.holds.pop(hold.workload.uid, None)
         for uid in hold.binds:
             self._note(self._pod_store.delete(uid))
@@ -210,7 +210,7 @@ class AdmittedRoom:
         self._note(Change.GANGS_TOUCHED)
 
     def end_of(self, uid: str) -> None:
-        """Do so for a workload, if room is kept for it."""
+        """Release the room of a workload, if it has any."""
         hold = self.holds.get(uid)
         if hold is not None:
             self.end(hold)

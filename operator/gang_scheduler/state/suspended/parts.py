@@ -85,7 +85,7 @@ class Parts:
         self._parts = {uid: part._replace(expanded=None) for uid, part in self._parts.items()}
 
     def _own(self, workload: ManagedWorkload) -> list[MadePart]:
-        """Return what a workload has made; an object elsewhere can only say that it has."""
+        """Return the objects that a workload owns; one of another namespace only claims that."""
         return [part for part in self._of(workload.uid) if part.namespace == workload.namespace]
 
     def _of(self, maker: str) -> list[MadePart]:
@@ -102,7 +102,7 @@ class Parts:
         return part
 
     def _completed(self, described: GangObject) -> GangObject:
-        """Return what a workload says, with what its parts say of its members."""
+        """Return the description of a workload, with its members as its parts describe them."""
         said, managed = described.suspended, described.managed
         known = said or managed
         parts = [] if known is None else self._own(known.workload)
@@ -122,6 +122,6 @@ def _all(part: MadePart) -> tuple[VirtualGang, ...]:
 
 
 def label_key(pod: Pod) -> GangKey | None:
-    """Return what a pod is of that is in no gang of it, as the gang that it would be by itself."""
+    """Return the key of the workload that the labels of a pod name; None without one."""
     found = ((kind, pod.labels.get(label)) for label, kind in LABELS.items())
     return next((GangKey(kind, pod.namespace, name) for kind, name in found if name), None)

@@ -15,7 +15,7 @@ from gang_scheduler.state.suspended.parts import Parts, label_key
 
 
 class StartedWorkloads:
-    """Those that were let start by their uid; and the uids of all, by the gangs that they name."""
+    """Started workloads by uid; and the uids of all workloads, by the gangs that they name."""
 
     def __init__(self, gang_queue: GangQueue, parts: Parts) -> None:
         self._gang_queue = gang_queue

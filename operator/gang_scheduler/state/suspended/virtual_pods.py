@@ -1,6 +1,6 @@
-"""One pod for each template of the workloads that wait: it stands for all members of the template.
+"""The virtual pods of waiting workloads: one for each template, which stands for all its members.
 
-What these ask of quotas is counted by it, and which selectors mean them.
+Quota requests and matching selectors of these members are kept by it.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -29,7 +29,7 @@ class VirtualPodStore:
         self._members: dict[GangKey, VirtualPods] = {}
 
     def put(self, key: GangKey, members: VirtualPods) -> VirtualPods:
-        """Let members stand for themselves; return them with the selectors that mean them."""
+        """Add or replace the members of a gang; return them with the selectors that match them."""
         self.remove(key)
         numbers = numbers_of(members)
         for place, pod in enumerate(members.prototypes):
@@ -38,7 +38,7 @@ class VirtualPodStore:
         return self._enriched(key, members)
 
     def remove(self, key: GangKey) -> Collection[str]:
-        """Forget the members of a gang; return the uids of the pods that stood for them."""
+        """Forget the members of a gang; return the uids of their virtual pods."""
         members = self._members.pop(key, None)
         uids = [pod.uid for pod in members.prototypes] if members is not None else []
         for uid in uids:
@@ -47,15 +47,15 @@ class VirtualPodStore:
         return uids
 
     def members(self, key: GangKey) -> VirtualPods | None:
-        """Return the members of a gang as they are now; None if it has none."""
+        """Return the current virtual members of a gang; None without any."""
         return self._members.get(key)
 
     def uids(self) -> Iterable[str]:
-        """Return the uids of all pods that stand for others."""
+        """Return the uids of all virtual pods."""
         return self._virtual_pods.keys()
 
     def uids_of(self, key: GangKey) -> Iterable[str]:
-        """Return the uids of those of a gang."""
+        """Return the uids of the virtual pods of a gang."""
         members = self._members.get(key)
         return () if members is None else [pod.uid for pod in members.prototypes]
 
@@ -65,7 +65,7 @@ class VirtualPodStore:
         return Counted(found.pod, found.gang, "", found.number) if found is not None else None
 
     def enrich(self, uids: Iterable[str]) -> Iterator[tuple[GangKey, VirtualPods]]:
-        """Yield the gangs whose members other selectors mean now, with these members."""
+        """Yield the gangs whose members other selectors match now, with the new members."""
         keys = {self._virtual_pods[uid].gang for uid in uids if uid in self._virtual_pods}
         for key in sorted(keys):
             before = self._members[key]

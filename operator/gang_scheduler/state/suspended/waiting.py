@@ -83,9 +83,9 @@ class Waiting:
 
 
 class WaitingWorkloads:
-    """What suspended workloads say of themselves, and those that wait of these, by uid.
+    """The descriptions of suspended workloads, and the ones that wait, by uid.
 
-    `kinds` are those that are managed. `holds` are of workloads that were let start, by uid. Each
+    `kinds` are the managed kinds. `holds` are those of started workloads, by uid. Each
     method that changes something tells `note` what that means for gangs.
     """
 
@@ -154,7 +154,7 @@ class WaitingWorkloads:
             self._gang_queue.release_members(waiting)
 
     def show_all(self) -> None:
-        """Look at all suspended workloads anew."""
+        """Look at all suspended workloads again."""
         for uid in list(self._said):
             self.show(uid)
 
@@ -205,7 +205,7 @@ class WaitingWorkloads:
         return self._waiting.get(uid)
 
     def said(self, uid: str) -> SuspendedWorkload | None:
-        """Return what a suspended workload says of itself, if it names a queue."""
+        """Return the description of a suspended workload, if it names a queue."""
         return self._said.get(uid)
 
     def plan(self, waiting: Waiting, key: GangKey) -> Mapping[str, int]:
@@ -228,7 +228,7 @@ class WaitingWorkloads:
             self._unplan(waiting, key)
         del self._waiting[waiting.said.workload.uid]
 
-    # Those that wait.
+    # Workloads that wait.
 
     def _refuse(self, waiting: Waiting, other: ManagedWorkload) -> None:
         """Let no gang start in which another workload has members that wait suspended, too.
@@ -246,7 +246,7 @@ class WaitingWorkloads:
         self._note(Change.GANGS_TOUCHED)
 
     def _separate(self, uid: str) -> None:
-        """Look at a workload anew that had members in the gang of another, or the other way round.
+        """Look again at a workload that shares a gang with another workload.
 
         Nothing is left to be done where it does not wait there any more.
         """
@@ -291,7 +291,7 @@ class WaitingWorkloads:
             return False
         names = [each for each in said.names if self._gang_queue.queues.names.counts(each)]
         kueues = any(each.kind is QueueNameKind.LOCAL_QUEUE for each in names)
-        # While its own controller runs, it is that which starts workloads.
+        # While its own controller runs, that controller starts workloads.
         return bool(names) and not (kueues and Product.KUEUE not in self._queues.enforced)
 
     def _forget_virtual_pods(self, key: GangKey) -> None:

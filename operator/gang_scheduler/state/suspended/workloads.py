@@ -53,12 +53,12 @@ class Resumed(NamedTuple):
 def resuming_of(
     managed: Managed, planned: Planned, pods: Iterable[Pod], timeout: int, now: int
 ) -> Resumed | None:
-    """Return what to go on with; None for a workload that runs, and may have lost pods since.
+    """Return the start to resume; None for a workload that runs, and may have lost pods since.
 
-    `planned` are the members, with their priorities; `pods` are all that have come. When the time
-    for these is over they get it once more: they may be on their way anew, as those of a JobSet
-    that begins again. Of one that runs by then, those are awaited that come only after others, if
-    none of them has come. `timeout` and `now` are in seconds.
+    `planned` are the members, with their priorities; `pods` are all pods that exist. If their time
+    is over, they get it once more: they may be created again, as the pods of a JobSet that begins
+    again. If the workload runs by then, only its late members are awaited, and only if none of
+    them exists. `timeout` and `now` are in seconds.
     """
     until = min(managed.admitted_at, now) + timeout
     # Pods that leave may be of an earlier start.
@@ -187,7 +187,7 @@ class SuspendedWorkloads:
         self._waiting.settle()
 
     def priorities_changed(self) -> None:
-        """Find the priorities of all members anew."""
+        """Find the priorities of all members again."""
         self._waiting.show_all()
 
     def came(self, pod: Pod) -> None:
@@ -232,7 +232,7 @@ class SuspendedWorkloads:
                     for key in waiting.gangs:
                         self._waiting.plan(waiting, key)
 
-    # What came of it.
+    # Outcomes.
 
     def displaced(self, uid: str) -> None:
         """Note that the room of a planned member goes to a higher priority: its pod will wait."""
@@ -261,7 +261,7 @@ class SuspendedWorkloads:
     def overdue(self, now: int) -> tuple[Suspension, ...]:
         """Return the workloads whose pods have not come in time; their room is kept no longer."""
         late = (hold.workload for hold in self._room.take_overdue(now))
-        # One that runs with those that have come goes on.
+        # A workload that runs with the pods that have come continues.
         vain = [each for each in late if not self._has_bound_pods(each)]
         for workload in vain:
             self._waiting.rests.begin(workload.uid, now)
@@ -285,7 +285,7 @@ class SuspendedWorkloads:
         return waiting.said.workload if waiting is not None else None
 
     def kept_back(self, uid: str, kind: str) -> KeptBack:
-        """Return what keeps a suspended workload of a kind from being let start here."""
+        """Return the reasons why a suspended workload of a kind may not be started here."""
         said, names = self._waiting.said(uid), self._gang_queue.queues.names
         asked = said.names if said is not None else ()
         counts = any(map(names.counts, asked))
@@ -300,7 +300,7 @@ class SuspendedWorkloads:
     def _has_bound_pods(self, workload: ManagedWorkload) -> bool:
         return any(pod.node and pod.living for pod in self.pods_of(workload))
 
-    # Those that were let start.
+    # Started workloads.
 
     def _begin(
         self, waiting: Waiting, placed: Sequence[Placed], templates: Mapping[str, int]

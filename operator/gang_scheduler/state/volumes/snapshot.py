@@ -61,7 +61,7 @@ class _Used(NamedTuple):
 
 
 def storage_of(pod: Pod, known: Known) -> Storage | None:
-    """Return what a pod's volumes ask for; None for nothing. For a bound pod, what they use."""
+    """Return the storage that a pod's volumes ask for, or use if it is bound; None without any."""
     used = _used(pod, known)
     found = Storage(
         sole=tuple(sorted(each.claim.key for each in used if _is_contested(each, known))),
