@@ -116,7 +116,7 @@ class OutcomeHandler:
             self._lost_nominations.over(binding.gang.key)
             return
         if binding.refused:
-            times = self._cache.gang_queue.decisions.failed_binds(binding.gang.key)
+            times = self._cache.decisions.failed_binds(binding.gang.key)
             self._lost_nominations.refused(binding.gang, times, now, in_part=binding.is_in_part)
         if self._partial_gangs is not None:
             self._partial_gangs.consider([binding.refusal()], now)
@@ -128,7 +128,7 @@ class OutcomeHandler:
             return
         for key in {victim.gang for victim in preemption.victims}:
             by = self._naming.preemptor(preemption, key.namespace)
-            self._cache.gang_queue.decisions.preempted(key, by)
+            self._cache.decisions.preempted(key, by)
         with confined("report", _gangs(preemption)):
             self._gang_events.preempted(preemption)
             self._measures.preempted(preemption)
@@ -136,7 +136,7 @@ class OutcomeHandler:
     def _starts_anew(self, preemption: Preemption) -> None:
         """Note that a gang is evicted whole for its own sake, and report it."""
         (gang,) = preemption.gangs
-        self._cache.gang_queue.decisions.preempted(gang.key, str(gang.key))
+        self._cache.decisions.preempted(gang.key, str(gang.key))
         with confined("report", str(gang.key)):
             self._gang_events.starts_anew(preemption)
             self._measures.lost(preemption)
@@ -150,7 +150,7 @@ class OutcomeHandler:
             if gang.key in self._cache.gang_queue.infos:
                 cause = PreemptionGivenUp(why)
                 refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=cause)
-                self._cache.gang_queue.decisions.refused(refused, now)
+                self._cache.decisions.refused(refused, now)
 
 
 def _gangs(preemption: Preemption) -> str:

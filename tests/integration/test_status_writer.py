@@ -415,7 +415,7 @@ async def test_members_that_come_while_others_wait_for_claims_are_told_so() -> N
     harness = StatusHarness()
     harness.gang("a", 2, pods=3)
     harness.assume("a-0", "a-1")
-    harness.cache.gang_queue.decisions.hold(builders.gang_key("a"))
+    harness.cache.decisions.hold(builders.gang_key("a"))
     early = await harness.flush_and_wait(0)
 
     await harness.flush_and_wait(status.QUIET_SECONDS)
@@ -432,7 +432,7 @@ async def test_a_verdict_takes_the_place_of_what_was_said_without_one() -> None:
 
     plan = schedule(harness.cache.snapshot(harness.now), PROFILES["binpack"])
     for refused in plan.refused:
-        harness.cache.gang_queue.decisions.refused(refused, harness.now)
+        harness.cache.decisions.refused(refused, harness.now)
     after = await harness.flush_and_wait(status.REWORD_SECONDS)
 
     assert (["WaitingForGangs"], ["Unschedulable"]) == (before, after)

@@ -20,6 +20,7 @@ from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey, GangName, JobPods
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.grouping import GroupMemo
 from gang_scheduler.state.gangs.observed import Observed
@@ -151,15 +152,15 @@ def of_writes(draw: st.DrawFn) -> Event:
 
     def preempt(queue: GangQueue, now: int) -> None:
         if key in queue.infos:
-            queue.decisions.preempting([key], now, [VICTIM.uid])
+            Decisions(queue).preempting([key], now, [VICTIM.uid])
 
     found: list[Event] = [
         preempt,
-        lambda queue, _: queue.decisions.preemption_over([key]),
-        lambda queue, _: queue.decisions.preempted(key, "team/x"),
-        lambda queue, _: queue.decisions.hold(key, joins=joins),
-        lambda queue, _: queue.decisions.let_go(key, joins=joins),
-        lambda queue, _: queue.decisions.bound(key),
+        lambda queue, _: Decisions(queue).preemption_over([key]),
+        lambda queue, _: Decisions(queue).preempted(key, "team/x"),
+        lambda queue, _: Decisions(queue).hold(key, joins=joins),
+        lambda queue, _: Decisions(queue).let_go(key, joins=joins),
+        lambda queue, _: Decisions(queue).bound(key),
     ]
     return draw(st.sampled_from(found))
 
@@ -182,17 +183,17 @@ def cycles(draw: st.DrawFn) -> Event:
 def decide(queue: GangQueue, gang: Gang, end: str, now: int) -> None:
     unschedulable = Refused(gang, Reason.UNSCHEDULABLE, gang.pending)
     if end == "short":
-        queue.decisions.refused(unschedulable, now)
+        Decisions(queue).refused(unschedulable, now)
     elif end == "invalid":
-        queue.decisions.refused(replace(unschedulable, reason=Reason.INVALID_SPEC), now)
+        Decisions(queue).refused(replace(unschedulable, reason=Reason.INVALID_SPEC), now)
     else:
-        queue.decisions.placed(gang.key)
+        Decisions(queue).placed(gang.key)
         if end == "failed":
-            queue.decisions.bind_failed(unschedulable, now)
+            Decisions(queue).bind_failed(unschedulable, now)
             return
         for each in gang.pending:
             queue.upsert_member(gang.key, replace(each, node="n1", assumed=True))
-        queue.decisions.joined(gang, gang.pending)
+        Decisions(queue).joined(gang, gang.pending)
 
 
 events = st.one_of(of_members(), of_members(), of_specs(), of_the_cluster(), of_writes(), cycles())
@@ -204,7 +205,7 @@ events = st.one_of(of_members(), of_members(), of_specs(), of_the_cluster(), of_
 def anew(queue: GangQueue) -> GangQueue:
     """Return a copy that remembers nothing that follows from something else."""
     made = copy.deepcopy(queue)
-    made._grouping._memo = GroupMemo(made.infos)
+    made.grouping._memo = GroupMemo(made.infos)
     for info in made.infos.values():
         observed = info.observed
         observed._living = observed._summary = observed._spec = observed._ranks_apart = None
@@ -240,9 +241,9 @@ def check_all(queue: GangQueue, now: int) -> None:
     """Compare all groups that are kept, also those that are not due."""
     made = anew(queue)
     for key in queue.infos:
-        group = queue._grouping._memo.get(key)
+        group = queue.grouping._memo.get(key)
         if group is not None:
-            assert [group] == list(made._grouping.groups([key], now))
+            assert [group] == list(made.grouping.groups([key], now))
 
 
 def names_others(queue: GangQueue, group: GangGroup) -> bool:
@@ -298,7 +299,7 @@ def test_groups_are_those_that_would_be_made_anew(happening: list[tuple[Event, b
 def test_groups_are_kept_at_all() -> None:
     queue = waiting()
 
-    kept = [queue._grouping._memo.get(key) for key in KEYS]
+    kept = [queue.grouping._memo.get(key) for key in KEYS]
 
     assert None not in kept
     assert [["a", "b"], ["a", "b"], ["c"], ["d"]] == [

@@ -144,7 +144,7 @@ class _Confirms(applying.WritesNothing):
                 where = {"nodeName": bind.node}
                 pod = (bind.pod.name, bind.pod.namespace)
                 self._town.change(*pod, spec=where, status={"phase": "Running"})
-            self._town.cache.gang_queue.decisions.bound(placed.gang.key)
+            self._town.cache.decisions.bound(placed.gang.key)
 
 
 def why(refused: Refused) -> tuple[str, str]:

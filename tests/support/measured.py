@@ -86,7 +86,7 @@ class Measured:
         info = self.cache.gang_queue.infos[builders.gang_key(name)]
         gang = info.as_gang(self.cache.schedulers)
         refused = Refused(gang, reason, gang.pending)
-        self.cache.gang_queue.decisions.refused(refused, self.now)
+        self.cache.decisions.refused(refused, self.now)
         self.measures.planned(Plan(refused=(refused,)))
 
     def carry_out(
@@ -102,5 +102,5 @@ class Measured:
     def preempt(self, victims: list[Pod]) -> None:
         """Let pods be evicted."""
         made = tuple(BoundPod(pod, pod.gang) for pod in victims)
-        self.cache.gang_queue.decisions.preempted(victims[0].gang, "another gang")
+        self.cache.decisions.preempted(victims[0].gang, "another gang")
         self.measures.preempted(Preemption((), (), made))

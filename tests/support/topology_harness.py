@@ -123,7 +123,5 @@ class TopologyHarness:
         """Return the gangs that are worth a try now, and refuse them for an unknown layer."""
         gangs = [gang for group in self.cache.snapshot(0).groups for gang in group.gangs]
         for gang in gangs:
-            self.cache.gang_queue.decisions.refused(
-                Refused(gang, Reason.UNKNOWN_LAYER, gang.pending), 0
-            )
+            self.cache.decisions.refused(Refused(gang, Reason.UNKNOWN_LAYER, gang.pending), 0)
         return [gang.key.name for gang in gangs]

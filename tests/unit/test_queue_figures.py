@@ -173,6 +173,6 @@ def test_a_queue_starves_whose_gang_waits_long_for_the_own_quota(
     cache = cluster(RUNNING.format(name="p", node="", cpu=cpu))
     (group,) = cache.snapshot(NOW).groups
     (gang,) = group.gangs
-    cache.gang_queue.decisions.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
+    cache.decisions.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
 
     assert starves == of_q(cache, math.ceil(gang.created_at) + waited).starving

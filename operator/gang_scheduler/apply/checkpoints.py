@@ -304,7 +304,7 @@ class Saving:
             return
         preemptors = [gang.key for gang in current.preemption.gangs]
         until = max(each.deadline for each in asked)
-        self._cache.gang_queue.decisions.saving(preemptors, SavesAwaited(len(asked), until))
+        self._cache.decisions.saving(preemptors, SavesAwaited(len(asked), until))
         try:
             async with anyio.create_task_group() as requests:
                 if self._ways.posting is not None:
@@ -317,7 +317,7 @@ class Saving:
                 await self._over(current, asked)
                 requests.cancel_scope.cancel()
         finally:
-            self._cache.gang_queue.decisions.saving(preemptors, None)
+            self._cache.decisions.saving(preemptors, None)
 
     def requested(self, pods: Iterable[Pod]) -> set[str]:
         """Return the uids of pods on which a request stands."""

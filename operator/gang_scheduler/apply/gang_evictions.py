@@ -135,5 +135,5 @@ class Drainer:
     def _evict(self, gang: Drained, now: int) -> None:
         log.info("gang_drained", gang=str(gang.gang), queue=str(gang.queue), pods=len(gang.pods))
         self._evictor.submit(Preemption((), (), victims=gang.pods, drained=gang.queue))
-        self._cache.gang_queue.decisions.shrunk(gang.pods, now)
+        self._cache.decisions.shrunk(gang.pods, now)
         self._cache.victims.decided([each.pod.uid for each in gang.pods])

@@ -203,8 +203,8 @@ class Outcomes:
 def count_binding(cache: Cache, binding: GangBinding, now_seconds: int) -> None:
     """Count the outcome of a gang's binding in the state."""
     if binding.failed:
-        cache.gang_queue.decisions.bind_failed(binding.refusal(), now_seconds)
+        cache.decisions.bind_failed(binding.refusal(), now_seconds)
     elif binding.joins:
-        cache.gang_queue.decisions.joined(binding.gang, binding.pods)
+        cache.decisions.joined(binding.gang, binding.pods)
     else:
-        cache.gang_queue.decisions.bound(binding.gang.key)
+        cache.decisions.bound(binding.gang.key)

@@ -164,7 +164,7 @@ def _bind(
     """Assume the members of gangs that start together, all or none; return gangs that failed."""
     names = ", ".join(str(placed.gang.key) for placed in together)
     binds = [bind for placed in together for bind in placed.binds]
-    decisions = cache.gang_queue.decisions
+    decisions = cache.decisions
     with confined("bind", names) as step:
         for placed in together:
             writers.stop_preempting(bind.pod.uid for bind in placed.binds)
@@ -188,7 +188,7 @@ def _admit(
 ) -> list[Refused]:
     """Keep room and quota for a suspended workload, and let it start; return gangs that failed."""
     names = ", ".join(str(each.gang.key) for each in placed)
-    decisions = cache.gang_queue.decisions
+    decisions = cache.decisions
     with confined("admit", names) as step:
         for each in placed:
             decisions.placed(each.gang.key)
@@ -214,7 +214,7 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
     writers.preempt(preemption)
     cache.clear_nominations(pod.uid for pod in preemption.displaced)
     cache.nominate(preemption.nominations)
-    decisions = cache.gang_queue.decisions
+    decisions = cache.decisions
     decisions.nominated(preemption)
     victims = [each.pod.uid for each in preemption.victims]
     decisions.shrunk(preemption.victims, now_seconds)
@@ -231,11 +231,11 @@ def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
     for refused in plan.refused:
         with confined("refuse", refused.gang.key) as step:
             soon = refused.gang.key in plan.unsearched
-            cache.gang_queue.decisions.refused(refused, now_seconds, soon=soon)
+            cache.decisions.refused(refused, now_seconds, soon=soon)
         if step.error is not None:
             cache.gang_queue.undecided([refused.gang.key])
     for warned in plan.warned:
         with confined("refuse", warned.gang.key) as step:
-            cache.gang_queue.decisions.warned(warned)
+            cache.decisions.warned(warned)
         if step.error is not None:
             cache.gang_queue.undecided([warned.gang.key])

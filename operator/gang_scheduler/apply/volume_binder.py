@@ -199,7 +199,7 @@ class VolumeBinder:
         self._waits.update(dict.fromkeys(wait_set.wait_of, wait_set.moved))
         for wait in waits:
             for key in wait.keys:
-                self._cache.gang_queue.decisions.hold(key, joins=wait.joins)
+                self._cache.decisions.hold(key, joins=wait.joins)
         return wait_set
 
     async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
@@ -347,7 +347,7 @@ class VolumeBinder:
             self._check(wait_set, wait)
             del wait_set.open[wait]
             for key in wait.keys:
-                self._cache.gang_queue.decisions.let_go(key, joins=wait.joins)
+                self._cache.decisions.let_go(key, joins=wait.joins)
             if not wait.problem:
                 metrics.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - wait_set.began)
             settled(wait)
@@ -364,7 +364,7 @@ class VolumeBinder:
         lasts = asyncio.get_running_loop().time() - wait_set.began >= QUIET_SECONDS
         for gang, pods in _waits(wait_set.open):
             refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=cause)
-            self._cache.gang_queue.decisions.held(refusal)
+            self._cache.decisions.held(refusal)
             if lasts:
                 self._outcomes.put(VolumesAwaited(gang, cause))
 

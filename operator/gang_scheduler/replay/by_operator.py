@@ -124,7 +124,7 @@ class Operator:
         numbers: dict[str, list[int]] = {}
         for victim in preemption.victims:
             by = self._naming.preemptor(preemption, victim.gang.namespace)
-            self.cache.gang_queue.decisions.preempted(victim.gang, by)
+            self.cache.decisions.preempted(victim.gang, by)
             numbers.setdefault(self._keys[victim.gang], []).append(victim.pod.rank[0])
         self._decided.evicted += [run.Evicted(key, each) for key, each in numbers.items()]
 

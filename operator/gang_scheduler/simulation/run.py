@@ -103,7 +103,7 @@ class AtOnce:
         self._cache.evictions.note(preemption, self.now)
         for victim in preemption.victims:
             by = self._naming.preemptor(preemption, victim.gang.namespace)
-            self._cache.gang_queue.decisions.preempted(victim.gang, by)
+            self._cache.decisions.preempted(victim.gang, by)
 
 
 def simulate(objects: Objects, options: Options) -> Outcome:

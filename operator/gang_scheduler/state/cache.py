@@ -28,6 +28,7 @@ from gang_scheduler.state.changes import Change, Changes
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.evictions import EvictionRecords
 from gang_scheduler.state.failures import DegradedGangs, FailedNodes, RefusedShapes
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import MOST_CHECKPOINTS, GangQueue
 from gang_scheduler.state.gangs.workloads import TrainJobs
 from gang_scheduler.state.nodes import NodeUsage, Nominator
@@ -117,6 +118,7 @@ class Cache:
             promises=rules.promises,
             most_checkpoints=most_checkpoints,
         )
+        self.decisions = Decisions(self.gang_queue)
         self.checkpoints = self.gang_queue.checkpoints
         self._running_gangs = RunningGangs(
             self.gang_queue.infos, self.gang_queue.queues, rules.preemption.max_min_runtime_seconds

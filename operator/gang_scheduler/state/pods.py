@@ -15,6 +15,7 @@ from gang_scheduler.state import pod_affinity
 from gang_scheduler.state.changes import Change
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.failures import RefusedShapes
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.workloads import TrainJobs
 from gang_scheduler.state.nodes import NodeUsage, Nominator
@@ -96,6 +97,7 @@ class PodStore:
         self._node_usage = node_usage
         self._evictable_pods = evictable_pods
         self._gang_queue = gang_queue
+        self._decisions = Decisions(gang_queue)
         self._nominator = nominator
         self._foreign_members = foreign_members
         self._selector_matches = selector_matches
@@ -120,7 +122,7 @@ class PodStore:
             pod = revised(pod, node=self._assumed[pod.uid], assumed=True)
         change = self._replace(pod.uid, pod)
         if is_confirmed:
-            self._gang_queue.decisions.confirmed(pod.gang)
+            self._decisions.confirmed(pod.gang)
         return change
 
     def delete(self, uid: str) -> Change:
@@ -195,7 +197,7 @@ class PodStore:
         self._queue_usage.decide(uid, flavors)
         change = self._replace(uid, revised(entry.pod, nominated=node))
         if entry.gang is not None and not node:
-            self._gang_queue.decisions.preemption_over([entry.gang])
+            self._decisions.preemption_over([entry.gang])
         return change
 
     def enrich_stale(self) -> Change:

@@ -85,7 +85,7 @@ class Measured:
         info = self._cache.gang_queue.infos[builders.gang_key(f"gang-{number}")]
         gang = info.as_gang(self._cache.schedulers)
         refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending)
-        self._cache.gang_queue.decisions.refused(refused, NOW)
+        self._cache.decisions.refused(refused, NOW)
         self.measures.planned(Plan(refused=(refused,)))
 
     def _count(self, gangs: int) -> None:

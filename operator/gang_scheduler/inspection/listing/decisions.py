@@ -46,7 +46,7 @@ def decide(cluster: Cluster) -> Decisions:
     snapshot, turns = cluster.snapshot(), _Turns()
     plan = schedule(snapshot, cluster.profile, turns.see, to_the_end=True)
     for refused in plan.refused:
-        cache.gang_queue.decisions.refused(refused, now)
+        cache.decisions.refused(refused, now)
     figures = queue_figures.figures_of(cache, cluster.policy.rules, now)
     return Decisions(
         refused={each.gang.key: each for each in plan.refused},

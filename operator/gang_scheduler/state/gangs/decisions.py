@@ -3,7 +3,7 @@
 All of it is noted with the gangs, with why and until when they wait.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes.gangs import CoolingDown, DecisionTooLong, SavesAwaited
@@ -15,18 +15,12 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import MAKING_ROOM, Helped, Reason, Room, those_with
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.grouping import Grouping
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.queueing import (
     LAST_RETRY_SECONDS,
     REST_RETRY_SECONDS,
     TRIED_WITH_NODES,
-    Deadlines,
-    QueueingHints,
-    Retries,
 )
-from gang_scheduler.state.gangs.vain_rounds import VainRounds
-from gang_scheduler.state.queues.quota_waits import QuotaWaits
-from gang_scheduler.state.queues.reservations import Reservations
 
 WITH_BACKOFF = those_with(lambda rule: Helped.TIME in rule.helped_by)
 INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
@@ -34,58 +28,29 @@ INCOMPLETE = those_with(lambda rule: Room.KEPT_FOR_MEMBERS in rule.room)
 
 
 class Decisions:
-    """Notes decisions on gangs and their outcomes.
+    """Notes decisions on the gangs of a queue, and their outcomes."""
 
-    `info` makes the info of a gang that is not known any more; `changed`, `reworded` and `to_try`
-    are the sets of the queue of gangs.
-    """
-
-    def __init__(
-        self,
-        infos: Mapping[GangKey, GangInfo],
-        info: Callable[[GangKey], GangInfo],
-        *,
-        changed: set[GangKey],
-        reworded: set[GangKey],
-        to_try: set[GangKey],
-        deadlines: Deadlines,
-        retries: Retries,
-        grouping: Grouping,
-        queueing_hints: QueueingHints,
-        quota_waits: QuotaWaits,
-        reservations: Reservations,
-        vain_rounds: VainRounds,
-    ) -> None:
-        self._infos = infos
-        self._info = info
-        self._changed = changed
-        self._reworded = reworded
-        self._to_try = to_try
-        self._deadlines = deadlines
-        self._retries = retries
-        self._grouping = grouping
-        self._queueing_hints = queueing_hints
-        self._quota_waits = quota_waits
-        self._reservations = reservations
-        self._vain_rounds = vain_rounds
+    def __init__(self, queue: GangQueue) -> None:
+        self._queue = queue
+        self._infos = queue.infos
 
     def placed(self, key: GangKey) -> None:
         """Note that the scheduler found room for a gang's quorum."""
-        info = self._info(key)
+        info = self._queue.info(key)
         # What the API server refused last time stands until it takes it.
         stands = self.failed_binds(key) > 0
-        self._queueing_hints.placed(info, info.verdict.refusal if stands else None)
-        self._grouping.release([key])
-        self._retries.placed(key)
+        self._queue.queueing_hints.placed(info, info.verdict.refusal if stands else None)
+        self._queue.grouping.release([key])
+        self._queue.retries.placed(key)
         info.preemptor.end()
         info.preemptor.await_none()
-        self._vain_rounds.placed(key)
+        self._queue.vain_rounds.placed(key)
         info.attempt.placed()
-        self._changed.add(key)
+        self._queue.changed.add(key)
 
     def grown(self, placed: Placed, now: int) -> None:
         """Note that members of a gang are being bound, and whether it grows by that."""
-        self._info(placed.gang.key).scaling.grow((bind.pod.uid for bind in placed.binds), now)
+        self._queue.info(placed.gang.key).scaling.grow((bind.pod.uid for bind in placed.binds), now)
 
     def shrunk(self, victims: Iterable[BoundPod], now: int) -> None:
         """Note which members gangs lose by a decision that is carried out."""
@@ -94,30 +59,30 @@ class Decisions:
             by_gang.setdefault(each.gang, []).append(each.pod.uid)
         for key in self._infos.keys() & by_gang:
             if self._infos[key].scaling.shrink(by_gang[key], now):
-                self._changed.add(key)
+                self._queue.changed.add(key)
 
     def refused(self, refusal: Refused, now: int, *, soon: bool = False) -> None:
         """Note why a gang waits, and when to try again if nothing happens before.
 
         `soon`: the same try may succeed if other gangs are not tried before it.
         """
-        info = self._info(refusal.gang.key)
+        info = self._queue.info(refusal.gang.key)
         refusal = info.preemptor.shown(refusal)
         known = info.verdict.refusal
         if known is not None and known is not refusal and known == refusal:
             # Many say what those of the cycle before said: all that is kept of these stands.
             refusal = known
-        deadline = self._deadlines.of(info)
+        deadline = self._queue.deadlines.of(info)
         late = deadline is not None and now >= deadline
         if info.verdict.is_news(refusal, late=late):
-            self._changed.add(info.key)
+            self._queue.changed.add(info.key)
         elif known is not refusal:
-            self._reworded.add(info.key)
-        self._queueing_hints.refused(info, refusal, late=late)
+            self._queue.reworded.add(info.key)
+        self._queue.queueing_hints.refused(info, refusal, late=late)
         if refusal.reason not in TRIED_WITH_NODES:
             # What follows from the nodes is kept with it, and they may be others by the next try.
-            self._grouping.release([info.key])
-        self._vain_rounds.refused(info.key, refusal.reason)
+            self._queue.grouping.release([info.key])
+        self._queue.vain_rounds.refused(info.key, refusal.reason)
         if refusal.reason not in MAKING_ROOM:
             info.preemptor.end()
             info.passes = None
@@ -132,17 +97,17 @@ class Decisions:
     ) -> None:
         """Note when a gang is to be tried again if nothing happens before."""
         key, cause = info.key, refusal.cause
-        overrun = self._reservations.first_overrun(key, now)
+        overrun = self._queue.reservations.first_overrun(key, now)
         if soon or refusal.reason in WITH_BACKOFF or isinstance(cause, DelaysReserved):
             first = min((each for each in (deadline, overrun) if each and now < each), default=None)
-            self._retries.later(key, now, first)
+            self._queue.retries.later(key, now, first)
             return
         moments = (
             *(deadline, overrun),
-            self._reservations.first_wait_ends(refusal, now),
+            self._queue.reservations.first_wait_ends(refusal, now),
             cause.until if isinstance(cause, (CoolingDown, AskedAgain, DecisionTooLong)) else None,
             # Time alone ends what protects gangs: how long they must have run, or may run.
-            now + LAST_RETRY_SECONDS if self._quota_waits.may_take_back(refusal) else None,
+            now + LAST_RETRY_SECONDS if self._queue.quota_waits.may_take_back(refusal) else None,
         )
         # Of each gang that waits for quota, after every cycle: `min` would take thrice as long.
         next_one = None
@@ -150,56 +115,56 @@ class Decisions:
             if each is not None and now < each and (next_one is None or each < next_one):
                 next_one = each
         if next_one is not None:
-            self._retries.at(key, next_one)
+            self._queue.retries.at(key, next_one)
         held_until = info.preemptor.held_until
         if held_until is not None and now < held_until:
-            self._retries.no_later(key, held_until, now)
+            self._queue.retries.no_later(key, held_until, now)
 
     def nominated(self, preemption: Preemption) -> None:
         """Note which gang another one is let pass that waits for room to be made."""
         if preemption.backfilled is not None:
             for gang in preemption.gangs:
-                self._info(gang.key).passes = preemption.backfilled.ahead_of
+                self._queue.info(gang.key).passes = preemption.backfilled.ahead_of
 
     def planned(self, placed: Placed) -> None:
         """Note which gang a suspended one is let pass: it counts once its pods are bound."""
         if placed.backfilled is not None:
-            self._info(placed.gang.key).passes = placed.backfilled.ahead_of
+            self._queue.info(placed.gang.key).passes = placed.backfilled.ahead_of
 
     def admitted(self, placed: Placed, now: int) -> None:
         """Note what is to be known of a gang of a queue that has found room, once it runs."""
         if placed.gang.queue is None:
             return
-        self._quota_waits.admitted(placed)
+        self._queue.quota_waits.admitted(placed)
         if placed.gang.quorum:
-            info = self._info(placed.gang.key)
+            info = self._queue.info(placed.gang.key)
             info.backfilled, info.admitted_here = placed.backfilled, True
             lasts = placed.gang.duration
             if placed.backfilled is None and info.passes is not None and lasts is not None:
                 info.backfilled = Backfilled(now + lasts, info.passes)
             info.passes = None
             if info.backfilled is not None:
-                self._reservations.let_pass(info.backfilled)
+                self._queue.reservations.let_pass(info.backfilled)
 
     def warned(self, warned: Warned) -> None:
         """Note what people should know of a gang, after the verdict of the same try."""
-        info = self._info(warned.gang.key)
+        info = self._queue.info(warned.gang.key)
         info.verdict.warn(warned.problem)
-        self._changed.add(info.key)
+        self._queue.changed.add(info.key)
 
     def confirmed(self, key: GangKey) -> None:
         """Note that the API server shows the node of a member: from then on it can be evicted."""
         info = self._infos.get(key)
         if info is not None and not info.observed.is_being_bound:
-            self._quota_waits.runs(key)
+            self._queue.quota_waits.runs(key)
 
     def bound(self, key: GangKey) -> None:
         """Note that all members of a plan were bound."""
         info = self._infos.get(key)
         if info is not None:
-            self._retries.bound(key)
-            self._queueing_hints.note(info, None)
-            self._changed.add(key)
+            self._queue.retries.bound(key)
+            self._queue.queueing_hints.note(info, None)
+            self._queue.changed.add(key)
             self._became_whole(info)
 
     def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
@@ -207,29 +172,29 @@ class Decisions:
         info = self._infos.get(gang.key)
         if info is None:
             return
-        self._changed.add(gang.key)
+        self._queue.changed.add(gang.key)
         if gang.singly or gang.quorum <= 1:
             self._became_whole(info)
         uids = {pod.uid for pod in pods}
         refusal = info.verdict.refusal
         if refusal is not None and uids.issuperset(pod.uid for pod in refusal.pods):
-            self._retries.bound(gang.key)
-            self._queueing_hints.note(info, None)
+            self._queue.retries.bound(gang.key)
+            self._queue.queueing_hints.note(info, None)
 
     def bind_failed(self, refusal: Refused, now: int) -> None:
         """Note why a binding failed; and do not try again at once, it may fail again."""
         key = refusal.gang.key
         info = self._infos.get(key)
         if info is not None:
-            self._queueing_hints.note(info, refusal)
-            self._changed.add(key)
-            self._to_try.discard(key)
+            self._queue.queueing_hints.note(info, refusal)
+            self._queue.changed.add(key)
+            self._queue.to_try.discard(key)
             most = REST_RETRY_SECONDS if refusal.gang.partially_bound else LAST_RETRY_SECONDS
-            self._retries.after_failed_bind(key, now, self._deadlines.of(info), most)
+            self._queue.retries.after_failed_bind(key, now, self._queue.deadlines.of(info), most)
 
     def failed_binds(self, key: GangKey) -> int:
         """Return how many bindings of a gang have failed in a row; above 5 they are not counted."""
-        return self._retries.failed_binds(key)
+        return self._queue.retries.failed_binds(key)
 
     def hold(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims while their room is held.
@@ -247,8 +212,8 @@ class Decisions:
             return
         before = info.verdict.refusal
         if before is None or before.cause != refusal.cause:
-            self._queueing_hints.note(info, refusal)
-            self._changed.add(info.key)
+            self._queue.queueing_hints.note(info, refusal)
+            self._queue.changed.add(info.key)
 
     def let_go(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims no more, for better or worse, and look at all again."""
@@ -257,17 +222,17 @@ class Decisions:
             return
         refusal, left = info.verdict.refusal, info.volume_waits.number
         if not left and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
-            self._queueing_hints.note(info, None)
-        self._changed.add(key)
-        self._to_try.add(key)
+            self._queue.queueing_hints.note(info, None)
+        self._queue.changed.add(key)
+        self._queue.to_try.add(key)
 
     def preempting(
         self, keys: Iterable[GangKey], now: int, victims: Collection[str] = (), domain: str = ""
     ) -> None:
         """Note that victims, by their uids, are being evicted for these gangs."""
         for key in keys:
-            self._info(key).preemptor.begin(now, victims, domain)
-            self._changed.add(key)
+            self._queue.info(key).preemptor.begin(now, victims, domain)
+            self._queue.changed.add(key)
 
     def saving(self, keys: Iterable[GangKey], awaited: SavesAwaited | None) -> None:
         """Note that these gangs wait until others have saved their work; None: no longer."""
@@ -276,27 +241,27 @@ class Decisions:
             info.preemptor.await_saves(awaited)
             refusal = info.verdict.refusal
             if refusal is not None and refusal.reason in MAKING_ROOM:
-                self._queueing_hints.note(info, info.preemptor.shown(refusal))
-            self._changed.add(key)
+                self._queue.queueing_hints.note(info, info.preemptor.shown(refusal))
+            self._queue.changed.add(key)
 
     def preemption_over(self, keys: Iterable[GangKey]) -> None:
         """Note that the preemption for these gangs was given up; they are to be tried again."""
         for key in self._infos.keys() & set(keys):
             if self._infos[key].preemptor.end():
-                self._changed.add(key)
-                self._to_try.add(key)
+                self._queue.changed.add(key)
+                self._queue.to_try.add(key)
 
     def preempted(self, key: GangKey, by: str) -> None:
         """Note which gang members of this one are evicted for, until it is whole again."""
         info = self._infos.get(key)
         if info is not None:
             info.preempted.begin(by)
-            self._changed.add(key)
+            self._queue.changed.add(key)
 
     def _became_whole(self, info: GangInfo) -> None:
         """Note it at once: by the time the watch shows it, a member may already be gone again."""
         if info.attempt.become_whole():
             # It holds back no other gang of its group any more, and the cycle will see no news.
-            mates = self._grouping.bound_members(info.key)
+            mates = self._queue.grouping.bound_members(info.key)
             waiting = (key for key in mates if not self._infos[key].attempt.was_whole)
-            self._to_try.update(waiting)
+            self._queue.to_try.update(waiting)

@@ -16,7 +16,6 @@ from gang_scheduler.model.suspended import Suspended
 from gang_scheduler.state.checkpoints import CheckpointRecords
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs import set_aside
-from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping, PreemptionEligibility
@@ -69,7 +68,7 @@ class GangQueue:
         """Gangs whose status remembers evictions."""
         self.deadlines = Deadlines(timeout_seconds)
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
-        self._to_try: set[GangKey] = set()
+        self.to_try: set[GangKey] = set()
         self._unheard: set[GangKey] = set()
         self._untried = Untried()
         self._round_began = 0
@@ -80,18 +79,18 @@ class GangQueue:
         self.misplaced_requests = MisplacedRequests()
         self._failed_jobs = FailedJobs()
         self._made_for = MadeFor()
-        self._retries = Retries()
+        self.retries = Retries()
         self.set_aside = SetAside()
         self._postponed = False
         self.queues = GangQueues(self.infos, queue_names or QueueNames(), self._by_workload)
         self._round = 0
-        self._grouping = Grouping(
+        self.grouping = Grouping(
             self.infos,
             self.schedulers,
             job_sizes=self._job_sizes,
             misplaced_requests=self.misplaced_requests,
             preemption_eligibility=PreemptionEligibility(evictable_pods),
-            retries=self._retries,
+            retries=self.retries,
             layers=layers,
             changed=self.changed,
             queues=self.queues,
@@ -100,33 +99,19 @@ class GangQueue:
         self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)
         self.reservations = Reservations(self.infos, promises)
         self.checkpoints = CheckpointRecords(self.infos, self.changed, most_checkpoints)
-        self._queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
-        self.waiting = self._queueing_hints.waiting
+        self.queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
+        self.waiting = self.queueing_hints.waiting
         """How many gangs wait, by reason."""
-        self.decisions = Decisions(
-            self.infos,
-            self._info,
-            changed=self.changed,
-            reworded=self.reworded,
-            to_try=self._to_try,
-            deadlines=self.deadlines,
-            retries=self._retries,
-            grouping=self._grouping,
-            queueing_hints=self._queueing_hints,
-            quota_waits=self.quota_waits,
-            reservations=self.reservations,
-            vain_rounds=self.vain_rounds,
-        )
 
     def expect_nothing(self) -> None:
         """Wait for no pods that may still come: all are there that there will ever be."""
-        self._grouping.patience = NOTHING_COMES
+        self.grouping.patience = NOTHING_COMES
 
     # What is seen.
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
-        observed = self._info(key).observed
+        observed = self.info(key).observed
         before = observed.members.get(pod.uid)
         observed.upsert_member(pod)
         self._note_member(key, pod, is_new=before is None)
@@ -152,7 +137,7 @@ class GangQueue:
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
         """Replace a member of which only what other pods ask of it is new."""
-        self._info(key).observed.upsert_member(pod)
+        self.info(key).observed.upsert_member(pod)
 
     def delete_member(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
@@ -179,7 +164,7 @@ class GangQueue:
         if info is None:
             if pods is None:
                 return
-            info = self._info(key)
+            info = self.info(key)
         is_news = (info.observed.virtual, info.rests_until) != (pods, rests_until)
         info.rests_until = rests_until
         if info.suspended != suspended:
@@ -194,7 +179,7 @@ class GangQueue:
 
     def virtual_reclassified(self, key: GangKey, pods: VirtualPods) -> None:
         """Replace virtual members of which only what other pods ask of them is new."""
-        self._info(key).observed.set_virtual(pods)
+        self.info(key).observed.set_virtual(pods)
 
     def await_pods(self, key: GangKey, *, awaits: bool) -> None:
         """Note whether a gang has room, and is not tried until its pods are there."""
@@ -213,7 +198,7 @@ class GangQueue:
 
     def release_members(self, keys: Iterable[GangKey]) -> None:
         """Keep no virtual members of these gangs: for the memory."""
-        self._grouping.release_members(keys)
+        self.grouping.release_members(keys)
 
     def upsert_gang_specs(self, kind: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Add or replace what an object of a kind says of its gangs."""
@@ -245,19 +230,19 @@ class GangQueue:
             info = self.infos[key]
             info.relinked()
             info.attempt.spare(self._job_sizes.spared(info))
-            self._to_try.add(key)
+            self.to_try.add(key)
 
     def upsert_parts(self, uid: str, parts: Iterable[tuple[str, int]]) -> None:
         """Note how many pods the replicatedJobs of a JobSet can have; none forgets them."""
         for key in self._job_sizes.upsert_parts(uid, parts) & self.infos.keys():
             self.infos[key].relinked()
-            self._to_try.add(key)
+            self.to_try.add(key)
 
     def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
         """Note what a workload asks for in the wrong place; None: nothing, or it is gone."""
         for key in self.misplaced_requests.upsert(uid, request) & self.infos.keys():
             self.infos[key].relinked()
-            self._to_try.add(key)
+            self.to_try.add(key)
 
     def upsert_workload(self, uid: str, workload: str, request: QueueRequest | None) -> None:
         """Note what a Job or JobSet says of the queue of its pods."""
@@ -284,35 +269,35 @@ class GangQueue:
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room, or of a layer: nodes make those."""
-        self._queueing_hints.room_freed()
+        self.queueing_hints.room_freed()
 
     def topologies_changed(self) -> None:
         """Try again all gangs that other trees may help; others may be in another domain now."""
-        self._queueing_hints.topologies_changed()
-        self._to_try |= self._grouping.take_expecting_layers() & self.infos.keys()
+        self.queueing_hints.topologies_changed()
+        self.to_try |= self.grouping.take_expecting_layers() & self.infos.keys()
         self.changed.update(self.infos)
 
     def queues_changed(self) -> None:
         """Find the queues of all gangs again; try gangs again that this may help."""
         self.queues.start_over()
-        self._queueing_hints.queues_changed()
+        self.queueing_hints.queues_changed()
 
     def provisioning_changed(self, keys: Collection[GangKey]) -> None:
         """Try gangs again whose requests for nodes have changed, and all that wait for nodes."""
-        self._to_try.update(self.infos.keys() & set(keys))
-        self._queueing_hints.provisioning_changed()
+        self.to_try.update(self.infos.keys() & set(keys))
+        self.queueing_hints.provisioning_changed()
 
     def matches_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""
-        self._to_try.update(keys & self.infos.keys())
+        self.to_try.update(keys & self.infos.keys())
 
     def undecided(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again that were taken for a cycle and got no verdict in it."""
         undecided = self.infos.keys() & set(keys)
         # An error may have kept the verdict away, and what led to it may be kept with the group.
-        self._grouping.release(undecided)
+        self.grouping.release(undecided)
         self._untried.put_back(undecided)
-        self._to_try.update(undecided)
+        self.to_try.update(undecided)
 
     def untried(self, keys: Iterable[GangKey], now: int) -> None:
         """Try gangs in the next cycles that the last one had no looks left for."""
@@ -325,7 +310,7 @@ class GangQueue:
 
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
-        self._to_try.update(keys)
+        self.to_try.update(keys)
 
     def members_of(self, key: GangKey) -> Collection[str]:
         """Return the uids of all members of a gang; of equal virtual members, the uid of one."""
@@ -339,7 +324,7 @@ class GangQueue:
 
     def group_of(self, key: GangKey) -> GangKey:
         """Return one gang for each group of gangs."""
-        return self._grouping.bound_members(key)[0]
+        return self.grouping.bound_members(key)[0]
 
     def ranked(self) -> dict[GangKey, int]:
         """Return the priorities of gangs of which some members have others."""
@@ -361,7 +346,7 @@ class GangQueue:
         unheard, self._unheard = self._unheard, set()
         for key in unheard:
             with confined("assemble", key) as step:
-                self._to_try |= self._grouping.listen(key)
+                self.to_try |= self.grouping.listen(key)
             if step.failed:
                 self._unheard.add(key)
 
@@ -373,21 +358,21 @@ class GangQueue:
         """
         self.take_in()
         own = set(self._untried.own_turn(now))
-        tried = own or self._to_try | self._due(now)
+        tried = own or self.to_try | self._due(now)
         left = set() if whole or own else self._left_out(tried)
         taken = tried - left if left else tried
-        groups = list(self._grouping.groups(self._in_order(taken), now))
+        groups = list(self.grouping.groups(self._in_order(taken), now))
         groups += self._companions(groups, taken, now)
         gangs = [gang for group in groups for gang in group.gangs]
         taken = taken.union([gang.key for gang in gangs])
         self._untried.leave(left, now)
         self._untried.take(taken)
-        self._to_try -= taken
-        placed = self._grouping.take_placed()
+        self.to_try -= taken
+        placed = self.grouping.take_placed()
         placed.update(gang.key for gang in gangs if not gang.pending)
         for info in (self.infos[key] for key in placed):
             if not info.volume_waits.number:
-                self._queueing_hints.note(info, None)
+                self.queueing_hints.note(info, None)
         waiting = self.vain_rounds.held_back((group for group in groups if group.waiting), now)
         return self._round_of(waiting, now)
 
@@ -403,7 +388,7 @@ class GangQueue:
 
     def take_made(self) -> int:
         """Return how many gangs were made again since the last call."""
-        return self._grouping.take_made()
+        return self.grouping.take_made()
 
     def _left_out(self, keys: AbstractSet[GangKey]) -> set[GangKey]:
         """Return the gangs for which this cycle has no time."""
@@ -411,8 +396,8 @@ class GangQueue:
             return set()  # All gangs of a queue decide whose turn it is.
         # Of nearly all gangs no member waits: no group is made of these.
         waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
-        changed = self._grouping.not_kept(waiting)
-        return set_aside.left_out(waiting, changed, self.infos, self._grouping.bound_members)
+        changed = self.grouping.not_kept(waiting)
+        return set_aside.left_out(waiting, changed, self.infos, self.grouping.bound_members)
 
     def _round_of(self, groups: Sequence[GangGroup], now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now; a group that was set aside is tried after all others."""
@@ -420,7 +405,7 @@ class GangQueue:
         self._postponed = bool(later)
         keys = [gang.key for group in later for gang in group.gangs]
         self._untried.put_back(keys)
-        self._to_try.update(keys)
+        self.to_try.update(keys)
         return chosen
 
     def _due(self, now: int) -> set[GangKey]:
@@ -430,10 +415,10 @@ class GangQueue:
         round is over, which takes a minute at most. But preemptors whose room was freed are tried.
         """
         if self._untried and now < self._round_began + LAST_RETRY_SECONDS:
-            due = self._untried.keys() | self._queueing_hints.preemptors_helped()
+            due = self._untried.keys() | self.queueing_hints.preemptors_helped()
         else:
             self._round_began = now
-            due = self._untried.keys() | self._retries.due(now) | self._queueing_hints.helped()
+            due = self._untried.keys() | self.retries.due(now) | self.queueing_hints.helped()
         return due & self.infos.keys()
 
     def _companions(
@@ -450,12 +435,12 @@ class GangQueue:
             found = self.quota_waits.companions(set(queues)) | self.reservations.companions(now)
             found -= there
             found.difference_update(gang.key for group in groups for gang in group.gangs)
-            yield from self._grouping.groups(sorted(found), now)
+            yield from self.grouping.groups(sorted(found), now)
 
     def next_retry(self) -> int | None:
         """Return when the first backoff ends, in seconds since the epoch."""
         pending = self.quota_waits.pending or self.reservations.pending
-        return 0 if pending or self._postponed else self._retries.next()
+        return 0 if pending or self._postponed else self.retries.next()
 
     # Infos.
 
@@ -468,7 +453,7 @@ class GangQueue:
                 self.changed.add(key)
 
     def _spec(self, gang_spec: GangSpec) -> None:
-        info = self._info(gang_spec.key)
+        info = self.info(gang_spec.key)
         before = info.observed.upsert_spec(gang_spec)
         self.checkpoints.seen_on_object(gang_spec)
         if gang_spec.evictions is not None:
@@ -510,7 +495,8 @@ class GangQueue:
         info = None if workload is None else self.infos.get(workload)
         return self.infos[key].observed.made_for(None if info is None else info.observed.spec)
 
-    def _info(self, key: GangKey) -> GangInfo:
+    def info(self, key: GangKey) -> GangInfo:
+        """Return the info of a gang; a new one if the gang is not known."""
         info = self.infos.get(key)
         if info is None:
             info = self.infos[key] = GangInfo(key)
@@ -522,13 +508,13 @@ class GangQueue:
         if info.observed.empty:
             self._forget(key)
             return
-        self._retries.start_over(key)
+        self.retries.start_over(key)
         if self.set_aside:
-            self.set_aside.touched(self._grouping.bound_members(key))
+            self.set_aside.touched(self.grouping.bound_members(key))
         self.queues.touch(key)
-        self.queues.regrouped |= self._grouping.is_named(key)
+        self.queues.regrouped |= self.grouping.is_named(key)
         self.changed.add(key)
-        self._to_try.add(key)
+        self.to_try.add(key)
         self._unheard.add(key)
 
     def _requeue(self, keys: AbstractSet[GangKey]) -> None:
@@ -536,13 +522,13 @@ class GangQueue:
         for key in keys & self.infos.keys():
             self.infos[key].relinked()
             self.queues.touch(key)
-            self._to_try.add(key)
+            self.to_try.add(key)
 
     def _forget(self, key: GangKey) -> None:
-        self.queues.regrouped |= self._grouping.is_named(key)
-        self._to_try |= self._grouping.forget(key)
-        self._queueing_hints.forget(self.infos.pop(key))
-        self._retries.forget(key)
+        self.queues.regrouped |= self.grouping.is_named(key)
+        self.to_try |= self.grouping.forget(key)
+        self.queueing_hints.forget(self.infos.pop(key))
+        self.retries.forget(key)
         self._untried.forget(key)
         self.reservations.forget(key)
         self.checkpoints.forget(key)
@@ -555,7 +541,7 @@ class GangQueue:
             self.changed,
             self.reworded,
             self.evicted,
-            self._to_try,
+            self.to_try,
             self._unheard,
             self._apart,
         ):

@@ -25,6 +25,7 @@ from gang_scheduler.model.suspended import (
     Suspension,
 )
 from gang_scheduler.state.changes import Change
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.pods import PodStore
 from gang_scheduler.state.queues.declared import DeclaredQueues
@@ -256,7 +257,7 @@ class SuspendedWorkloads:
             if info is not None and info.suspended is not None:
                 gang = info.as_gang(self._schedulers)
                 refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=why)
-                self._gang_queue.decisions.bind_failed(refused, now)
+                Decisions(self._gang_queue).bind_failed(refused, now)
 
     def overdue(self, now: int) -> tuple[Suspension, ...]:
         """Return the workloads whose pods have not come in time; their room is kept no longer."""

@@ -82,7 +82,7 @@ def test_room_is_given_up_that_members_do_not_come_to(reason: Reason) -> None:
     first, second, _ = waits.pending
     for now in (NOW, NOW + HOLD_SECONDS - 1):
         assert [] == books.note(plan, now)
-        books._cache.gang_queue.decisions.refused(plan.refused[0], now)
+        books._cache.decisions.refused(plan.refused[0], now)
 
     assert [first, second] == books.note(plan, NOW + HOLD_SECONDS)
     words = "what it waits for did not come in 60 s, with room on n1"
@@ -93,7 +93,7 @@ def test_the_time_begins_anew_when_the_gang_has_been_complete() -> None:
     books, waits = losses(), gang("n1", "n2")
     plan, complete = refused(waits, Reason.WAITING_FOR_MEMBERS), refused(waits)
     for now, each in enumerate((plan, complete, plan), NOW):
-        books._cache.gang_queue.decisions.refused(each.refused[0], now)
+        books._cache.decisions.refused(each.refused[0], now)
 
     assert [] == books.note(plan, NOW + HOLD_SECONDS)
     assert [*waits.pending] == books.note(plan, NOW + HOLD_SECONDS + 2)
@@ -102,7 +102,7 @@ def test_the_time_begins_anew_when_the_gang_has_been_complete() -> None:
 def test_a_place_begins_the_time_anew() -> None:
     books, waits = losses(), gang("n1")
     plan = refused(waits, Reason.WAITING_FOR_MEMBERS)
-    decisions = books._cache.gang_queue.decisions
+    decisions = books._cache.decisions
     decisions.refused(plan.refused[0], NOW)
 
     decisions.placed(waits.key)
@@ -113,7 +113,7 @@ def test_a_place_begins_the_time_anew() -> None:
 def test_room_that_a_higher_gang_takes_is_not_given_up_as_well() -> None:
     books, waits = losses(), gang("n1")
     lacking = refused(waits, Reason.WAITING_FOR_MEMBERS)
-    books._cache.gang_queue.decisions.refused(lacking.refused[0], NOW)
+    books._cache.decisions.refused(lacking.refused[0], NOW)
     higher = replace(builders.gang("b"), key=builders.gang_key("b"))
     taken = Preemption((higher,), (), displaced=tuple(waits.pending))
 
@@ -135,7 +135,7 @@ def test_a_new_gang_of_the_same_name_has_lost_nothing() -> None:
 def test_a_new_preemption_begins_the_time_anew() -> None:
     books, waits = losses(), gang("n1")
     plan = refused(waits, Reason.WAITING_FOR_MEMBERS)
-    decisions = books._cache.gang_queue.decisions
+    decisions = books._cache.decisions
     decisions.refused(plan.refused[0], NOW)
 
     decisions.preempting([waits.key], NOW + 1)

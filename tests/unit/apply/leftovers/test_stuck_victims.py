@@ -32,7 +32,7 @@ class Vigil:
             self.cache.upsert_pod(each)
         gang = builders.gang("a", members=[waiting])
         refused = Refused(gang, Reason.WAITING_FOR_VICTIMS, gang.pending)
-        self.cache.gang_queue.decisions.refused(refused, self.now)
+        self.cache.decisions.refused(refused, self.now)
         self._outcomes = Outcomes()
         self.stuck_victims = StuckVictims(self.cache, TIMEOUT, self._outcomes, lambda: self.now)
 
@@ -76,9 +76,7 @@ def test_a_pod_that_hangs_is_counted_until_it_is_gone() -> None:
     vigil = Vigil()
     vigil.look(GONE_BY + TIMEOUT)
     gang = builders.gang("a", members=[builders.pod("a-0", gang="a")])
-    vigil.cache.gang_queue.decisions.refused(
-        Refused(gang, Reason.UNSCHEDULABLE, gang.pending), vigil.now
-    )
+    vigil.cache.decisions.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), vigil.now)
 
     vigil.look(GONE_BY + TIMEOUT + 1)
     assert 1 == sample("pgs_victims_lingering")

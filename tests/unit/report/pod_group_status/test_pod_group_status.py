@@ -266,7 +266,7 @@ def test_a_victim_has_failed_only_if_no_job_creates_its_members_again(
 ) -> None:
     pod = builders.pod("a-0", gang="a", node="n", job=job)
     cache = cache_of(pod)
-    cache.gang_queue.decisions.preempted(KEY, "p1/p1")
+    cache.decisions.preempted(KEY, "p1/p1")
     cache.upsert_pod(replace(pod, phase=PodPhase.FAILED))
 
     found = written(cache.gang_queue.infos[KEY], View({}, now=7))
@@ -456,7 +456,7 @@ def test_what_an_earlier_process_wrote_of_a_degraded_gang_stands_while_members_l
 
 def test_a_gang_that_is_evicted_whole_for_its_own_sake_is_told_so() -> None:
     made = DegradedGang()
-    made.cache.gang_queue.decisions.preempted(KEY, str(KEY))
+    made.cache.decisions.preempted(KEY, str(KEY))
     for number in range(SIZE):
         made.gone(number)
     info = made.cache.gang_queue.infos[KEY]

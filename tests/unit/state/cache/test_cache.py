@@ -119,7 +119,7 @@ def test_a_gang_short_of_room_is_tried_again_when_room_is_freed() -> None:
     cache.upsert_pod(pod("x", cpu=8, node="n1"))
     cache.upsert_pod(pod("alone", cpu=1))
     (refused,) = schedule(cache.snapshot(0), PROFILES["binpack"]).refused
-    cache.gang_queue.decisions.refused(refused, 0)
+    cache.decisions.refused(refused, 0)
     before = due(cache)
 
     cache.delete_pod("uid-x")
@@ -132,7 +132,7 @@ def test_a_gang_short_of_room_is_tried_again_when_a_node_comes() -> None:
     cache = new_cache(changes)
     cache.upsert_pod(pod("alone", cpu=9))
     (refused,) = schedule(cache.snapshot(0), PROFILES["binpack"]).refused
-    cache.gang_queue.decisions.refused(refused, 0)
+    cache.decisions.refused(refused, 0)
     changes.cycle.clear()
 
     cache.upsert(cache.node_store, node("n2", cpu=9))

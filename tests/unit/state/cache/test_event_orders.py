@@ -6,6 +6,7 @@ from gang_scheduler.model.causes.gangs import ApiAnswer
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.state.gangs.decisions import Decisions
 from support import api_objects, builders
 from support.in_memory_cluster import InMemoryCluster, group_body, job_body
 
@@ -56,10 +57,10 @@ def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
     gang = group.gangs[0]
     refusal = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403: no"))
 
-    gang_queue.decisions.bind_failed(refusal, cluster.now)
-    gang_queue.decisions.placed(gang.key)
+    Decisions(gang_queue).bind_failed(refusal, cluster.now)
+    Decisions(gang_queue).placed(gang.key)
     while_refused = gang_queue.infos[gang.key].verdict.refusal
-    gang_queue.decisions.bound(gang.key)
+    Decisions(gang_queue).bound(gang.key)
 
     assert (refusal, None) == (while_refused, gang_queue.infos[gang.key].verdict.refusal)
 
@@ -71,7 +72,7 @@ def test_a_thousand_refusals_leave_one_retry_a_gang() -> None:
         cluster.cache.gang_queue.room_freed()
         cluster.cycle()
 
-    assert len(cluster.cache.gang_queue._retries) <= 2
+    assert len(cluster.cache.gang_queue.retries) <= 2
 
 
 def test_the_deletion_of_a_node_that_is_there_again_is_not_believed() -> None:

@@ -67,7 +67,7 @@ def members(shot: Snapshot) -> dict[str, Pod]:
 def refuse(cache: Cache, reason: Reason = Reason.UNSCHEDULABLE) -> None:
     for group in cache.snapshot(NOW).groups:
         for gang in group.gangs:
-            cache.gang_queue.decisions.refused(Refused(gang, reason, gang.pending), NOW)
+            cache.decisions.refused(Refused(gang, reason, gang.pending), NOW)
 
 
 def due(cache: Cache) -> list[str]:

@@ -11,6 +11,7 @@ from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs import plan_annotations
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.plan_annotations import Mark
 from support.builders import gang as a_gang
 from support.builders import gang_key, gang_spec, pod
@@ -132,7 +133,7 @@ def test_members_that_another_scheduler_bound_tell_of_no_plan() -> None:
 def test_a_plan_of_this_process_is_not_taken_for_finished_before_it_is() -> None:
     gang_queue = empty_queue()
     describe(gang_queue, gang_spec("a", 4))
-    gang_queue.decisions.placed(KEY)
+    Decisions(gang_queue).placed(KEY)
     for number in range(2):
         gang_queue.upsert_member(KEY, bound(number))
     gang_queue.upsert_member(KEY, waits(2, AFTER))

@@ -135,7 +135,7 @@ def test_a_gang_is_tried_again_when_a_nominated_node_is_gone() -> None:
     cache.upsert(cache.node_store, node("n1"))
     cache.upsert_pod(replace(pod("alone"), nominated="n1"))
     (group,) = cache.snapshot(NOW).groups
-    cache.gang_queue.decisions.refused(Refused(group.gangs[0], Reason.WAITING_FOR_VICTIMS, ()), NOW)
+    cache.decisions.refused(Refused(group.gangs[0], Reason.WAITING_FOR_VICTIMS, ()), NOW)
     changes.cycle.clear()
 
     cache.delete(cache.node_store, node("n1").uid)
@@ -151,7 +151,7 @@ def tried(cache: Cache) -> list[str]:
     """Return the gangs that are tried now, which then all lack room."""
     gangs = [gang for group in cache.snapshot(NOW).groups for gang in group.gangs]
     for gang in gangs:
-        cache.gang_queue.decisions.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
+        cache.decisions.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
     return [gang.key.name for gang in gangs]
 
 

@@ -11,6 +11,7 @@ from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import EvictionPolicy, Strategy
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
 from support.builders import gang, gang_key, gang_spec, node
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, queue_set
@@ -148,7 +149,7 @@ def refuse_all(cluster: QueueCluster) -> list[str]:
     """Make a cycle in which every gang that is due is told to wait for quota; return these."""
     groups = cluster.cache.snapshot(0).groups
     for each in (one for group in groups for one in group.waiting):
-        cluster.gangs.decisions.refused(Refused(each, QUOTA, each.pending), 0)
+        Decisions(cluster.gangs).refused(Refused(each, QUOTA, each.pending), 0)
     return [group.name for group in groups]
 
 

@@ -197,7 +197,7 @@ def test_a_change_lets_gangs_try_again_that_wait(change: dict[str, Any]) -> None
     cache = Cache([SCHEDULER], changes)
     see(cache, *WANTED)
     for gang in gangs_due(cache):
-        cache.gang_queue.decisions.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), now=0)
+        cache.decisions.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), now=0)
     assert [] == gangs_due(cache)
     changes.cycle.clear()
 

@@ -9,6 +9,7 @@ from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.causes.gangs import ApiAnswer
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Reason
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_key, gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only
@@ -17,7 +18,7 @@ from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_qu
 def refuse(gang_queue: GangQueue, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
     """Take what is due and refuse it, as a cycle does that finds no room."""
     for each in (gang for group in gang_queue.take_due(now) for gang in group.waiting):
-        gang_queue.decisions.refused(Refused(each, reason, each.pending), now)
+        Decisions(gang_queue).refused(Refused(each, reason, each.pending), now)
 
 
 def test_a_gang_is_tried_once_for_a_change() -> None:
@@ -143,7 +144,7 @@ def test_a_change_of_the_trees_makes_gangs_due_once_and_only_those_that_wait() -
     refuse(gang_queue, reason=Reason.INVALID_SPEC)
     gang_queue.upsert_member(ALONE, pod("alone"))
     due(gang_queue)
-    gang_queue.decisions.placed(ALONE)
+    Decisions(gang_queue).placed(ALONE)
 
     gang_queue.topologies_changed()
 
@@ -164,7 +165,7 @@ def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:
     gang_queue = gangs_of(1)
     refuse(gang_queue)
 
-    gang_queue.decisions.placed(KEY)
+    Decisions(gang_queue).placed(KEY)
     gang_queue.room_freed()
 
     assert ([], None) == (due(gang_queue), gang_queue.infos[KEY].verdict.refusal)
@@ -251,7 +252,7 @@ def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
     gang_queue = gangs_of(1)
     gang = gang_queue.infos[KEY].as_gang(gang_queue.schedulers)
 
-    gang_queue.decisions.bind_failed(
+    Decisions(gang_queue).bind_failed(
         Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403")), NOW
     )
 
@@ -264,7 +265,7 @@ def test_a_gang_that_is_bound_in_part_is_tried_again_soon_however_often_that_fai
     now, waits = NOW, []
 
     for _ in range(5):
-        gang_queue.decisions.bind_failed(
+        Decisions(gang_queue).bind_failed(
             Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403")), now
         )
         moment = gang_queue.next_retry()
@@ -284,7 +285,7 @@ def a_round() -> GangQueue:
     for each in (gang for group in gang_queue.take_due(NOW) for gang in group.waiting):
         if each.key.name == "tried":
             refusal = Refused(each, Reason.UNSCHEDULABLE, each.pending)
-            gang_queue.decisions.refused(refusal, NOW)
+            Decisions(gang_queue).refused(refusal, NOW)
     gang_queue.untried([gang_key("left")], NOW)
     return gang_queue
 
@@ -307,7 +308,7 @@ def test_what_is_new_does_not_wait_for_the_end_of_a_round() -> None:
 def test_room_that_was_made_for_a_gang_is_taken_before_the_end_of_a_round() -> None:
     gang_queue = a_round()
     (waiting,) = gang_queue.take_due(NOW + 2)[0].waiting
-    gang_queue.decisions.refused(
+    Decisions(gang_queue).refused(
         Refused(waiting, Reason.WAITING_FOR_VICTIMS, waiting.pending), NOW + 2
     )
     gang_queue.untried([gang_key("tried")], NOW + 2)

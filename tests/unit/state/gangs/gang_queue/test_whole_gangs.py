@@ -21,9 +21,9 @@ def held() -> tuple[InMemoryCluster, GangKey]:
     cluster.gang("a", 1, groups=json.dumps(["default/b"]))
     (group,) = cluster.cache.snapshot(cluster.now).groups
     (gang,) = group.gangs
-    cluster.cache.gang_queue.decisions.placed(gang.key)
+    cluster.cache.decisions.placed(gang.key)
     cluster.cache.assume(Bind(gang.pending[0], "n1"))
-    cluster.cache.gang_queue.decisions.hold(gang.key)
+    cluster.cache.decisions.hold(gang.key)
     cluster.pod("b-1", "b")
     assert set() == cluster.bound()
     return cluster, gang.key
@@ -39,13 +39,13 @@ def test_a_binding_wakes_the_group_whether_the_watch_shows_it_before_or_after(
     is_seen_first: bool,
 ) -> None:
     cluster, key = held()
-    cluster.cache.gang_queue.decisions.let_go(key)
+    cluster.cache.decisions.let_go(key)
     if is_seen_first:
         see_bound(cluster)
         found = cluster.bound()
-        cluster.cache.gang_queue.decisions.bound(key)
+        cluster.cache.decisions.bound(key)
     else:
-        cluster.cache.gang_queue.decisions.bound(key)
+        cluster.cache.decisions.bound(key)
         see_bound(cluster)
         found = cluster.bound()
 

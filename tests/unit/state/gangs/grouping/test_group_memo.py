@@ -12,6 +12,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangName, JobPods, WorkloadRef
 from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_key, gang_spec, pod
 from support.gang_queue_builders import KEY, NOW, describe, due, empty_queue
@@ -32,7 +33,7 @@ def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> Ga
 
 def refuse(gang_queue: GangQueue, now: int) -> None:
     for each in (gang for group in gang_queue.take_due(now) for gang in group.waiting):
-        gang_queue.decisions.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
+        Decisions(gang_queue).refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
 
 
 def after(gang_queue: GangQueue, change: Change) -> list[GangGroup]:
@@ -110,7 +111,7 @@ def test_a_gang_that_was_bound_is_satisfied() -> None:
     gang_queue.upsert_member(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
     refuse(gang_queue, NOW)
 
-    assert gang_after(gang_queue, lambda gangs: gangs.decisions.bound(KEY)).was_whole
+    assert gang_after(gang_queue, lambda gangs: Decisions(gangs).bound(KEY)).was_whole
 
 
 def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
@@ -121,7 +122,7 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
     before = gang_after(gang_queue, nothing)
 
     after_it = gang_after(
-        gang_queue, lambda gangs: gangs.decisions.preempting([KEY], NOW, ["uid-victim"])
+        gang_queue, lambda gangs: Decisions(gangs).preempting([KEY], NOW, ["uid-victim"])
     )
 
     under_way = PreemptionBlock(BlockCause.UNDER_WAY)
@@ -221,7 +222,7 @@ def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -
         lambda gangs: gangs.upsert_member(MATE, pod("b-1", gang="b")),
         lambda gangs: gangs.member_reclassified(MATE, pod("b-0", gang="b", cpu=2)),
         lambda gangs: describe(gangs, replace(gang_spec("b", 1), priority=7)),
-        lambda gangs: gangs.decisions.hold(MATE),
+        lambda gangs: Decisions(gangs).hold(MATE),
     ],
 )
 def test_a_group_is_another_one_when_any_of_its_gangs_changes(change: Change) -> None:
@@ -252,7 +253,7 @@ def test_a_gang_of_a_group_that_starts_leaves_the_others() -> None:
 
     def bound(gang_queue: GangQueue) -> None:
         gang_queue.upsert_member(MATE, replace(pod("b-0", gang="b"), node="n1"))
-        gang_queue.decisions.bound(MATE)
+        Decisions(gang_queue).bound(MATE)
 
     assert ["a"] == keys_of(after(gang_queue, bound))
 

@@ -103,7 +103,7 @@ def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> Non
     cache = new_cache(pod("a-0", gang="a", priority=5), LEAVING)
     before = why_not(cache)
 
-    cache.gang_queue.decisions.preempting([KEY], NOW, ["uid-victim"])
+    cache.decisions.preempting([KEY], NOW, ["uid-victim"])
 
     assert (None, UNDER_WAY) == (before, why_not(cache))
 
@@ -112,7 +112,7 @@ def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> Non
 def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -> None:
     cache = new_cache(NOMINATED, VICTIM)
     cache.victims.decided(["uid-victim"])
-    cache.gang_queue.decisions.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.decisions.preempting([KEY], NOW, victims=["uid-victim"])
     cache.upsert_pod(seen)
 
     assert [UNDER_WAY] * 2 == [why_not(cache, NOW), why_not(cache, NOW + 300)]
@@ -120,7 +120,7 @@ def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -
 
 def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
     cache = new_cache(NOMINATED, LEAVING)
-    cache.gang_queue.decisions.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.decisions.preempting([KEY], NOW, victims=["uid-victim"])
     last = LEAVING.gone_by + NO_SETTINGS.preemption.victim_timeout_seconds + REPORTING_SECONDS
 
     assert (UNDER_WAY, None) == (why_not(cache, last), why_not(cache, last + 1))
@@ -130,13 +130,13 @@ def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
 def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str) -> None:
     cache = new_cache(NOMINATED, MARKED)
     cache.victims.decided(["uid-victim"])
-    cache.gang_queue.decisions.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.decisions.preempting([KEY], NOW, victims=["uid-victim"])
 
     if gone == "victim":
         cache.delete_pod("uid-victim")
     elif gone == "eviction":
         cache.victims.spared(["uid-victim"])
-        cache.gang_queue.decisions.preemption_over([KEY])
+        cache.decisions.preemption_over([KEY])
     else:
         cache.clear_nominations(["uid-a-0"])
 
@@ -150,7 +150,7 @@ def test_three_rounds_in_ten_minutes_are_enough() -> None:
     for now in (NOW, NOW + 1, NOW + 2, NOW + 599, NOW + 600):
         found.append(why_not(cache, now))
         if now < NOW + 3:
-            cache.gang_queue.decisions.preempting([KEY], now)
+            cache.decisions.preempting([KEY], now)
 
     enough = PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=3)
     assert [None, None, None, enough, None] == found
@@ -159,11 +159,11 @@ def test_three_rounds_in_ten_minutes_are_enough() -> None:
 def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> None:
     cache = new_cache(NOMINATED, VICTIM)
     gang_a(cache)
-    cache.gang_queue.decisions.preempting([KEY], NOW, ["uid-victim"], "SpineLayer/s1")
+    cache.decisions.preempting([KEY], NOW, ["uid-victim"], "SpineLayer/s1")
     info = cache.gang_queue.infos[KEY]
     first = info.preemptor.under_way
 
-    cache.gang_queue.decisions.placed(KEY)
+    cache.decisions.placed(KEY)
 
     assert Preempting(NOW, ("uid-victim",), "SpineLayer/s1") == first
     assert info.preemptor.under_way is None
@@ -175,9 +175,9 @@ def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> N
 def test_it_is_remembered_while_the_gang_waits_for_victims(reason: Reason, is_kept: bool) -> None:  # noqa: FBT001 - a row of a table.
     cache = new_cache(NOMINATED)
     gang = gang_a(cache)
-    cache.gang_queue.decisions.preempting([KEY], NOW)
+    cache.decisions.preempting([KEY], NOW)
 
-    cache.gang_queue.decisions.refused(Refused(gang, reason, gang.pending), NOW)
+    cache.decisions.refused(Refused(gang, reason, gang.pending), NOW)
 
     assert is_kept == (cache.gang_queue.infos[KEY].preemptor.under_way is not None)
 
@@ -196,7 +196,7 @@ def test_a_gang_remembers_which_gang_took_its_members_until_it_is_whole_again() 
     cache = new_cache(*members("a-0", "a-1", node="n1"))
     cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     cache.snapshot(NOW)
-    cache.gang_queue.decisions.preempted(KEY, "default/b")
+    cache.decisions.preempted(KEY, "default/b")
     found = [preempted_by(cache)]
 
     for name in ("a-0", "a-1"):
@@ -217,7 +217,7 @@ def test_a_gang_remembers_which_gang_took_its_members_until_it_is_whole_again() 
 def test_no_preemptor_is_noted_for_a_gang_that_is_gone() -> None:
     cache = new_cache()
 
-    cache.gang_queue.decisions.preempted(gang_key("gone"), "default/b")
-    cache.gang_queue.decisions.preemption_over([gang_key("gone")])
+    cache.decisions.preempted(gang_key("gone"), "default/b")
+    cache.decisions.preemption_over([gang_key("gone")])
 
     assert [KEY] == list(cache.gang_queue.infos)

@@ -24,16 +24,16 @@ def held(words: str = WORDS) -> Cache:
     for name in ("a-0", "a-1"):
         cache.upsert_pod(pod(name, gang="a"))
     cache.snapshot(NOW)
-    cache.gang_queue.decisions.placed(KEY)
+    cache.decisions.placed(KEY)
     for name in ("a-0", "a-1"):
         cache.assume(Bind(pod(name, gang="a"), "n1"))
-    cache.gang_queue.decisions.hold(KEY)
+    cache.decisions.hold(KEY)
     wait(cache, words)
     return cache
 
 
 def wait(cache: Cache, words: str = WORDS) -> None:
-    cache.gang_queue.decisions.held(
+    cache.decisions.held(
         Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), cause=InvalidInput(words))
     )
 
@@ -88,7 +88,7 @@ def test_other_words_are() -> None:
 def test_once_its_claims_are_bound_it_is_being_bound_itself() -> None:
     cache = held()
 
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.let_go(KEY)
 
     assert ("False", "Scheduling", "members are being bound") == said_of(cache)
     assert 0 == cache.gang_queue.waiting[Reason.WAITING_FOR_VOLUMES]
@@ -96,15 +96,15 @@ def test_once_its_claims_are_bound_it_is_being_bound_itself() -> None:
 
 def test_what_a_gang_waits_for_that_is_not_held_stays() -> None:
     cache = held()
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.let_go(KEY)
     for uid in ("uid-a-0", "uid-a-1"):
         cache.forget(uid)
     refused = Refused(
         gang("a"), Reason.WAITING_FOR_VOLUMES, (), cause=InvalidInput("given up after 600 s")
     )
-    cache.gang_queue.decisions.bind_failed(refused, NOW)
+    cache.decisions.bind_failed(refused, NOW)
 
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.let_go(KEY)
 
     assert ("False", "WaitingForVolumes", "given up after 600 s") == said_of(cache)
     assert "Scheduling" == phase_of(counts_of(record(cache)))
@@ -117,7 +117,7 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     cache_feeding.delete_gang_specs(cache, "scheduling.sigs.k8s.io", gang_spec("a", 2).uid)
 
     wait(cache)
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.let_go(KEY)
 
     assert KEY not in cache.gang_queue.infos
 
@@ -130,7 +130,7 @@ def test_a_pod_that_comes_while_a_quorum_is_held_waits_with_it() -> None:
     cache.upsert_pod(pod("a-late", gang="a"))
     waits = cache.snapshot(NOW + 1).groups
 
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.let_go(KEY)
 
     (group,) = cache.snapshot(NOW + 2).groups
     assert () == waits
@@ -148,8 +148,8 @@ def test_a_pod_that_comes_before_anything_was_said_of_claims_waits_too() -> None
 
 def test_members_that_join_a_gang_hold_back_no_gang() -> None:
     cache = held()
-    cache.gang_queue.decisions.hold(KEY, joins=True)
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.hold(KEY, joins=True)
+    cache.decisions.let_go(KEY)
     cache.upsert_pod(pod("a-late", gang="a"))
 
     (group,) = cache.snapshot(NOW + 1).groups
@@ -160,13 +160,13 @@ def test_members_that_join_a_gang_hold_back_no_gang() -> None:
 
 def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> None:
     cache = held()
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.let_go(KEY)
     failed = Refused(
         gang("a"), Reason.UNSCHEDULABLE, (pod("a-0"), pod("a-1")), cause=ApiAnswer("refused")
     )
-    cache.gang_queue.decisions.bind_failed(failed, NOW)
+    cache.decisions.bind_failed(failed, NOW)
 
-    cache.gang_queue.decisions.joined(gang("a", min_member=2), [pod("a-2")])
+    cache.decisions.joined(gang("a", min_member=2), [pod("a-2")])
 
     assert not record(cache).attempt.was_whole
     assert failed is record(cache).verdict.refusal
@@ -174,12 +174,10 @@ def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> N
 
 def test_a_member_that_joined_after_all_has_nothing_to_say_any_more() -> None:
     cache = held()
-    cache.gang_queue.decisions.let_go(KEY)
+    cache.decisions.let_go(KEY)
     late = pod("a-2")
-    cache.gang_queue.decisions.bind_failed(
-        Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (late,)), NOW
-    )
+    cache.decisions.bind_failed(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (late,)), NOW)
 
-    cache.gang_queue.decisions.joined(gang("a", min_member=2), [late])
+    cache.decisions.joined(gang("a", min_member=2), [late])
 
     assert record(cache).verdict.refusal is None

@@ -6,6 +6,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.state.gangs import set_aside
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_key, gang_spec, pod
 from support.gang_queue_builders import NOW, describe, empty_queue
@@ -26,7 +27,7 @@ def tried(gang_queue: GangQueue, *, whole: bool = False) -> list[str]:
     """Take what is due and refuse it; return the names in order."""
     gangs = [gang for group in gang_queue.take_due(NOW, whole=whole) for gang in group.waiting]
     for each in gangs:
-        gang_queue.decisions.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), NOW)
+        Decisions(gang_queue).refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), NOW)
     return sorted(gang.key.name for gang in gangs)
 
 

@@ -10,6 +10,7 @@ from gang_scheduler.model.plan import Failure, Placed, Plan, Refused
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs import set_aside
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.set_aside import Costly, SetAside, read, with_suspects, written
 from support.builders import gang, gang_key, gang_spec, group, pod
@@ -247,7 +248,7 @@ def cycle(gang_queue: GangQueue, now: int, slow: str = "a") -> dict[str, Reason]
     decided = {each.key.name for each, problem in gangs if problem is None}
     plan = gang_queue.set_aside.judge(plan, took(SLOW, slow) if slow in decided else {}, now)
     for each in plan.refused:
-        gang_queue.decisions.refused(each, now)
+        Decisions(gang_queue).refused(each, now)
     return {each.gang.key.name: each.reason for each in plan.refused}
 
 

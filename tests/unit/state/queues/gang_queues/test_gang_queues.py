@@ -21,6 +21,7 @@ from gang_scheduler.model.reasons import Cause, Problem, Reason
 from gang_scheduler.model.refs import GangName
 from gang_scheduler.model.rules import NO_SETTINGS, QueueRules
 from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 from support.declared_queues import Declared, declared
@@ -162,7 +163,7 @@ def test_when_the_last_queue_goes_its_gangs_wait_on() -> None:
     describe(gang_queue, replace(gang_spec("a", 1), queue_request=request))
     gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
     before = only(gang_queue)
-    gang_queue.decisions.refused(Refused(before, Reason.WAITING_FOR_QUOTA, before.pending), NOW)
+    Decisions(gang_queue).refused(Refused(before, Reason.WAITING_FOR_QUOTA, before.pending), NOW)
     queues.set = None
     gang_queue.queues_changed()
 
@@ -254,7 +255,7 @@ def test_when_queues_change_the_gangs_that_wait_are_found_anew() -> None:
     gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
     gang = only(gang_queue)
     assert gang.problem is not None
-    gang_queue.decisions.refused(Refused(gang, gang.problem.reason, gang.pending), NOW)
+    Decisions(gang_queue).refused(Refused(gang, gang.problem.reason, gang.pending), NOW)
     before = due(gang_queue)
     queues.set = declared(our_queue("new", 1)).set
     gang_queue.queues_changed()
