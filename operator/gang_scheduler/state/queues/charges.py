@@ -156,13 +156,13 @@ class Sums(Generic[K]):
         self._sums: dict[K, dict[FlavorResource, int]] = {}
         self._changed: set[K] = set()
 
-    def add(self, queue: K, amounts: Amounts, sign: int) -> None:
-        """Add amounts to a queue, or take them away."""
+    def add(self, queue: K, amounts: Amounts, number: int) -> None:
+        """Add amounts to a queue so many times; take them away if the number is negative."""
         sums = self._sums.get(queue)
         if sums is None:
             sums = self._sums[queue] = {}
         for key, amount in amounts:
-            sums[key] = sums.get(key, 0) + sign * amount
+            sums[key] = sums.get(key, 0) + number * amount
         self._changed.add(queue)
 
     def settle(self) -> tuple[bool, set[K]]:
@@ -197,6 +197,8 @@ class Tallies:
         self._running: dict[QueueRef, int] = {}
         self._recount: set[QueueRef] = set()
         self._left: set[tuple[QueueRef, GangKey]] = set()
+        self._same: Entry | None = None
+        self._number = 0
         self._usage = QueueUsage()
 
     def put(self, uid: str, entry: Entry | None) -> None:
@@ -205,11 +207,11 @@ class Tallies:
         if before is entry or before == entry:
             return
         if before is not None:
-            self._add(before, -1)
+            self._count(before, -1)
             del self.entries[uid]
             self.charged.pop(uid, None)
         if entry is not None:
-            self._add(entry, 1)
+            self._count(entry, 1)
             self.entries[uid] = entry
             if not entry.waits:
                 self.charged[uid] = entry.ref, self._charge_of(entry.amounts)
@@ -224,6 +226,7 @@ class Tallies:
         Includes queues that a gang has left, even if another gang took more. The same object while
         usage is equal. Costs what changed.
         """
+        self._add_counted()
         charged, freed = self._charged.settle()
         asked, _ = self._asked.settle()
         local, _ = self._local.settle()
@@ -248,22 +251,35 @@ class Tallies:
             self._charges.clear()
         return self._charges.setdefault(amounts, dict(amounts))
 
-    def _add(self, entry: Entry, sign: int) -> None:
+    def _count(self, entry: Entry, sign: int) -> None:
+        """Count an entry. The members of a gang have one entry, and mostly come one by one."""
+        if entry is not self._same:
+            self._add_counted()
+            self._same = entry
+        self._number += sign
+
+    def _add_counted(self) -> None:
+        if self._same is not None and self._number:
+            self._add(self._same, self._number)
+        self._same, self._number = None, 0
+
+    def _add(self, entry: Entry, number: int) -> None:
+        """Add so many pods with this entry; take them away if the number is negative."""
         if entry.waits:
-            self._asked.add(entry.ref, entry.amounts, sign)
+            self._asked.add(entry.ref, entry.amounts, number)
             return
-        self._charged.add(entry.ref, entry.amounts, sign)
+        self._charged.add(entry.ref, entry.amounts, number)
         if entry.local is not None:
-            self._local.add(entry.local, entry.amounts, sign)
+            self._local.add(entry.local, entry.amounts, number)
         if entry.gang is not None:
             holders = self._holders.get(entry.ref)
             if holders is None:
                 holders = self._holders[entry.ref] = {}
             before = holders.get(entry.gang, 0)
-            holders[entry.gang] = before + sign
-            if not (before and before + sign):
+            holders[entry.gang] = before + number
+            if not (before and before + number):
                 self._recount.add(entry.ref)
-            if not before + sign:
+            if not before + number:
                 del holders[entry.gang]
                 self._left.add((entry.ref, entry.gang))
 

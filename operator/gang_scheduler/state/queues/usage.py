@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from gang_scheduler.model.bound_pods import Charged
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import (
     NONE,
     Charge,
@@ -58,6 +58,15 @@ class _Bound(NamedTuple):
 
     ref: QueueRef
     decided: Flavors
+
+
+class _Made(NamedTuple):
+    """The inputs of an entry, next to the class of the pod."""
+
+    ref: QueueRef
+    flavors: Flavors
+    waits: bool
+    number: int
 
 
 class Pods(Protocol):
@@ -109,6 +118,7 @@ class QueueUsageStore:
         self._known: dict[tuple[Flavors, Requests], Amounts] = {}
         self._flavors: ChargedFlavors | None = None
         self._alike: dict[GangKey, tuple[Counted, Entry | None]] = {}
+        self._last_made: dict[GangKey, tuple[PodClass, _Made, Entry]] = {}
         self._tallies = Tallies(gangs.group_of)
         self._round = 0
         self._found = 0
@@ -185,7 +195,7 @@ class QueueUsageStore:
                 self._bound.pop(uid, None)
             self._tallies.put(uid, self._entry(counted))
         self._dirty.clear()
-        self._alike.clear()
+        self._forget_mates()
         usage, freed = self._tallies.settle()
         return QueueState(queue_set, usage), freed
 
@@ -222,7 +232,7 @@ class QueueUsageStore:
         anew = Tallies(self._gangs.group_of)
         for uid in pods.counted_uids():
             anew.put(uid, self._entry(pods.counted(uid)))
-        self._alike.clear()
+        self._forget_mates()
         usage, _ = anew.settle()
         number = _differences(usage, state.usage)
         if number:
@@ -317,10 +327,22 @@ class QueueUsageStore:
             return None
         pod, gang, node, number = counted
         flavors = self._flavors.of(ref, decided, "" if waits else node or pod.nominated)
+        made_of = _Made(ref, flavors, waits, number)
+        mate = self._last_made.get(gang) if gang is not None else None
+        if mate is not None and mate[0] is pod.pod_class and mate[1] == made_of:
+            return mate[2]
         amounts = self._amounts(flavors, pod)
         if number > 1:
             amounts = tuple((key, number * amount) for key, amount in amounts)
-        return Entry(ref, amounts, gang, waits, self._local(ref, gang))
+        entry = Entry(ref, amounts, gang, waits, self._local(ref, gang))
+        if gang is not None:
+            self._last_made[gang] = pod.pod_class, made_of, entry
+        return entry
+
+    def _forget_mates(self) -> None:
+        """Forget what members of gangs have in common: only for as long as nothing changes."""
+        self._alike.clear()
+        self._last_made.clear()
 
     def _hangs(self, pod: Pod) -> bool:
         """Return whether a pod should long be gone; look at it again when that will be so."""
