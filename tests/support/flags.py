@@ -3,7 +3,7 @@
 from typing import Any
 
 from gang_scheduler.cli import main
-from gang_scheduler.cli.options import settings_of
+from gang_scheduler.cli.settings_options import settings_of
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
 

@@ -10,7 +10,7 @@ import jsonschema
 from click.testing import CliRunner, Result
 
 from gang_scheduler.cli import main
-from gang_scheduler.cli.reading import given
+from gang_scheduler.cli.reading import settings_of_operator
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.explaining.answers import answer_for
 from gang_scheduler.inspection.explaining.document import Question
@@ -145,7 +145,7 @@ def explained(
     directory: Path, bodies: Iterable[Body], name: str, settings: Sequence[str] = ()
 ) -> Document:
     """Return what `explain` knows of a NAME, held against its schema as JSON."""
-    cluster = files.read([written(directory, bodies)], given.policy_of(settings))
+    cluster = files.read([written(directory, bodies)], settings_of_operator.policy_of(settings))
     found = answer_for(name, "", Question(cluster)).document
     assert found is not None
     hold(json.loads(json.dumps(as_json(found))))

@@ -7,7 +7,7 @@ import click
 
 from gang_scheduler.cli.exits import Exit
 from gang_scheduler.cli.helping import Grouped, HelpfulCommand, OfCluster, statuses
-from gang_scheduler.cli.reading.asking import server_options
+from gang_scheduler.cli.reading.options import server_options
 
 F = TypeVar("F", bound=Callable[..., Any])
 

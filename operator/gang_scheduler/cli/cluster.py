@@ -6,7 +6,7 @@ import click
 
 from gang_scheduler.cli import completion
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.cli.reading.asking import Asked, common_options
+from gang_scheduler.cli.reading.options import Asked, common_options
 
 
 @click.command("cluster", cls=HelpfulCommand, example="cluster --shape nvidia.com/gpu=8,cpu=32")

@@ -6,7 +6,7 @@ import click
 
 from gang_scheduler.cli import completion
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.cli.reading.asking import Asked, common_options
+from gang_scheduler.cli.reading.options import Asked, common_options
 from gang_scheduler.inspection.listing import vocabulary
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import click
 import yaml
 
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection.listing import tables
 from gang_scheduler.inspection.listing.tables import Page, Paint
 
@@ -71,7 +71,7 @@ def marked(now: Printed, before: Printed | None) -> str:
 def repeat(asked: Asked, printed: Callable[[], Printed]) -> None:
     """Print anew whenever something has changed, until ctrl-C ends the process."""
     before: Printed | None = None
-    with sources.interruptible():
+    with cluster_sources.interruptible():
         while True:
             began = time.monotonic()
             now = printed()

@@ -9,7 +9,13 @@ from pydantic_settings import SettingsError
 
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.cli.options import flag, settings_of, settings_options, variable, with_variable
+from gang_scheduler.cli.settings_options import (
+    flag,
+    settings_of,
+    settings_options,
+    variable,
+    with_variable,
+)
 from gang_scheduler.model import likeness
 from gang_scheduler.settings.run import Settings, unknown_variables
 from gang_scheduler.settings.values import ENV_PREFIX

@@ -7,7 +7,7 @@ import click
 from gang_scheduler import gc_tuning
 from gang_scheduler.cli.exits import MEANINGS, Exit
 from gang_scheduler.cli.helping import HelpfulCommand
-from gang_scheduler.cli.options import settings_of, settings_options, without_variable
+from gang_scheduler.cli.settings_options import settings_of, settings_options, without_variable
 from gang_scheduler.settings.policy import Policy
 
 

@@ -6,7 +6,7 @@ import click
 
 from gang_scheduler.cli.exits import Exit
 from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, statuses
-from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading.options import Asked
 
 
 @click.command(

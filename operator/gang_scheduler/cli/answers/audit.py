@@ -24,8 +24,8 @@ from gang_auditor.live import Recorder
 from gang_auditor.rules import table
 from gang_auditor.rules.simulated import Simulated
 from gang_scheduler.cli.exits import Exit, refuse
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.options import Asked
 
 if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
@@ -131,7 +131,7 @@ def _judge_file(name: str, auditor: Auditor, report: _Report) -> None:
 
 
 def _judge_cluster(wanted: Wanted, auditor: Auditor, report: _Report) -> None:
-    seconds = None if wanted.lasts is None else sources.seconds(wanted.lasts, "--for")
+    seconds = None if wanted.lasts is None else cluster_sources.seconds(wanted.lasts, "--for")
     asked = Asked(
         context=wanted.context,
         kubeconfig=wanted.kubeconfig,
@@ -149,7 +149,7 @@ def _judge_cluster(wanted: Wanted, auditor: Auditor, report: _Report) -> None:
         except audit_auditor.CannotListenError as error:
             refuse([f"--metrics-port: {error}"])
         witness = _Witness(auditor, report, recorder, 0.0 if wanted.once else seconds)
-        sources.answer(asked, witness.watch)
+        cluster_sources.answer(asked, witness.watch)
 
 
 class _Witness:

@@ -6,9 +6,9 @@ from gang_scheduler.api.kinds import NODES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked
-from gang_scheduler.cli.reading.sources import Reading
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.cluster_sources import Reading
+from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import domains, node_view, nodes, users
@@ -34,7 +34,7 @@ def answer_users(asked: Asked, node: str | None) -> None:
 
 def _read(asked: Asked) -> Reading:
     """Return the cluster; ends the process where not all nodes and pods may be listed."""
-    reading = sources.read(asked)
+    reading = cluster_sources.read(asked)
     if reading.cluster.source is Source.WRITTEN:
         resource = f'resource "{NODES.plural}" in API group ""'
         problem = f"cannot list {resource} at the cluster scope"
@@ -75,7 +75,7 @@ def _tree(asked: Asked, cluster: Cluster, depth: int | None, chosen: Sequence[Sh
 def _node(asked: Asked, cluster: Cluster, name: str) -> str:
     found = node_view.view(cluster, name)
     if found is None:
-        sources.refuse_name(NODES.plural, name, cluster.cache.node_usage.table().rows)
+        cluster_sources.refuse_name(NODES.plural, name, cluster.cache.node_usage.table().rows)
     if asked.output in ("json", "yaml"):
         return printing.documented(node_view.document(found, cluster), asked.output)
     if asked.output == "name":

@@ -11,9 +11,9 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
 from gang_scheduler.cli.printing import Printed
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked
-from gang_scheduler.cli.reading.sources import Reading
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.cluster_sources import Reading
+from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.explaining import history, names, parts, text
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
@@ -91,12 +91,12 @@ def _painted(shown: str) -> str:
 def _read(asked: Asked, name: str, at: int | None) -> _Found:
     """Return the cluster that is meant, and what Events say of what has that name."""
     if asked.filenames:
-        found = _of_files(sources.of_files(asked, at), name)
+        found = _of_files(cluster_sources.of_files(asked, at), name)
     elif at is not None:
         refuse(["--at: a cluster is explained as it is now; with -f, files as of a time"])
     else:
-        found = sources.answer(asked, functools.partial(_live, asked, name))
-    sources.tell(found.reading)
+        found = cluster_sources.answer(asked, functools.partial(_live, asked, name))
+    cluster_sources.tell(found.reading)
     return found
 
 
@@ -105,7 +105,7 @@ def _of_files(reading: Reading, name: str) -> _Found:
     cluster = reading.cluster
     about = _about(reading, name)
     if about is None and not _near(reading, name):
-        sources.refuse_unknown_namespace(reading)
+        cluster_sources.refuse_unknown_namespace(reading)
     if cluster.told is None or about is None:
         lacks = cluster.of_snapshot and cluster.told is None
         return _Found(reading, (), IN_NO_SNAPSHOT if lacks else "")
@@ -130,11 +130,11 @@ async def _live(asked: Asked, name: str, server: "Server") -> _Found:
     from gang_scheduler.client.errors import ApiError  # noqa: PLC0415
     from gang_scheduler.inspection.history import events_of  # noqa: PLC0415
 
-    reading = await sources.of_server(asked, server)
+    reading = await cluster_sources.of_server(asked, server)
     about = _about(reading, name)
     if about is None:
         if not _near(reading, name):
-            await sources.must_know_namespace(reading, server)
+            await cluster_sources.must_know_namespace(reading, server)
         return _Found(reading)
     try:
         return _Found(reading, history.of_events(await events_of(server, *about)))

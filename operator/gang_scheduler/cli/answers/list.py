@@ -9,9 +9,9 @@ from typing import Final
 from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import meant, refuse
 from gang_scheduler.cli.printing import Printed
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked
-from gang_scheduler.cli.reading.sources import Reading
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.cluster_sources import Reading
+from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import decisions, gangs, queues, users
@@ -70,7 +70,7 @@ def answer(asked: Asked, chosen: Selection, *, watch: bool) -> None:
     if watch:
         printing.repeat(asked, functools.partial(_printed, asked, chosen))
     else:
-        printing.show(asked, _text(asked, chosen, sources.read(asked)))
+        printing.show(asked, _text(asked, chosen, cluster_sources.read(asked)))
 
 
 def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = False) -> str:
@@ -109,7 +109,7 @@ def _refuse_unknown_queues(chosen: Selection, known: KnownQueues, found: Sequenc
             refuse(
                 [f"--queue: {each} is a LocalQueue of {' and '.join(above)}: --queue {above[0]}"]
             )
-        sources.refuse_name("queue", each, known.names)
+        cluster_sources.refuse_name("queue", each, known.names)
 
 
 def _nothing(number: int, namespace: str) -> str:
@@ -136,7 +136,7 @@ def _header(found: Sequence[Row], cluster: Cluster) -> str:
 
 def _printed(asked: Asked, chosen: Selection) -> Printed:
     """Return the list of a cluster that is read for it, with a header."""
-    text = _text(asked, chosen, sources.read(asked), watched=True)
+    text = _text(asked, chosen, cluster_sources.read(asked), watched=True)
     if asked.output not in ("table", "wide"):
         return Printed(text, text)
     lines = tuple(map(_without_times, text.splitlines()))

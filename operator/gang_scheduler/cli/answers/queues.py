@@ -6,8 +6,8 @@ from typing import NamedTuple
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.cli import printing
 from gang_scheduler.cli.exits import Exit, refuse
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster
 from gang_scheduler.inspection.cluster import Cluster, Source
 from gang_scheduler.inspection.listing import decisions, gangs, queues
@@ -28,7 +28,7 @@ class _View(NamedTuple):
 def answer(asked: Asked, name: str | None) -> None:
     """Print the tree of queues, or what waits in one; ends the process if there is no such one."""
     # That queues may not be listed is told with what to ask for.
-    cluster, namespace = sources.read(asked)
+    cluster, namespace = cluster_sources.read(asked)
     if cluster.source is Source.WRITTEN and QUEUES.name in cluster.unread:
         resource = f'resource "{QUEUES.plural}" in API group "{QUEUES.group}"'
         problem = f"cannot list {resource} at the cluster scope"
@@ -39,7 +39,7 @@ def answer(asked: Asked, name: str | None) -> None:
         names = [each.name for each in found]
         found = queues.below(found, name)
         if not found:
-            sources.refuse_name("queue", name, names)
+            cluster_sources.refuse_name("queue", name, names)
     shown = _View(cluster, decided, found, namespace if asked.namespace else "")
     printing.show(asked, _text(asked, shown, with_gangs=name is not None))
 

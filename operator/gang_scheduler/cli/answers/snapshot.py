@@ -12,8 +12,8 @@ from gang_scheduler import gc_tuning
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, refuse
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection.snapshots import pseudonyms, taking, tenants
 from gang_scheduler.inspection.snapshots.pseudonyms import Pseudonyms
 from gang_scheduler.inspection.snapshots.taking import Snapshot
@@ -48,7 +48,7 @@ def take(asked: Asked, wanted: Wanted) -> None:
     taken = (
         _of_files(asked, wanted.at)
         if asked.filenames
-        else sources.answer(asked, taking.of_server, needs=NEEDS)
+        else cluster_sources.answer(asked, taking.of_server, needs=NEEDS)
     )
     for note in taken.cluster.notes:
         click.echo(note, err=True)
@@ -87,7 +87,7 @@ def _of_namespace(taken: Snapshot, namespace: str) -> Snapshot:
     """Return what a namespace may know; ends the process if there is none of the name."""
     if not any(namespace in (each.namespace, each.name) for each in taken.lines):
         known = {each.namespace for each in taken.lines if each.namespace}
-        sources.refuse_name(NAMESPACES.plural, namespace, known)
+        cluster_sources.refuse_name(NAMESPACES.plural, namespace, known)
     return tenants.restricted(taken, namespace)
 
 

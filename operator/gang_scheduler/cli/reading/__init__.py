@@ -1,4 +1,4 @@
 """What all reading commands share: their options, and the cluster that these select.
 
-Open `sources` first.
+Open `cluster_sources` first.
 """

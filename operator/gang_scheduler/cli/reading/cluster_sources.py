@@ -15,8 +15,8 @@ import click
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, meant, refuse
-from gang_scheduler.cli.reading import given
-from gang_scheduler.cli.reading.asking import Asked
+from gang_scheduler.cli.reading import settings_of_operator
+from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.decode import fields
 from gang_scheduler.inspection import cluster, files
 from gang_scheduler.inspection.cluster import Cluster
@@ -62,7 +62,7 @@ def tell(reading: Reading) -> None:
 def of_files(asked: Asked, at: int | None = None) -> Reading:
     """Return the cluster of files, as it was at a time; ends the process where they are wrong."""
     try:
-        cluster = files.read(asked.filenames, given.policy_of(asked.settings), at=at)
+        cluster = files.read(asked.filenames, settings_of_operator.policy_of(asked.settings), at=at)
     except InvalidField as error:
         refuse([str(error)])
     except UnreadableInput as error:
@@ -133,7 +133,7 @@ async def of_server(asked: Asked, server: "Server") -> Reading:
     """Return the cluster of a server, as far as it may be read. Raises ApiError."""
     from gang_scheduler.inspection import live  # noqa: PLC0415
 
-    policy = given.policy_of(asked.settings)
+    policy = settings_of_operator.policy_of(asked.settings)
     namespace = "" if asked.all_namespaces else asked.namespace or server.namespace
     return Reading(await live.read(server, namespace, policy), namespace)
 

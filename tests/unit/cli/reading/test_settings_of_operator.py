@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.cli.reading import given
+from gang_scheduler.cli.reading import settings_of_operator
 from gang_scheduler.settings.policy import Policy
 
 
@@ -10,14 +10,16 @@ from gang_scheduler.settings.policy import Policy
 def test_a_setting_has_the_name_of_its_flag_its_variable_or_its_value_of_the_chart(
     name: str,
 ) -> None:
-    policy = given.policy_of([f"{name}=3"])
+    policy = settings_of_operator.policy_of([f"{name}=3"])
 
     assert (3, {"max_victims"}) == (policy.rules.preemption.max_victims, policy.model_fields_set)
 
 
 def test_lists_are_json_and_what_is_not_given_is_not_set() -> None:
-    assert ("a", "b") == given.policy_of(['schedulerNames=["a", "b"]']).rules.gangs.scheduler_names
-    assert set() == Policy().model_fields_set == given.policy_of([]).model_fields_set
+    assert ("a", "b") == settings_of_operator.policy_of(
+        ['schedulerNames=["a", "b"]']
+    ).rules.gangs.scheduler_names
+    assert set() == Policy().model_fields_set == settings_of_operator.policy_of([]).model_fields_set
 
 
 @pytest.mark.parametrize(
@@ -32,6 +34,6 @@ def test_lists_are_json_and_what_is_not_given_is_not_set() -> None:
 )
 def test_other_texts_are_refused(text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        given.policy_of([text])
+        settings_of_operator.policy_of([text])
 
     assert (2, True) == (ended.value.code, said in capsys.readouterr().err)

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gang_scheduler.api.kinds import NAMESPACES, NODES, PODS
-from gang_scheduler.cli.reading import sources
-from gang_scheduler.cli.reading.asking import Asked, common_options
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.options import Asked, common_options
 from support.listing_server import KUBECONFIG, listed, served
 
 
@@ -20,7 +20,7 @@ from support.listing_server import KUBECONFIG, listed, served
 @common_options("table", "json")
 def command(asked: Asked) -> None:
     """Say what was read."""
-    cluster, namespace = sources.read(asked)
+    cluster, namespace = cluster_sources.read(asked)
     click.echo(f"{cluster.source.value} {namespace or '-'}")
 
 
@@ -134,7 +134,7 @@ def test_ctrl_c_is_130(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("0s", 0), ("15", 15), ("1m30s", 90)])
 def test_timeouts_are_as_kubectl_takes_them(text: str, seconds: float) -> None:
-    assert seconds == sources.seconds(text)
+    assert seconds == cluster_sources.seconds(text)
 
 
 def test_a_timeout_that_is_none_is_bad_input(path: Path) -> None:
@@ -173,14 +173,14 @@ def test_on_a_terminal_there_is_a_sign_of_life_that_leaves_nothing(
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with served_at(path, {}):
-        assert "ready" == sources.answer(Asked(kubeconfig=str(path)), answered)
+        assert "ready" == cluster_sources.answer(Asked(kubeconfig=str(path)), answered)
 
     said = capsys.readouterr().err
-    assert said.startswith(sources.READING)
-    assert said.endswith(f"\r{' ' * len(sources.READING)}\r")
+    assert said.startswith(cluster_sources.READING)
+    assert said.endswith(f"\r{' ' * len(cluster_sources.READING)}\r")
     monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
     with served_at(path, {}):
-        sources.answer(Asked(kubeconfig=str(path)), answered)
+        cluster_sources.answer(Asked(kubeconfig=str(path)), answered)
     assert "" == capsys.readouterr().err
 
 
