@@ -42,7 +42,7 @@ ELSEWHERE = {
     "pgs_gang_domains": "unit/report/metrics/test_decisions.py",
     "pgs_evictions_repeated_total": "unit/report/metrics/test_decisions.py",
     "pgs_elastic_changes_total": "unit/report/metrics/test_decisions.py",
-    "pgs_elastic_members": "unit/report/metrics/test_seen.py",
+    "pgs_elastic_members": "unit/report/metrics/test_gang_series.py",
     "pgs_spare_nodes": "unit/largest_fit/test_largest_fit.py",
     "pgs_provisioning_requests_total": "unit/report/other_events/test_provisioning_events.py",
     "training_checkpoint_saves_total": "unit/report/checkpoints/test_announcer.py",

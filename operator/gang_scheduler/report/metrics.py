@@ -95,13 +95,13 @@ ENDED: Final = frozenset({Phase.FINISHED, Phase.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A gang as it was.
+class GangSeries:
+    """The labels and values of one gang, as it was last examined. Times are Unix seconds.
 
-    `reason` is why it waits, None where it does not; `asks` are the resources that it waits for.
-    `complete_since` is when it had minMember members, while not all of these are bound, `whole_at`
-    when they were, while it runs; in seconds since the epoch. `elastic` is how many workers it has
-    at least, now, and at most.
+    `reason` is why the gang waits, None if it does not wait. `asks` are resources that it needs.
+    `complete_since` is when the gang had minMember members, until all of these are bound.
+    `whole_at` is when they were bound, while the gang runs. `elastic` has the least, the current
+    and the largest number of workers.
     """
 
     phase: Phase
@@ -117,7 +117,7 @@ class Seen:
     elastic: tuple[int, int, int] | None = None
 
     def figures(self) -> Iterator[tuple[Gauge, Values, int]]:
-        """Yield what the gang adds to gauges. Of queues it is counted with their figures."""
+        """Yield the share of the gang in each gauge. The figures of a queue count its gangs."""
         yield metrics.GANGS, (self.phase.value, self.job_type), 1
         if self.reason is not None and self.queue == NO_QUEUE:
             yield metrics.QUEUE_LENGTH, (NO_QUEUE, self.priority_class), 1
@@ -127,15 +127,15 @@ class Seen:
             yield metrics.ELASTIC_MEMBERS, (self.queue, bound), number
 
 
-def see(info: GangInfo, cache: Cache, before: Seen | None, now: float) -> Seen:
-    """Look at a gang. Linear in members."""
+def series_of(info: GangInfo, cache: Cache, before: GangSeries | None, now: float) -> GangSeries:
+    """Return the labels and values of a gang as it is now. Linear in members."""
     attempt, phase = info.attempt, phases.phase_of(phases.counts_of(info))
     refusal = info.verdict.refusal
     waits = refusal is not None and not refusal.left_over
     runs = attempt.was_whole and phase not in ENDED
     complete = phase not in ENDED and not attempt.was_whole and attempt.quorum_since is not None
     whole_at = before.whole_at if before is not None else None
-    return Seen(
+    return GangSeries(
         phase=phase,
         job_type=job_type_of(info),
         queue=queue_of(info, cache),
@@ -165,7 +165,7 @@ def _workers(info: GangInfo) -> tuple[int, int, int] | None:
     return elastic.min_workers, now, elastic.max_workers
 
 
-def became_whole_at(info: GangInfo, before: Seen | None, now: float) -> float:
+def became_whole_at(info: GangInfo, before: GangSeries | None, now: float) -> float:
     """Return when a gang was first whole: when its last member was bound.
 
     What is written of a gang counts that was there before this process.
@@ -356,34 +356,34 @@ def _count_domains(tree: Topology, places: IntArray) -> None:
 # cost follows the number of changes, plus one step for each waiting gang.
 
 SLICE: Final = 200
-"""So many gangs are looked at before other tasks have a turn."""
-FOLLOWED_PART: Final = "gangs"
-"""What is counted here of gauges that others show, too."""
+"""How many gangs are examined before other tasks get a turn."""
+GANGS_PART: Final = "gangs"
+"""The name of this part of the gauges that other modules fill, too."""
 
 
-class FollowedGangs:
-    """All gangs as they were last looked at."""
+class GangGauges:
+    """The gauges that count gangs, kept up to date gang by gang."""
 
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
         self._cache = cache
         self._clock = clock
-        self._seen: dict[GangKey, Seen] = {}
-        self._waiting: dict[GangKey, Seen] = {}
+        self._seen: dict[GangKey, GangSeries] = {}
+        self._waiting: dict[GangKey, GangSeries] = {}
         self._counts: defaultdict[Gauge, Counter[Values]] = defaultdict(Counter)
         self._changed: set[GangKey] = set()
         self._evicted: set[GangKey] = set()
         self._has_looked = False
 
     def changed(self, keys: Collection[GangKey]) -> None:
-        """Note which gangs are to be looked at again."""
+        """Note gangs that must be examined again."""
         self._changed.update(keys)
 
     def evicted(self, keys: Iterable[GangKey]) -> None:
-        """Note which gangs lose members now: if their run ends, that is why."""
+        """Note gangs that lose members to an eviction, the reason if their runs end now."""
         self._evicted.update(keys)
 
-    def look(self) -> Iterator[None]:
-        """Look at what has changed, and yield now and then for other tasks to have a turn."""
+    def refresh(self) -> Iterator[None]:
+        """Examine changed gangs, and yield now and then to give other tasks a turn."""
         infos = self._cache.gang_queue.infos
         due = self._changed | self._cache.gang_queue.changed if self._has_looked else set(infos)
         self._changed = set()
@@ -393,7 +393,7 @@ class FollowedGangs:
             info = infos.get(key)
             if info is not None:
                 with confined("measure", str(key)):
-                    self._look_at(info)
+                    self._examine(info)
             if not number % SLICE:
                 yield
         self._evicted &= infos.keys()
@@ -403,7 +403,7 @@ class FollowedGangs:
         """Show how many gangs there are, and for how long the oldest ones wait."""
         gauges = (metrics.GANGS, metrics.QUEUE_LENGTH, metrics.ELASTIC_MEMBERS)
         for gauge in gauges:
-            gauge.show(self._counts[gauge].items(), of=FOLLOWED_PART)
+            gauge.show(self._counts[gauge].items(), of=GANGS_PART)
         metrics.PARTIAL_GANGS.set(self._counts[metrics.PARTIAL_GANGS][()])
         now = self._clock()
         ages = (((each.reason, now - each.created_at)) for each in self._waiting.values())
@@ -414,9 +414,9 @@ class FollowedGangs:
         """Return the resources that gangs wait for which have all their members."""
         return frozenset().union(*{each.asks for each in self._waiting.values()})
 
-    def _look_at(self, info: GangInfo) -> None:
+    def _examine(self, info: GangInfo) -> None:
         before, now = self._seen.get(info.key), self._clock()
-        seen = see(info, self._cache, before, now)
+        seen = series_of(info, self._cache, before, now)
         self._replace(info.key, seen)
         if before is not None and before.whole_at is not None and seen.whole_at is None:
             self._ended(info.key, seen.phase, before, before.whole_at)
@@ -426,11 +426,11 @@ class FollowedGangs:
         if seen.whole_at is not None and not info.preempted.by:
             self._evicted.discard(info.key)
 
-    def _is_news(self, before: Seen | None) -> bool:
+    def _is_news(self, before: GangSeries | None) -> bool:
         """Return whether a gang that has ended had not at the last look of this process."""
         return self._has_looked if before is None else before.phase not in ENDED
 
-    def _ended(self, key: GangKey, phase: Phase | None, seen: Seen, whole_at: float) -> None:
+    def _ended(self, key: GangKey, phase: Phase | None, seen: GangSeries, whole_at: float) -> None:
         if phase is Phase.FINISHED:
             status = "succeeded"
         elif phase is Phase.FAILED:
@@ -450,7 +450,7 @@ class FollowedGangs:
             series.observe(max(0, self._clock() - seen.complete_since))
         self._replace(key, None)
 
-    def _replace(self, key: GangKey, seen: Seen | None) -> None:
+    def _replace(self, key: GangKey, seen: GangSeries | None) -> None:
         before = self._seen.pop(key, None)
         self._waiting.pop(key, None)
         if before is not None:
@@ -461,7 +461,7 @@ class FollowedGangs:
             if seen.reason is not None:
                 self._waiting[key] = seen
 
-    def _count(self, seen: Seen, sign: int) -> None:
+    def _count(self, seen: GangSeries, sign: int) -> None:
         for gauge, values, number in seen.figures():
             counts = self._counts[gauge]
             counts[values] += sign * number
@@ -484,7 +484,7 @@ class Measures:
     """What is counted of gangs and of the cluster, while this replica schedules."""
 
     def __init__(self, cache: Cache, clock: Callable[[], float] = time.time) -> None:
-        self.gangs = FollowedGangs(cache, clock)
+        self.gangs = GangGauges(cache, clock)
         self._decisions = Decisions(cache, clock)
         self._cluster = ClusterGauges(cache)
 
@@ -505,7 +505,7 @@ class Measures:
             pass
 
     def _show(self) -> Iterator[None]:
-        yield from self.gangs.look()
+        yield from self.gangs.refresh()
         self.gangs.show()
         yield
         self._cluster.show(self.gangs.asked())

@@ -1,19 +1,19 @@
-"""One gang, as it is looked at."""
+"""The labels and values of one gang."""
 
 from dataclasses import replace
 
 from gang_scheduler.api import annotations
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.report import metrics
-from gang_scheduler.report.metrics import Seen
+from gang_scheduler.report.metrics import GangSeries
 from support import builders
 from support.measured import Measured
 from support.metric_values import series
 
 
-def look(found: Measured, name: str = "a") -> Seen:
+def look(found: Measured, name: str = "a") -> GangSeries:
     info = found.cache.gang_queue.infos[builders.gang_key(name)]
-    return metrics.see(info, found.cache, None, found.now)
+    return metrics.series_of(info, found.cache, None, found.now)
 
 
 def test_a_gang_asks_for_resources_while_it_has_all_members_and_could_start() -> None:
