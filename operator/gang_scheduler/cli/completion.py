@@ -1,4 +1,4 @@
-"""What shells offer: commands, options, and names from the cluster while that takes a moment."""
+"""Shell completion: commands, options, and names from the cluster if it answers at once."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Final
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
 
 MOST_SECONDS: Final = 1.0
-"""The cluster has no more time to answer: then nothing is offered."""
+"""How long the cluster may take to answer. After that no name is offered."""
 MOST_NAMES: Final = 500
 NO_FILES, FILES = 4, 0
-"""What kubectl is to do beside what is offered, by Cobra's numbers."""
+"""Instructions to kubectl in addition to the offers, by Cobra's numbers."""
 SHELLS: Final = ("bash", "zsh", "fish")
 
 Ask = Callable[["Server", str], Awaitable[Iterable[str]]]
@@ -89,7 +89,7 @@ async def _asked(ask: Ask, kubeconfig: str, context: str, namespace: str) -> set
 
 
 def _names_of(called: str) -> Ask:
-    """Return what asks for names of one kind."""
+    """Return the function that asks for names of one kind."""
 
     async def ask(server: "Server", namespace: str) -> Iterable[str]:
         from gang_scheduler.inspection import names  # noqa: PLC0415
@@ -101,7 +101,7 @@ def _names_of(called: str) -> Ask:
 
 
 def answer_kubectl(group: click.Group, arguments: list[str]) -> None:
-    """Print what kubectl offers for arguments of a plugin; the last of them is incomplete."""
+    """Print the completions that kubectl offers for a plugin; the last argument is incomplete."""
     *before, incomplete = arguments or [""]
     found = ShellComplete(group, {}, "kubectl gang", "").get_completions(before, incomplete)
     for each in found:

@@ -1,4 +1,4 @@
-"""How commands end when they cannot do what they were asked for."""
+"""Exit statuses, and error messages of commands that cannot finish."""
 
 import enum
 import sys
@@ -10,7 +10,7 @@ import click
 from gang_scheduler.model import likeness
 
 MOST_NAMES: Final = 10
-"""How many names are told where none is like the one that was given."""
+"""How many known names are listed if none resembles the given one."""
 
 
 class Exit(enum.IntEnum):
@@ -38,9 +38,9 @@ MEANINGS: Final[Mapping[Exit, str]] = {
 
 
 def meant(name: str, known: Sequence[str]) -> str:
-    """Return which names may be meant by one that is none; where none is like it, which there are.
+    """Return a hint with similar names for an unknown name, or with known names if none is similar.
 
-    In any case of letters.
+    Upper and lower case count as equal.
     """
     lower = {each.lower(): each for each in known}
     near = [lower[each] for each in likeness.close_to(name.lower(), lower, most=3)]

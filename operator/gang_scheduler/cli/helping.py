@@ -18,7 +18,7 @@ READS: Final = (
 
 
 def statuses(own: Mapping[Exit, str]) -> Mapping[Exit, str]:
-    """Return how a command may end that reads a cluster, with what is its own."""
+    """Return the exit statuses of a command that reads a cluster, with its own meanings."""
     found = {**dict.fromkeys(READS, ""), **own}
     return {each: found[each] or MEANINGS[each] for each in sorted(found)}
 
@@ -30,7 +30,7 @@ class Grouped(click.Option):
 
 
 class OfCluster(Grouped):
-    """Says what is read."""
+    """Selects the cluster, files and settings to read."""
 
     heading = "Which cluster"
 
@@ -48,7 +48,7 @@ class OfSettings(Grouped):
 
 
 class HelpfulCommand(click.Command):
-    """A command whose help has an example, and what its exit statuses mean."""
+    """A command whose help has an example and the meanings of its exit statuses."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class HelpfulCommand(click.Command):
 
 
 class Lazy(NamedTuple):
-    """Where a command is, and what it does in short."""
+    """The module and name of a command, and its one-line help."""
 
     module: str
     name: str
@@ -117,7 +117,7 @@ class LazyGroup(click.Group):
         return sorted(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return a command, imported now; None for a name of none."""
+        """Return a command, imported now; None for an unknown name."""
         return self.loaded(cmd_name) if cmd_name in self.lazy else None
 
     def format_commands(
@@ -125,7 +125,7 @@ class LazyGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002 - a group's.
         formatter: click.HelpFormatter,
     ) -> None:
-        """Write the commands with what they do, without importing any."""
+        """Write all commands with their short help, without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.lazy[name].short_help) for name in sorted(self.lazy)])
 

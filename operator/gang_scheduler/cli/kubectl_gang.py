@@ -27,5 +27,5 @@ def plugin() -> None:
 
 
 def complete() -> None:
-    """Be what kubectl asks for completions of `kubectl gang`."""
+    """Answer kubectl's requests for completions of `kubectl gang`."""
     completion.answer_kubectl(group, sys.argv[1:])

@@ -17,13 +17,13 @@ from gang_scheduler.inspection.listing.tables import Page, Paint
 WATCH_SECONDS: Final = 2.0
 CHANGED: Final = "* "
 UNCHANGED: Final = "  "
-"""Before the lines of what is printed anew."""
+"""Clears the screen before the lines are printed again."""
 LARGEST_PART: Final = 0.25
 """No more than this part of the time is spent on reading the cluster again and again."""
 
 
 def width(*, watched: bool = False, piped: int = tables.PIPED) -> int:
-    """Return how wide a text may be; one that is watched beside the marks of its lines."""
+    """Return the width of a text. A watched text leaves room for the marks at its lines."""
     whole = tables.page_width(terminal=sys.stdout.isatty(), piped=piped)
     return max(whole - len(CHANGED), 1) if watched and whole else whole
 
@@ -31,7 +31,7 @@ def width(*, watched: bool = False, piped: int = tables.PIPED) -> int:
 def page(
     asked: Asked, paint: Paint | None = None, *, wide: bool = False, watched: bool = False
 ) -> Page:
-    """Return how a table is to look."""
+    """Return the layout of a table."""
     uncut = tables.UNCUT
     columns = uncut if wide else width(watched=watched, piped=uncut)
     if paint is None or not asked.colored:
@@ -45,9 +45,9 @@ def show(asked: Asked, text: str) -> None:
 
 
 class Printed(NamedTuple):
-    """A text, and what it says beside the time at which that was read.
+    """A text, and its lines without the times in them.
 
-    `lines` are what each of its lines says beside times; "" for one that is never marked.
+    `lines` has one entry for each line of the text; "" for a line that is never marked.
     """
 
     text: str
@@ -56,9 +56,9 @@ class Printed(NamedTuple):
 
 
 def marked(now: Printed, before: Printed | None) -> str:
-    """Return a text in which the lines are marked that the one before did not have.
+    """Return the text with marks at the lines that the previous text did not have.
 
-    Nothing is marked in the first one, nor in documents.
+    The first text and documents get no marks.
     """
     if not now.lines:
         return now.text
@@ -69,7 +69,7 @@ def marked(now: Printed, before: Printed | None) -> str:
 
 
 def repeat(asked: Asked, printed: Callable[[], Printed]) -> None:
-    """Print anew whenever something has changed, until ctrl-C ends the process."""
+    """Print the text again whenever it has changed, until ctrl-C ends the process."""
     before: Printed | None = None
     with cluster_sources.interruptible():
         while True:

@@ -49,12 +49,12 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     except CannotListenError as error:
         refuse([f"{flag('http_host')}, {flag('http_port')}: {error}"])
     except LeadershipLost:
-        # The log has it. Whatever starts it again lets it begin as a standby.
+        # The log has the reason. The restarted process begins as a standby.
         sys.exit(Exit.NOT_TRUE)
 
 
 def _settings(flags: Mapping[str, Any]) -> Settings:
-    """Return the settings of flags and the environment; ends the process with what is wrong."""
+    """Return the settings of flags and the environment; exits with a message if any is invalid."""
     try:
         return settings_of(Settings, flags)
     except SettingsError as error:
@@ -63,7 +63,7 @@ def _settings(flags: Mapping[str, Any]) -> Settings:
 
 
 def _unknown(found: str) -> str:
-    """Return what is said of a variable that is no setting."""
+    """Return the message about a variable that is not a setting."""
     near = likeness.close_to(found[len(ENV_PREFIX) :].lower(), Settings.model_fields)
     hint = f"; did you mean {variable(near[0])}?" if near else ""
     return f"{found}: there is no such setting{hint}"

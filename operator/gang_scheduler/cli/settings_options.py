@@ -1,4 +1,4 @@
-"""Settings as options: a flag for each, its help, and what is said of values that are wrong."""
+"""Settings as command-line options: flags, help texts, and messages about invalid values."""
 
 import enum
 import json
@@ -24,7 +24,10 @@ _ALL_WITHOUT_VALUE = ("require_queue",)
 
 
 def settings_options(model: type[BaseModel], describe: Describe) -> Callable[[Command], Command]:
-    """Return what adds an option for each setting of a model. Pydantic checks the values."""
+    """Return a decorator that adds an option for each setting of a model.
+
+    Pydantic checks values.
+    """
 
     def add(command: Command) -> Command:
         for name, field in reversed(model.model_fields.items()):
@@ -57,13 +60,14 @@ def _singular(plural: str) -> str:
 
 
 def settings_of(model: type[M], flags: Mapping[str, Any]) -> M:
-    """Return the settings that flags give; ends the process with what is wrong otherwise."""
-    # Options that were not given: None, and () for those that may be repeated.
+    """Return the settings of the given flags; exits with a message if any is invalid."""
+    # Click gives None for options that are absent, and () for absent repeatable options.
     given = {name: value for name, value in flags.items() if value not in (None, ())}
     try:
         return model(**given)
     except ValidationError as error:
-        # The last one first: what is wrong with an item, and not that the list is then too short.
+        # The last error of a field first: it names the invalid item, not the list that got too
+        # short.
         first = {each["loc"][0]: each for each in reversed(error.errors())}
         refuse(
             _invalid(each["loc"], each["input"], each["msg"], given)

@@ -60,7 +60,7 @@ class Policy(_Flags):
 
     @property
     def rules(self) -> Rules:
-        """The settings by subject, as those that decide take them."""
+        """The settings by subject, for the code that decides."""
         return Rules(
             gangs=self._of(GangRules),
             preemption=self._of(PreemptionRules),
@@ -75,7 +75,10 @@ class Policy(_Flags):
     @field_validator("spare_nodes", "resource_transformations", mode="before")
     @classmethod
     def _from_json(cls, given: object) -> object:
-        """Return what flags have as JSON. Raises ValueError for a text that is none."""
+        """Return the items with JSON texts of flags decoded.
+
+        Raises ValueError for an invalid text.
+        """
         if not isinstance(given, (list, tuple)):
             return given
         return [json.loads(each) if isinstance(each, str) else each for each in given]
@@ -83,7 +86,10 @@ class Policy(_Flags):
     @field_validator("spare_nodes")
     @classmethod
     def _leave_some(cls, given: tuple[SpareNodes, ...]) -> tuple[SpareNodes, ...]:
-        """Return what is kept. Raises ValueError for the layer of the nodes: none would be left."""
+        """Return the spare nodes.
+
+        Raises ValueError for the layer of nodes: no node would be left.
+        """
         if any(each.layer == NODE_LAYER for each in given):
             raise ValueError(f"{NODE_LAYER} has one node in each domain, and none would be left")
         return given

@@ -26,7 +26,7 @@ MOST_CHECKPOINTS = 64
 
 
 class EvictionSettings(BaseModel):
-    """How pods are evicted, and what becomes of gangs that lost some."""
+    """How pods are evicted, and how the scheduler treats gangs that lost members."""
 
     on_partial_gang: OnPartialGang = Field(
         default=OnPartialGang.HOLD,
@@ -283,7 +283,10 @@ class Settings(EvictionSettings, Policy, BaseSettings):
     @field_validator("retry_period_seconds")
     @classmethod
     def _fits_into_the_deadline(cls, period: float, others: ValidationInfo) -> float:
-        """Return a period of which two attempts can fail. Raises ValueError for another."""
+        """Return a period that leaves time for three attempts.
+
+        Raises ValueError for a longer one.
+        """
         deadline = others.data.get("renew_deadline_seconds")
         if deadline is not None and 3 * period > deadline:
             raise ValueError(f"it must be at most a third of the deadline of renewal, {deadline:g}")
@@ -291,7 +294,7 @@ class Settings(EvictionSettings, Policy, BaseSettings):
 
 
 def unknown_variables() -> list[str]:
-    """Return the variables of the environment that are named like a setting, and are none."""
+    """Return the environment variables that look like a setting but are not one."""
     known = {f"{ENV_PREFIX}{name}".upper() for name in Settings.model_fields}
     # As pydantic reads them: in upper or lower case.
     ours = (name for name in os.environ if name.upper().startswith(ENV_PREFIX))

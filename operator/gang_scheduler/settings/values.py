@@ -14,14 +14,14 @@ VOLCANO_NAMESPACE: Final = "volcano-system"
 
 
 class OnPartialGang(enum.StrEnum):
-    """What becomes of the bound members of a gang whose rest finds no room in time."""
+    """How to treat the bound members of a gang whose other members find no room in time."""
 
     HOLD = "Hold"
     RELEASE = "Release"
 
 
 class DegradedGangs(enum.StrEnum):
-    """What becomes of a gang that lost members and finds no room for others in its domain."""
+    """How to treat a gang that lost members and finds no room for replacements in its domain."""
 
     WAIT = "Wait"
     EVICT = "Evict"
@@ -35,14 +35,14 @@ class PodSource(enum.StrEnum):
 
 
 class HttpClientName(enum.StrEnum):
-    """What sends the requests beside the watches."""
+    """The HTTP client for all requests except watches."""
 
     BUILTIN = "builtin"
     AIOHTTP = "aiohttp"
 
 
 class LogFormat(enum.StrEnum):
-    """How log lines look."""
+    """The format of log lines."""
 
     JSON = "json"
     CONSOLE = "console"
@@ -58,7 +58,7 @@ class LogLevel(enum.StrEnum):
 
 
 def _shape(text: str) -> str:
-    """Return what a member asks for. Raises ValueError for what is no list of requests."""
+    """Return the requests of a member. Raises ValueError for a text that is no list of requests."""
     for each in text.split(","):
         name, _, amount = each.partition("=")
         if not name:

@@ -16,7 +16,7 @@ Key = tuple[str, ...]
 
 
 class Exposition:
-    """What a registry has, as text. Of a series that is gone nothing is kept."""
+    """The metrics of a registry as text. Series that are gone are not kept."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         self._registry = registry

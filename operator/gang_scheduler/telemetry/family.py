@@ -32,10 +32,10 @@ class Bound(Protocol):
 
     @property
     def other(self) -> str:
-        """What is said instead of any value beyond the bound."""
+        """The value that is shown instead of values beyond the bound."""
 
     def shown(self, value: str) -> str:
-        """Return what is said for a value: itself, or `other`."""
+        """Return the value itself, or `other` if the bound is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Closed:
 
 @dataclass(slots=True, eq=False)
 class Limited:
-    """Any values, as they come, up to `most`. One that is not kept makes room for another."""
+    """The first `most` values in use. A value that is dropped makes room for another."""
 
     most: int
     other: str = OTHER
@@ -73,7 +73,7 @@ class Limited:
         return value
 
     def keep(self, values: Collection[str]) -> set[str]:
-        """Forget all values but these; return those that are forgotten."""
+        """Drop all values but these; return the dropped ones."""
         gone = self.values.difference(values)
         self.values -= gone
         return gone
@@ -81,10 +81,10 @@ class Limited:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The name of a label, and what it may say. Labels of several metrics may share a bound.
+    """The name of a label, and its allowed values. Labels of several metrics may share a bound.
 
-    A scrape renames `job`, `instance`, `namespace` and `pod`: no label has such a name. One that
-    has a bound of its `own` forgets the values that its gauge does not show any more.
+    A scrape renames `job`, `instance`, `namespace` and `pod`, so no label has these names. A label
+    with a bound of its `own` forgets values that its gauge no longer shows.
     """
 
     name: str
@@ -110,7 +110,7 @@ P = TypeVar(
 
 
 class _Unkept:
-    """The series of a process that shows no metrics: counts nothing."""
+    """Series of a process that exports no metrics: it counts nothing."""
 
     def __getattr__(self, _: str) -> Callable[..., Any]:
         return lambda *_: self
@@ -123,7 +123,7 @@ _keeps: list[bool] = [True]
 
 @contextmanager
 def keeping_nothing() -> Iterator[None]:
-    """Count nothing in the block: of commands whose process shows no metrics."""
+    """Count nothing in this block, for commands that export no metrics."""
     _keeps.append(False)
     try:
         yield
@@ -139,10 +139,10 @@ def _without_times() -> None:
 
 
 class Family(abc.ABC, Generic[P]):
-    """A metric: what it is called and means, and its series.
+    """A metric: its name, meaning and series.
 
-    `note` is what people read from it. `of_leader`: it says how the cluster is, and only the
-    replica that schedules shows it, so that a sum over all replicas is right.
+    `note` is shown to people with the metric. `of_leader`: the metric describes the cluster, and
+    only the replica that schedules exports it, so a sum over all replicas is right.
     """
 
     type: ClassVar[Literal["counter", "gauge", "histogram"]]
@@ -168,17 +168,17 @@ class Family(abc.ABC, Generic[P]):
         self._kept: P | None = None
         self._children: dict[Values, P] = {}
         self._shown: set[Values] = set()
-        # What is beyond the bounds still tells the values of closed lists apart, if there is room.
+        # Values of closed lists stay distinct beyond the bounds if there is room for them.
         closed = (each.bound.most + 1 for each in labels if isinstance(each.bound, Closed))
         self._room = self.most - 1 - min(math.prod(closed), self.most // 10)
 
     @abc.abstractmethod
     def _make(self) -> P:
-        """Return what prometheus_client has for the metric."""
+        """Return the metric object of prometheus_client."""
 
     @property
     def _made(self) -> P:
-        """What prometheus_client has for the metric, made when it is first needed."""
+        """The metric object of prometheus_client, created on first use."""
         if self._kept is None:
             if not _keeps[-1]:
                 return cast("P", _UNKEPT)
@@ -193,12 +193,12 @@ class Family(abc.ABC, Generic[P]):
         self._is_exposed = True
 
     def labels(self, *values: str) -> P:
-        """Return the series of these values of its labels, or the one that it is folded into."""
+        """Return the series of these label values, or the series that they are folded into."""
         found = self._children.get(values)
         return found if found is not None else self._new(values)
 
     def bounded(self, values: Values) -> Values:
-        """Return what the labels say of these values. May add a label set."""
+        """Return the label values after applying the bounds. May add a label set."""
         if values in self._shown:
             return values
         pairs = zip(self.labels_declared, values, strict=True)
@@ -277,10 +277,10 @@ class Gauge(Family["prometheus_client.Gauge"]):
         merge: Callable[[float, float], float] = operator.add,
         of: str = "",
     ) -> None:
-        """Say how much there is of each label set, and nothing of any other.
+        """Set the value of each given label set, and remove all other sets.
 
-        What is folded into one series is merged. `of` is a part of what there is: other parts stay
-        as they were shown.
+        Values folded into one series are merged. `of` names one part of the gauge: the other parts
+        keep the values that they showed last.
         """
         self._parts[of] = tuple(series)
         series = [each for part in self._parts.values() for each in part]

@@ -1,6 +1,6 @@
-"""Loggers that import structlog with their first line: commands that only read write none.
+"""Loggers that import structlog with their first line: read-only commands write no line.
 
-To import structlog takes longer than to read a small cluster.
+Importing structlog takes longer than reading a small cluster.
 """
 
 import logging
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 _own: Final = logging.getLogger("gang_scheduler")
 _at_first: Final[list[Callable[[], None]]] = []
-"""What is to be done before the first line."""
+"""Called before the first line is written."""
 
 
 class Logger:
@@ -28,7 +28,7 @@ class Logger:
 
 
 def is_debugging() -> bool:
-    """Return whether lines of level debug are written: what costs much to say is said only then."""
+    """Return whether debug lines are written. Check this before computing expensive values."""
     return _own.isEnabledFor(logging.DEBUG)
 
 

@@ -44,7 +44,8 @@ def _route_standard_logging(
     handler = logging.StreamHandler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            # Whose line it is: what a library says of its own end is no error of ours.
+            # The level depends on the writer: an error that a library reports about itself is not
+            # ours.
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared, _warn_of_retries],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
@@ -62,15 +63,15 @@ def _route_standard_logging(
 
 
 def _is_no_repetition(record: logging.LogRecord) -> bool:
-    """Drop what Kopf says of CRDs that are absent, several times a start: a line of ours has it."""
+    """Drop Kopf's lines about absent CRDs, repeated at each start: one line of ours says it."""
     return not str(record.msg).startswith(KINDS_NOT_SERVED)
 
 
 def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
-    """Drop what uvloop says of a connection that broke or was given up while TLS began.
+    """Drop uvloop's lines about a connection that broke or was given up during the TLS handshake.
 
-    It goes on with the handshake and finds its own transport closed, or it notes the end twice and
-    tells it once. The attempt has ended with an error of its own, which is told.
+    uvloop continues the handshake and finds its own transport closed, or it sees the end twice and
+    reports it again. The attempt already ended with an error of its own, which is logged.
     """
     error = record.exc_info[1] if record.exc_info else None
     is_closed = isinstance(error, RuntimeError) and "the handler is closed" in str(error)
@@ -83,9 +84,9 @@ def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
 
 
 def _is_no_watch_cut_short(record: logging.LogRecord) -> bool:
-    """Drop what asyncio says of a watch of Kopf that it closes as the process ends.
+    """Drop asyncio's lines about a Kopf watch that was closed because the process ends.
 
-    Kopf's generators go on after they were told to end, where a connection breaks at that moment.
+    Kopf's generators continue after they were told to end if a connection breaks at that moment.
     """
     error = record.exc_info[1] if record.exc_info else None
     went_on = isinstance(error, RuntimeError) and "didn't stop after athrow()" in str(error)

@@ -1,4 +1,4 @@
-"""The table of all metrics, and which of them only the replica that schedules shows."""
+"""The table of all metrics. Some are exported only by the replica that schedules."""
 
 from collections.abc import Collection, Iterable
 from typing import Final

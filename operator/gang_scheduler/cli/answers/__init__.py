@@ -1,5 +1,5 @@
-"""What each command does once its line is parsed, imported when the command is called.
+"""The work of each command after its line is parsed. A module is imported when it is needed.
 
-Help and completion need none of these modules, and importing them would take longer than
-everything else. Open `explain` first.
+Help and completion need none of these modules, and importing them would take longer than everything
+else. Open `explain` first.
 """

@@ -36,7 +36,7 @@ TICK_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """The options of one call, as they were given."""
+    """The values of the options in one call."""
 
     filename: str | None
     context: str
@@ -81,7 +81,7 @@ class _Report:
 
 
 def run(wanted: Wanted) -> None:
-    """Judge a recording or a cluster; ends the process with the status of what was found."""
+    """Judge a recording or a cluster; exits with the status for the findings."""
     unknown = sorted(set(wanted.skipped) - set(table.RULES))
     if unknown:
         refuse([f"--skip: no rule {unknown[0]!r}; rules are: {', '.join(table.RULES)}"])
@@ -108,7 +108,7 @@ def run(wanted: Wanted) -> None:
 
 
 def _simulated(objects: Sequence[Object]) -> Mapping[str, Any]:
-    """Return what the program decides on objects, as a process of its own; nothing if it fails."""
+    """Return the decisions of the program in a process of its own on objects; None if it fails."""
     program = [sys.executable, "-m", "gang_scheduler", "simulate", "-f", "-", "-o", "json"]
     listed = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": objects})
     done = subprocess.run(program, input=listed, capture_output=True, check=False)  # noqa: S603
@@ -153,7 +153,7 @@ def _judge_cluster(wanted: Wanted, auditor: Auditor, report: _Report) -> None:
 
 
 class _Witness:
-    """Watches a cluster for some `seconds`, None for ever, and has all of it judged."""
+    """Watches a cluster for some `seconds`, or without end if None, and judges every change."""
 
     def __init__(
         self, auditor: Auditor, report: _Report, recorder: Recorder | None, seconds: float | None
@@ -169,7 +169,7 @@ class _Witness:
 
         tell = functools.partial(click.echo, err=True)
         live = Live(server.connection, self._take, tell, server.request_seconds)
-        # Cancelled by a signal or when it is time, and by nothing else.
+        # Only a signal or the end of the time cancels this task.
         async with anyio.create_task_group() as group:
             self._end_on_signals(group.cancel_scope)
             await live.list_all()

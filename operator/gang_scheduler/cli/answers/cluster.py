@@ -16,7 +16,7 @@ from gang_scheduler.inspection.listing.domains import Shape
 
 
 def answer_users(asked: Asked, node: str | None) -> None:
-    """Print the users of what is scarce; ends the process for a node, which has its own view."""
+    """Print the users of scarce resources; exits for a node, which has a view of its own."""
     if node is not None:
         refuse([f"--users: of all nodes; cluster {node} shows the pods on that one"])
     cluster, namespace = _read(asked)
@@ -43,7 +43,7 @@ def _read(asked: Asked) -> Reading:
 
 
 def answer(asked: Asked, node: str | None, depth: int | None, given: Sequence[str]) -> None:
-    """Print the domains down to a depth, for shapes that are given; or what is on a node."""
+    """Print the domains down to a depth for the given shapes, or the pods on a node."""
     chosen = [_shape(text) for text in given]
     cluster, _ = _read(asked)
     text = _tree(asked, cluster, depth, chosen) if node is None else _node(asked, cluster, node)

@@ -1,4 +1,4 @@
-"""What `demo` does: the story on the embedded API server, with the operator beside it."""
+"""`demo`: the story on the embedded API server, with the real operator in a separate process."""
 
 import contextlib
 import signal
@@ -16,8 +16,8 @@ FIRST_LINES: Final = (
 
 
 def answer(*, stay: bool, port: int) -> None:
-    """Tell the story, and let everything run on until it is interrupted if that is asked for."""
-    # As after Ctrl-C: what was started is stopped on the way out.
+    """Run the story. With --stay, keep everything running until the user interrupts it."""
+    # Stop the processes on the way out, as after Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     screen = Screen()
     for line in FIRST_LINES:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
 
 PASSING: Final = ("readAt", "waitsSeconds")
-"""What changes with the time alone."""
+"""Fields of the document that change with time even if nothing else does."""
 _HEADING: Final = re.compile(r"(?m)^[A-Z]{2,}(?: [A-Z]{2,})*(?= {2}|$)")
 _DURATION: Final = re.compile(r"[0-9]+ (s|min|h|days)\b")
 IN_NO_SNAPSHOT: Final = "Events: the snapshot has none"
@@ -35,7 +35,7 @@ MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
 
 
 class _Found(NamedTuple):
-    """A cluster, with what Events say of what was asked about, or why these are not known."""
+    """A cluster with the Events about the named object, or the reason why Events are unknown."""
 
     reading: Reading
     events: tuple[Happened, ...] = ()
@@ -43,7 +43,7 @@ class _Found(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is asked about a NAME; `since` and `at` are times as they were given."""
+    """The NAME to explain, and the times `since` and `at` as the user wrote them."""
 
     name: str
     all_domains: bool = False
@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
 
 
 def answer(asked: Asked, wanted: Wanted, *, watch: bool) -> None:
-    """Print what is known of a NAME; ends the process if there is none, or several."""
+    """Print the explanation of a NAME; exits with a message if no object or several have it."""
     name = wanted.name
     asked = replace(asked, namespace=names.wanted(name, asked.namespace).namespace)
     moments = _moment("--at:", wanted.at), _moment("--since:", wanted.since)
@@ -67,7 +67,7 @@ def answer(asked: Asked, wanted: Wanted, *, watch: bool) -> None:
 def _explained(
     asked: Asked, name: str, moments: tuple[int | None, int | None], view: View
 ) -> Printed:
-    """Return what is printed, of a cluster that is read for it."""
+    """Return the text to print about a cluster that was just read."""
     at, since = moments
     reading, events, without_events = _read(asked, name, at)
     question = Question(reading.cluster, events, since or 0, without_events)
@@ -82,14 +82,14 @@ def _explained(
 
 
 def _painted(shown: str) -> str:
-    """Return a text in which its first line and the headings of its parts stand out."""
+    """Return the text with its first line and the headings of its sections highlighted."""
     first, _, rest = shown.partition("\n")
     parts = _HEADING.sub(lambda found: click.style(found[0], bold=True), rest)
     return f"{click.style(first, bold=True)}\n{parts}"
 
 
 def _read(asked: Asked, name: str, at: int | None) -> _Found:
-    """Return the cluster that is meant, and what Events say of what has that name."""
+    """Return the cluster that the options select, and the Events about objects of that name."""
     if asked.filenames:
         found = _of_files(cluster_sources.of_files(asked, at), name)
     elif at is not None:
@@ -101,7 +101,7 @@ def _read(asked: Asked, name: str, at: int | None) -> _Found:
 
 
 def _of_files(reading: Reading, name: str) -> _Found:
-    """Return what the Events of a snapshot say, or that it has none."""
+    """Return the Events of a snapshot, or that it has none."""
     cluster = reading.cluster
     about = _about(reading, name)
     if about is None and not _near(reading, name):
@@ -113,7 +113,7 @@ def _of_files(reading: Reading, name: str) -> _Found:
 
 
 def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:
-    """Return the namespace and names of what Events about a NAME are about; None if not known."""
+    """Return the namespace and names of the objects whose Events count; None if unknown."""
     cache = reading.cluster.cache
     found = names.find(cache, names.wanted(name, reading.namespace))
     return names.objects_of(cache, found[0]) if len(found) == 1 else None
@@ -150,7 +150,7 @@ def _moment(field: str, given: str | None) -> int | None:
 
 
 def _document(name: str, found: Answer) -> Document:
-    """Return the document; ends the process if NAME stands for several things, or for none."""
+    """Return the document; exits with a message if NAME fits several objects or none."""
     if found.several:
         refuse([f"{name} is the name of several:", *found.several])
     if found.document is None:

@@ -1,4 +1,4 @@
-"""`list`: all gangs, in the order of turns, with what each waits for."""
+"""`list`: all gangs in the order of turns, with the reason why each one waits."""
 
 import functools
 import getpass
@@ -26,7 +26,7 @@ from gang_scheduler.model.wording import counted
 _AGE: Final = re.compile(r"(?<= )[0-9]+[smhd]([0-9]+[mh])?(?= )")
 """An age in its column."""
 REASONS: Final = tuple(sorted([*Reason, NEXT_CYCLE]))
-"""What gangs that wait are listed with."""
+"""The words with which waiting gangs are listed."""
 
 
 def chosen(
@@ -39,7 +39,7 @@ def chosen(
     start: bool,
     order: str,
 ) -> Selection:
-    """Return which gangs are asked for; ends the process where a selector is none."""
+    """Return the selected gangs; exits with a message for an invalid selector."""
     try:
         matches = gangs.parsed_labels(selector)
     except ValueError as error:
@@ -60,7 +60,7 @@ def chosen(
 
 
 def _unknown(option: str, given: Sequence[str], known: Sequence[str]) -> Iterator[str]:
-    """Yield what is wrong with words that no gang is listed with: they would list none."""
+    """Yield messages about words that no listed gang can have: the list would be empty."""
     for word in sorted(gangs.words(given) - {each.lower() for each in known}):
         yield f"{option}: {word} is none{meant(word, known)}"
 
@@ -92,7 +92,7 @@ def _text(asked: Asked, chosen: Selection, reading: Reading, *, watched: bool = 
     others = users.foreign(cluster, namespace) if chosen.is_of_all else ""
     if others and not asked.no_headers:
         lines.append(others)
-    # What takes headers out reads rows alone.
+    # A program that asks for no headers reads rows only.
     last = [] if asked.no_headers and not watched else [inspection_cluster.short_line(cluster)]
     return "".join(f"{line}\n" for line in (*lines, *last))
 
@@ -146,5 +146,5 @@ def _printed(asked: Asked, chosen: Selection) -> Printed:
 
 
 def _without_times(line: str) -> str:
-    """Return what a line says beside how long something lasts, and how wide its columns are."""
+    """Return a line without its durations, and the widths of its columns."""
     return " ".join(_AGE.sub("", line).split())

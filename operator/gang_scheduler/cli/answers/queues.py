@@ -17,7 +17,7 @@ from gang_scheduler.inspection.listing.vocabulary import WAITING
 
 
 class _View(NamedTuple):
-    """What is shown, and of what."""
+    """The part of the tree to show, and its cluster."""
 
     cluster: Cluster
     decided: Decisions
@@ -26,8 +26,8 @@ class _View(NamedTuple):
 
 
 def answer(asked: Asked, name: str | None) -> None:
-    """Print the tree of queues, or what waits in one; ends the process if there is no such one."""
-    # That queues may not be listed is told with what to ask for.
+    """Print the tree of queues, or the gangs that wait in one; exits for an unknown queue."""
+    # If queues may not be listed, the message names the missing right.
     cluster, namespace = cluster_sources.read(asked)
     if cluster.source is Source.WRITTEN and QUEUES.name in cluster.unread:
         resource = f'resource "{QUEUES.plural}" in API group "{QUEUES.group}"'

@@ -27,7 +27,7 @@ _SIZES: Final = (86_400, 3600, 60, 1)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is replayed, how the cluster behaves, and how it is printed."""
+    """The jobs and policies to replay, the behaviour of the cluster, and the output format."""
 
     jobs: str
     cluster: tuple[str, ...]
@@ -45,7 +45,7 @@ class Wanted:
 
 
 def answer(wanted: Wanted) -> None:
-    """Print what became of the jobs; ends the process where something cannot be read."""
+    """Print the outcome of the jobs; exits with a message if an input cannot be read."""
     gc_tuning.collect_rarely()
     try:
         rules = _rules(wanted)
@@ -115,7 +115,7 @@ def _seconds(option: str, text: str) -> int:
 
 
 def _cpu(done: Done) -> str:
-    """Return what cycles cost: it differs from run to run, so no document has it."""
+    """Return the CPU time of the cycles. It differs from run to run, so documents leave it out."""
     name, ordered = done.document["name"], sorted(done.cpu_seconds)
     if not ordered:
         return f"{name}: no cycle"

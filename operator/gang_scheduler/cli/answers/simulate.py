@@ -24,7 +24,7 @@ NOT_SETTLED = 3
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is simulated, and how it is printed."""
+    """The values of the options in one call."""
 
     filenames: tuple[str, ...]
     recursive: bool
@@ -60,7 +60,7 @@ def answer(wanted: Wanted, given: Policy) -> None:
 
 
 def _policy(read: Iterable[Item], given: Policy) -> Policy:
-    """Return the settings: of a snapshot its own, but for those that are given."""
+    """Return the settings of the snapshot, replaced by those that were given."""
     try:
         policy, notes = policy_of(header_among(read), given)
     except InvalidField as error:

@@ -27,12 +27,12 @@ NEEDS = (
     "other namespaces use nodes, too; the ClusterRole of the chart for readers has them"
 )
 NAMES = ".names.json"
-"""What is added to the name of a file for that of what its pseudonyms stand for."""
+"""The suffix of the file that maps pseudonyms to names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Where a snapshot goes, what of the cluster is in it, and as of when."""
+    """Where the snapshot is written, which part of the cluster it covers, and its time."""
 
     output: str | None = None
     namespace: str = ""
@@ -43,7 +43,7 @@ class Wanted:
 
 def take(asked: Asked, wanted: Wanted) -> None:
     """Write a snapshot; ends the process where it is not decided as the cluster is."""
-    # Nearly all that is made stays until the end: to look for garbage takes as long as the rest.
+    # Nearly all objects live until the end. Collecting garbage would double the time.
     gc_tuning.collect_rarely()
     taken = (
         _of_files(asked, wanted.at)
@@ -84,7 +84,7 @@ def _of_files(asked: Asked, at: str | None) -> Snapshot:
 
 
 def _of_namespace(taken: Snapshot, namespace: str) -> Snapshot:
-    """Return what a namespace may know; ends the process if there is none of the name."""
+    """Return the part of the cluster that a namespace may know; exits for an unknown namespace."""
     if not any(namespace in (each.namespace, each.name) for each in taken.lines):
         known = {each.namespace for each in taken.lines if each.namespace}
         cluster_sources.refuse_name(NAMESPACES.plural, namespace, known)
@@ -92,7 +92,7 @@ def _of_namespace(taken: Snapshot, namespace: str) -> Snapshot:
 
 
 def _verify(taken: Snapshot, name: str, content: bytes, names: Pseudonyms | None) -> None:
-    """End the process if what is to be written is not decided as the cluster is."""
+    """Exit with a message if decisions on the snapshot differ from those on the cluster."""
     rename = names.text if names is not None else str
     try:
         lines = list(taking.differences(name, content, taken.cluster, rename))

@@ -1,4 +1,4 @@
-"""What all reading commands share: their options, and the cluster that these select.
+"""Options and cluster access that all read-only commands share.
 
 Open `cluster_sources` first.
 """

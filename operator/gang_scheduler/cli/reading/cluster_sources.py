@@ -32,16 +32,16 @@ READING: Final = "reading the cluster ..."
 
 
 class Reading(NamedTuple):
-    """A cluster, and the namespace that is asked about: "" for all, or where none was said."""
+    """A cluster, and the namespace in question: "" for all namespaces, or if none was given."""
 
     cluster: Cluster
     namespace: str
 
 
 def read(asked: Asked) -> Reading:
-    """Return the cluster that is meant, having told stderr what is to be known of it.
+    """Return the cluster that the options select, and print its notes on stderr.
 
-    Ends the process where it cannot be read.
+    Exits with a message if the cluster cannot be read.
     """
     if asked.filenames:
         reading = of_files(asked)
@@ -54,7 +54,7 @@ def read(asked: Asked) -> Reading:
 
 
 def tell(reading: Reading) -> None:
-    """Tell stderr what is to be known of a cluster."""
+    """Print the notes about a cluster on stderr."""
     for note in reading.cluster.notes:
         click.echo(note, err=True)
 
@@ -78,9 +78,9 @@ def refuse_unknown_namespace(reading: Reading) -> None:
 
 
 def answer(asked: Asked, ask: Callable[["Server"], Awaitable[T]], *, needs: str = "") -> T:
-    """Return what a question to the API server is answered; ends the process where it is not.
+    """Return the answer of the API server to a question; exits with a message if there is none.
 
-    `needs` is a line for stderr where it is not allowed: which rights the question takes.
+    `needs` says which rights the question takes; it is printed if the server denies access.
     """
     # Here, since files need no Kubernetes client.
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
@@ -146,7 +146,7 @@ async def _of_server(asked: Asked, server: "Server") -> Reading:
 
 
 async def must_know_namespace(reading: Reading, server: "Server") -> None:
-    """Raise NoSuchNamespace, which ends `answer`, if the namespace asked about is none."""
+    """Raise NoSuchNamespace, which ends `answer`, if the namespace does not exist."""
     from gang_scheduler.inspection import namespaces  # noqa: PLC0415
 
     if reading.namespace:
@@ -154,9 +154,9 @@ async def must_know_namespace(reading: Reading, server: "Server") -> None:
 
 
 def refuse_answer(error: "ApiError", needs: str = "") -> NoReturn:
-    """End the process with an answer of the API server other than a success.
+    """Exit with the message and status for an error of the API server.
 
-    Where it is not allowed, with the line of what it `needs`, too.
+    If access is denied, the line `needs` is printed as well.
     """
     if error.status == 401:
         refuse(["error: You must be logged in to the server (Unauthorized)"], Exit.NOT_ALLOWED)

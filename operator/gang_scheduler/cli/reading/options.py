@@ -1,4 +1,4 @@
-"""What commands that only read have in common: their options, and what was given for them."""
+"""The options of read-only commands, and their values."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ Command = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The common options of one call, as they were given."""
+    """The values of the common options in one call."""
 
     namespace: str = ""
     all_namespaces: bool = False
@@ -33,16 +33,16 @@ class Asked:
 
     @property
     def colored(self) -> bool:
-        """Whether to repeat in colour what words say."""
+        """Whether to use colour in addition to words."""
         if self.color == "auto":
             return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         return self.color == "always"
 
 
 def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Command]:
-    """Return what adds the common options to a command, and hands them to it as `asked`.
+    """Return a decorator that adds the common options and passes their values as `asked`.
 
-    Without `tables` there are no headers that could be left out.
+    Without `tables` the option --no-headers is left out.
     """
 
     def add(command: Command) -> Command:
@@ -51,7 +51,7 @@ def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Co
             known = [each.name for each in fields(Asked) if each.name in given]
             asked = Asked(**{name: given.pop(name) for name in known})
             gc_tuning.collect_nothing()
-            # No matrix is multiplied: threads for that would be started in vain.
+            # No matrix is multiplied here, so threads for that would be wasted.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             command(asked=asked, **given)
 

@@ -1,4 +1,4 @@
-"""Settings that are given to a command that only reads, in place of those of the operator."""
+"""Settings given to a read-only command with --setting, which replace those of the operator."""
 
 import re
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ _INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def policy_of(settings: Iterable[str]) -> Policy:
-    """Return the settings of texts such as `max-victims=3`; ends the process for other texts.
+    """Return the settings of texts such as `max-victims=3`; exits with a message for other texts.
 
-    Names are as those of flags, of the environment or of the chart; lists are JSON.
+    Names may be written as flags, as variables or as in the chart. Lists are JSON.
     """
     given = dict(map(_setting, settings))
     try:
