@@ -9,12 +9,12 @@ from typing import Self, TypeGuard
 PORTS = {"http": 80, "https": 443}
 PROXY_PORT = 80
 IN_PATHS = "/?&=%:@!$'()*+,;~"
-"""What is sent as it is, beside letters and digits. Above all no space and no end of a line."""
+"""Characters that are sent unescaped, in addition to letters and digits: no space, no newline."""
 
 
 @dataclass(frozen=True)
 class Proxy:
-    """Where a proxy listens. `authorization` is what it is told of us, "" for nothing."""
+    """Where a proxy listens. `authorization` is sent to it as our identity; "" for none."""
 
     host: str
     port: int
@@ -48,7 +48,10 @@ class Address:
 
     @classmethod
     def of(cls, url: str, tls: ssl.SSLContext, proxy: Proxy | None = None) -> Self:
-        """Take a URL apart. Raises ValueError for one that is not of HTTP, or has no tunnel."""
+        """Parse a URL.
+
+        Raises ValueError for a scheme other than HTTP, or a proxy without a tunnel.
+        """
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in PORTS or not _is_name(parts.hostname):
             raise ValueError(f"not the URL of an API server: {url!r}")
@@ -64,7 +67,7 @@ class Address:
         )
 
     def target(self, path: str) -> str:
-        """Return what is asked for on the server to get `path`, which may hold any characters."""
+        """Return the request target for `path`, which may contain any characters."""
         return self.path + urllib.parse.quote(path, safe=IN_PATHS)
 
     def url(self, path: str) -> str:

@@ -1,7 +1,7 @@
-"""Requests over an aiohttp session: what `http1` promises, with a parser and a pool that many use.
+"""Requests over an aiohttp session, with the promises of `http1` and a widely used parser.
 
-Left to itself, a session sends PUT and DELETE once more when a kept connection ends, and takes what
-an idle connection has brought for the answer to the next request. Here it does neither.
+By default a session repeats PUT and DELETE when a kept connection ends, and takes bytes that an
+idle connection has brought for the answer to the next request. This client does neither.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ def session_of(
     return aiohttp.ClientSession(
         connector=_Connector(limit=0, ssl=tls, keepalive_timeout=http.KEEP_SECONDS),
         headers=headers,
-        # What is sent is what was said, and no more.
+        # Send exactly the given headers.
         skip_auto_headers=("Accept-Encoding", "Content-Type"),
         cookie_jar=aiohttp.DummyCookieJar(),
         proxy=proxy_url,
@@ -57,7 +57,10 @@ class AiohttpClient:
         *,
         may_send: MaySend = http.always,
     ) -> Answer:
-        """Return the answer. Raises OSError if none comes in time. As `HttpClient` promises."""
+        """Return the answer.
+
+        Raises OSError if none comes in time. Keeps the promises of `HttpClient`.
+        """
         reads = method == "GET"
         latest = time.monotonic() + (math.inf if reads else http.SEND_SECONDS)
         sending = _Sending(latest, http.always if reads else may_send)
@@ -72,7 +75,7 @@ class AiohttpClient:
                 return await self._exchange(sending, method, url, headers, body)
 
     async def close(self) -> None:
-        """Close the session. What is under way ends with an error, and so does what follows."""
+        """Close the session. Running requests and all later ones end with an error."""
         await self._session.close()
 
     async def _exchange(
@@ -105,7 +108,7 @@ class AiohttpClient:
 
 
 def _words(error: aiohttp.ClientError) -> str:
-    """Say what happened, in as few words as `http1`."""
+    """Return the error in as few words as `http1`."""
     match error:
         case aiohttp.ClientHttpProxyError():
             return f"the proxy makes no way: it answers {error.status} {error.message}"
@@ -143,7 +146,7 @@ class _Connector(aiohttp.TCPConnector):
         traces: list[tracing.Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's signature.
     ) -> connector.Connection:
-        """Return a connection on which nothing but the answer will come."""
+        """Return a connection whose next bytes can only be the answer."""
         while True:
             found = await super().connect(req, traces, timeout)
             if found.protocol is None or not found.protocol.should_close:
@@ -161,7 +164,7 @@ class _Sending:
 
 
 def _traces() -> aiohttp.TraceConfig:
-    """Return what the session tells of each request before it goes on."""
+    """Return the hooks that the session calls for each request."""
     found = aiohttp.TraceConfig()
     found.on_connection_reuseconn.append(_kept)
     # The head waits for the body if there is one, and that for a turn of its own.

@@ -59,9 +59,9 @@ def count_request(
 
 
 def _resource_of(path: str) -> tuple[str, bool]:
-    """Return the resource of a request with its subresource, and whether one object is named.
+    """Return the resource of a request with its subresource, and whether it names one object.
 
-    Of a path without a resource, which asks what is served, the resource is `apis`.
+    For a path without a resource, which asks for the served kinds, the resource is `apis`.
     """
     parts = path.partition("?")[0].split("/")
     rest = parts[3:] if parts[1] == "api" else parts[4:]
@@ -103,7 +103,7 @@ def _wrap_as(wrap_bio: Any, name: str, *ends: ssl.MemoryBIO, **given: Any) -> ss
 
 REQUEST_SECONDS = 30
 PAGE_SECONDS = 60.0
-"""How long a page of a list may take that is asked for once: nothing is repeated in vain."""
+"""The timeout of a page of a list that is read once and never repeated."""
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 DEFAULT_NAMESPACE = "default"
 TOKEN_SECONDS = 60
@@ -118,7 +118,7 @@ log = Logger()
 
 
 def import_for_watches() -> None:
-    """Import what the first watch needs. In an event loop that would read files, and block it."""
+    """Import the modules of the first watch. Inside an event loop this would block it."""
     importlib.import_module("gang_scheduler.client.aiohttp_client")
 
 
@@ -127,9 +127,9 @@ class UnusableConfigurationError(Exception):
 
 
 async def load(kubeconfig: str) -> Configuration:
-    """Return the configuration of the named file, else in-cluster, else of the usual file.
+    """Return the configuration of the named file, else the in-cluster one, else the usual file's.
 
-    Raises UnusableConfigurationError, with a message of one line.
+    Raises UnusableConfigurationError with a message of one line.
     """
     if kubeconfig:
         return await _of_file(kubeconfig)
@@ -149,8 +149,9 @@ async def load(kubeconfig: str) -> Configuration:
 async def load_as_user(kubeconfig: str = "", context: str = "") -> tuple[Configuration, str]:
     """Return the configuration as kubectl finds it, and the namespace of its context.
 
-    That is of the named file, else of the usual one, else in-cluster. Without a `context` it is the
-    current one. Raises UnusableConfigurationError, with a message of one line.
+    It is that of the named file, else of the usual file, else the in-cluster one. Without a
+    `context`, the current context counts. Raises UnusableConfigurationError with a message of one
+    line.
     """
     usual = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
     if kubeconfig or context or _exists(usual):
@@ -185,14 +186,14 @@ async def _of_context(kubeconfig: str, context: str = "") -> tuple[Configuration
             problem = f'context "{context}" does not exist'
         raise UnusableConfigurationError(f"{kubeconfig}: {problem}") from error
     except Exception as error:
-        # A document of another shape fails wherever the library comes to first.
+        # A document of another shape fails at an unpredictable place in the library.
         problem = f"this is no kubeconfig: {type(error).__name__}: {error}"
         raise UnusableConfigurationError(f"{kubeconfig}: {problem}") from error
     return configuration, str(chosen.get("namespace") or DEFAULT_NAMESPACE)
 
 
 def _exists(kubeconfig: str) -> bool:
-    """Return whether one of the named files is there."""
+    """Return whether at least one of the named files exists."""
     return any(map(os.path.exists, kubeconfig.split(os.pathsep)))
 
 
@@ -245,7 +246,8 @@ class Connection:
     def session(self) -> "aiohttp.ClientSession":
         """The session of watches, opened when it is first used."""
         if self._session is None:
-            # Here, since commands watch nothing, and aiohttp takes as long to import as they take.
+            # Imported here, since commands watch nothing, and importing aiohttp takes as long as a
+            # command.
             from gang_scheduler.client import aiohttp_client  # noqa: PLC0415
 
             self._session = aiohttp_client.session_of(self.tls, HEADERS, self.proxy_url)
@@ -369,9 +371,9 @@ class Connection:
 def _count_request(
     method: str, path: str, status: int, began: float, *, watches: bool = False
 ) -> None:
-    """Count a request with its answer's status, 0 for none, and log it at level debug.
+    """Count a request by the status of its answer, 0 without one, and log it at level debug.
 
-    Never what is in it.
+    The content is never logged.
     """
     seconds = time.monotonic() - began
     count_request(method, path, status, seconds, watches=watches)

@@ -11,7 +11,7 @@ import msgspec
 
 
 class Kind(enum.Enum):
-    """What an answer means for the caller."""
+    """The meaning of an answer for the caller."""
 
     GONE = "gone"
     """404: the object is not there (any more)."""
@@ -30,7 +30,7 @@ class Kind(enum.Enum):
 
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the decoder raises for text that is no JSON, no UTF-8, out of range or too deeply nested."""
+"""Errors of the decoder: no JSON, no UTF-8, a number out of range, or too deep nesting."""
 
 BY_STATUS: Final = {
     401: Kind.DENIED,
@@ -92,7 +92,7 @@ def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> Api
 
 
 def _cause(status: Mapping[str, Any]) -> str:
-    """Return the reason of the first cause that the server gives; "" for none."""
+    """Return the reason of the first cause that the server names; "" without a cause."""
     causes = (status.get("details") or {}).get("causes") or [{}]
     return str(causes[0].get("reason") or "")
 
@@ -148,10 +148,10 @@ class Backoff:
 
 
 class Denials:
-    """Since when requests are denied, by what they are about: at first that may pass.
+    """Since when requests about each subject are denied: a first denial may pass.
 
-    A request that is not denied for DENIED_SECONDS is denied anew after that. `clock` is in
-    seconds, that of the event loop by default.
+    A subject that was not denied for DENIED_SECONDS starts over. `clock` is in seconds, by default
+    that of the event loop.
     """
 
     def __init__(self, clock: Callable[[], float] | None = None) -> None:

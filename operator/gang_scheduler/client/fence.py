@@ -1,8 +1,8 @@
-"""Whether a write may be sent now, and how long it may take: while no other process can lead.
+"""Whether a write may be sent now, and how long it may take, so that no other process leads yet.
 
-Asked at the moment of sending, since a process may be stopped for any time after it has decided to
-write. What was sent in time can still be late on its way, and so the API server is told with each
-write how long it may take: what it has not begun to store by then, it gives up.
+The check is made when the write is sent, since a process may be stopped for any time after its
+decision. A write that was sent in time can still be delayed on its way. So each write tells the API
+server how long it may take; the server drops writes that it has not begun to store by then.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ moment of sending: connections are made before that."""
 
 
 class Leadership(Protocol):
-    """What knows whether this process leads."""
+    """Knows whether this process leads."""
 
     def is_leader(self) -> bool:
         """Return whether this process may write."""
@@ -28,16 +28,16 @@ class Leadership(Protocol):
 
 
 def boot_time() -> float:
-    """Return a time in seconds that never steps, and goes on while the machine is suspended."""
+    """Return a time in seconds that never steps and advances while the machine is suspended."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
 class Fence:
-    """Stands before all writes of a process; open without an election, or until it is closed.
+    """Guards all writes of a process; open without an election, and until it is closed.
 
-    Asked from the event loop that writes, of which there is one.
+    It is used from the one event loop that writes.
     """
 
     def __init__(self, leadership: Leadership | None = None) -> None:
@@ -68,7 +68,7 @@ class Fence:
 
     @contextmanager
     def write(self, seconds: float) -> Iterator["Write"]:
-        """Count a write as under way; one that is not answered for `seconds` after it was sent."""
+        """Count a write as running, at most until `seconds` after it was sent."""
         write = Write(self, seconds)
         self._under_way += 1
         self._none_under_way.clear()
@@ -86,7 +86,7 @@ class Fence:
         self._is_closed = True
 
     async def quiet(self) -> None:
-        """Return when nothing that has passed can be carried out any more. Close it before."""
+        """Return when no write that has passed can take effect any more. Close the fence before."""
         await self._none_under_way.wait()
         await asyncio.sleep(max(0.0, self._open_until - _now()))
 

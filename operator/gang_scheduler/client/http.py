@@ -1,7 +1,7 @@
-"""What requests need of an HTTP client: that there are two shows nowhere beyond the connection.
+"""The port of the HTTP clients. Only the connection knows that there are two.
 
-Whether a request was carried out decides what follows: `http1` and `aiohttp_client` promise the
-same of that, and one suite of tests holds them to it.
+Callers depend on whether a request was carried out. `http1` and `aiohttp_client` make the same
+promises about that, and the same tests check both.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,8 +12,8 @@ KEEP_SECONDS = 60
 """How long an idle connection is kept: the next gang need not shake hands. The API server would
 keep it for 90 s."""
 SEND_SECONDS = 4
-"""What is to be changed is sent within this time or not at all: it was allowed when it was asked
-for, and the process may have been stopped since."""
+"""A write is sent within this time or not at all: It was allowed when it was requested, and the
+process may have been stopped since."""
 
 
 class BrokenError(ConnectionError):
@@ -21,7 +21,7 @@ class BrokenError(ConnectionError):
 
 
 class NotSentError(TimeoutError):
-    """Nothing was sent: it was too late for that, or it is not allowed any more."""
+    """Nothing was sent: it was too late, or writing is no longer allowed."""
 
 
 MaySend = Callable[[], bool]
@@ -34,9 +34,9 @@ def always() -> bool:
 
 
 class Answer(NamedTuple):
-    """What came back. Names of headers are in lower case.
+    """An answer. Names of headers are in lower case.
 
-    `lasts`: its connection can go on, which is for the client alone to know.
+    `lasts`: the connection can be used again. Only the client needs to know.
     """
 
     status: int
@@ -61,11 +61,11 @@ class HttpClient(Protocol):
     ) -> Answer:
         """Return the answer, whatever its status. Raises OSError if none comes in time.
 
-        Whatever is raised, a write may have been carried out, once at most: only reading is sent
-        again. No write is sent later than SEND_SECONDS after it was asked for, none unless
-        `may_send` says so just before, and none after this has returned or raised. NotSentError:
-        it was not sent.
+        After an exception a write may have been carried out, but at most once: only reads are
+        repeated. No write is sent later than SEND_SECONDS after it was requested, none unless
+        `may_send` allows it just before, and none after this method has returned or raised.
+        NotSentError: the request was not sent.
         """
 
     async def close(self) -> None:
-        """Close all connections. What is under way ends with an error, and so does what follows."""
+        """Close all connections. Running requests and all later ones end with an error."""

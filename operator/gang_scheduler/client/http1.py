@@ -30,7 +30,7 @@ FRAMED = {b"content-length", b"transfer-encoding"}
 
 
 class AnswerReader:
-    """Reads the answers of one connection, one after the other. Implements httptools' callbacks."""
+    """Reads the answers of one connection in order. Implements the callbacks of httptools."""
 
     def __init__(self) -> None:
         self._parser = httptools.HttpResponseParser(self)
@@ -68,7 +68,7 @@ class AnswerReader:
         self._parts = []
 
     def on_status(self, reason: bytes) -> None:
-        """Keep the reason beside the status: it may come in pieces."""
+        """Collect the reason, which may come in pieces."""
         self._reason += reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -84,7 +84,7 @@ class AnswerReader:
         self._parts.append(part)
 
     def on_message_complete(self) -> None:
-        """Keep the answer, unless it is informational (1xx) and another one follows."""
+        """Keep the answer, unless it is informational (1xx) and the real answer follows."""
         self._is_open_ended = False
         if self._answer is None and self._parser.get_status_code() >= 200:
             self._answer = self._whole(lasts=self._parser.should_keep_alive())
@@ -100,7 +100,7 @@ AT_ONCE = 1 << 16
 
 
 class UnansweredError(BrokenError):
-    """A connection ended before one byte of an answer came: an idle connection may be too old."""
+    """A connection ended before the first byte of an answer: it may have been idle for too long."""
 
 
 class Channel(asyncio.Protocol):
@@ -189,7 +189,7 @@ class Channel(asyncio.Protocol):
 # A tunnel through the HTTP proxy in front of the API server, opened by CONNECT.
 
 LONGEST_REPLY = 1 << 14
-"""In bytes. A proxy that refuses may send a page along, of which the first line is enough."""
+"""In bytes. A proxy that refuses may send a page, of which the first line is enough."""
 
 
 class ProxyError(ConnectionError):
@@ -213,10 +213,10 @@ async def open_tunnel(proxy: Proxy, connected: socket.socket, target: str) -> No
 
 
 def _check(proxy: Proxy, reply: bytes) -> None:
-    """Raise unless the tunnel is open, and nothing has come out of it yet."""
+    """Raise unless the tunnel is open and has sent no byte yet."""
     status, _, _ = reply.partition(b"\r\n")
     version, code, *_ = [*status.split(b" ", 2), b"", b""]
-    # The API server speaks after us: what follows at once is no tunnel's.
+    # The API server waits for our first byte, so early bytes do not come from it.
     if version.startswith(b"HTTP/1.") and code == b"200" and reply.endswith(b"\r\n\r\n"):
         return
     told = status[:200].decode(errors="replace") or "nothing"
@@ -224,11 +224,11 @@ def _check(proxy: Proxy, reply: bytes) -> None:
 
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""After this, the next address of a name is tried beside the first, which may lead nowhere."""
+"""After this time the next address of a host is tried in parallel: the first may be dead."""
 
 
 async def dial(address: Address) -> Channel:
-    """Return a new connection. Raises OSError if there is none to be had."""
+    """Return a new connection. Raises OSError if none can be opened."""
     if address.proxy is None:
         return await _begin(address, await _connected(address.host, address.port))
     connected = await _connected(address.proxy.host, address.proxy.port)
@@ -285,9 +285,12 @@ class Client:
         *,
         may_send: MaySend = http.always,
     ) -> Answer:
-        """Return the answer. Raises OSError if none comes in time. As `HttpClient` promises."""
+        """Return the answer.
+
+        Raises OSError if none comes in time. Keeps the promises of `HttpClient`.
+        """
         request = self._bytes_of(method, path, headers, body)
-        # The loop's clock stands still while a callback runs, and timeouts come after what is read.
+        # The loop's clock stands still during a callback, and timeouts run after reads.
         reads = method == "GET"
         latest = time.monotonic() + (math.inf if reads else http.SEND_SECONDS)
         allowed = http.always if reads else may_send
@@ -295,7 +298,8 @@ class Client:
         def due() -> bool:
             return time.monotonic() <= latest and allowed()
 
-        # Half of what a scope of anyio costs, in each binding; nothing here waits when cancelled.
+        # This saves half of the cost of an anyio scope for each binding; nothing here waits when
+        # cancelled.
         async with asyncio.timeout(timeout_seconds), self._slots:  # noqa: TID251
             kept = self._freshest()
             if kept is not None:
@@ -307,7 +311,7 @@ class Client:
             return await self._exchange(await self._dial(), request, due)
 
     async def close(self) -> None:
-        """Close all connections. What is under way ends with an error, and so does what follows."""
+        """Close all connections. Running requests and all later ones end with an error."""
         self._is_closed = True
         if self._sweep is not None:
             self._sweep.cancel()
@@ -359,7 +363,7 @@ class Client:
             self._sweep = loop.call_later(http.KEEP_SECONDS, self._close_idle)
 
     def _close_idle(self) -> None:
-        """Close what was not needed for long, and look again when the next one may be due."""
+        """Close connections that were idle for long, and check again when the next one is due."""
         loop = asyncio.get_running_loop()
         while self._idle and self._idle[0].idle_since + http.KEEP_SECONDS <= loop.time():
             self._idle.popleft().abort()

@@ -1,8 +1,7 @@
-"""The door to kubernetes_asyncio, of which only what loads a configuration is used.
+"""The only door to kubernetes_asyncio, of which only the loader of configurations is used.
 
-As a whole it has 800 modules of models, and with aiohttp takes longer to import than all that a
-command reads of a small cluster. Its loader needs neither, but for a user that renews a token by
-OpenID.
+The library has 800 modules of models. With aiohttp, importing it takes longer than reading a small
+cluster. The loader needs neither, except for users that renew a token by OpenID.
 """
 
 import importlib
@@ -38,13 +37,13 @@ def _without_models() -> Iterator[None]:
         client.__dict__.update(Configuration=configuration.Configuration, ApiClient=None)
         yield
     finally:
-        # Whatever else imports the library gets the whole of it.
+        # Other code that imports the library gets the whole of it.
         for name in stand_ins:
             del sys.modules[name]
 
 
 def _open_id(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - the library's.
-    """Return what asks for a new token: with aiohttp, which few users need."""
+    """Return the function that renews a token. It needs aiohttp, as few users do."""
     return importlib.import_module(_OPEN_ID).OpenIDRequestor(*given, **named)
 
 

@@ -23,8 +23,8 @@ PAGE = 5000
 EVENT_SECONDS = 5.0
 """Timeout of an Event. Events are sent one by one: a request that hangs delays all that follow."""
 BIND_SECONDS = 4.0
-"""A worker that waits for one binding sends no other. (That none comes after the Lease could be
-another's is for the fence of the connection.)"""
+"""A worker that waits for one binding sends no other. The fence of the connection makes sure that
+no write is sent after another replica may hold the Lease."""
 
 
 class KubernetesApi:
@@ -54,7 +54,7 @@ class KubernetesApi:
         )
 
     async def bound_node(self, pod: PodRef) -> str:
-        """Return the node of the pod, "" while it has none; GONE if the uid is another."""
+        """Return the node of the pod, "" while it has none; GONE if the pod has another uid."""
         path = _path(PODS, pod.namespace, pod.name)
         answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
         found = _decoded(answer, pod_wire.PodPlace)
@@ -83,7 +83,10 @@ class KubernetesApi:
         await self._connection.request("POST", path + query, msgspec.json.encode(eviction))
 
     async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations of a pod, and remove those that are None. REFUSED for another uid."""
+        """Set annotations of a pod, and remove those whose value is None.
+
+        REFUSED for another uid.
+        """
         patch = {"metadata": {"uid": pod.uid, "annotations": annotations}}
         path = _path(PODS, pod.namespace, pod.name)
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), MERGE_PATCH)
@@ -95,10 +98,10 @@ class KubernetesApi:
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), MERGE_PATCH)
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
-        """Have the volume of a claim made for a node, and return the claim's version then.
+        """Ask for a volume for a claim on a node, and return the new version of the claim.
 
-        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
-        another, CONFLICT if another writer changes the claim at the same time.
+        A bound claim is left unchanged. REFUSED if another node was selected, GONE if the claim has
+        another uid, CONFLICT if another writer changes the claim at the same time.
         """
         path = _path(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name)
         return await self._change(path, lambda it: patches.selecting_node(it, claim, node))
@@ -124,7 +127,7 @@ class KubernetesApi:
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
-        # The uid makes the API server refuse the patch if the pod is another one by now.
+        # With the uid the API server refuses the patch if another pod has the name by now.
         patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
         path = _path(PODS, pod.namespace, pod.name) + "/status"
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
@@ -209,7 +212,7 @@ class KubernetesApi:
         return _document(answer)
 
     async def delete(self, gvr: GVR, namespace: str, name: str, uid: str = "") -> None:
-        """Delete an object, with a uid only that one: CONFLICT if it is another one now."""
+        """Delete an object; with a uid, only the object of that uid, else CONFLICT."""
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         precondition = {"preconditions": {"uid": uid}} if uid else {}
         body = msgspec.json.encode({**options, **precondition})

@@ -25,7 +25,7 @@ NEVER = float("-inf")
 SHORTEST_PAUSE = 0.2
 """Between two attempts, as a part of the period, however long the first one took."""
 LATE_SECONDS = 2.0
-"""An API server that was stopped, and goes on, soon has read what it was sent before."""
+"""An API server that resumes after a stop soon has read the requests that were sent before."""
 
 
 class Sign(enum.StrEnum):
@@ -92,7 +92,7 @@ class LeaderElector:
         self._lease_seconds = lease_seconds
         self._renew_deadline = renew_deadline
         self._retry_seconds = retry_seconds
-        # A slow answer is better than none, and a request that is lost leaves time for another.
+        # A slow answer is better than none, and after a lost request there is time for another.
         self._request_seconds = (renew_deadline - retry_seconds) / 2
         self._clock = clock or _loop_time
         self._wall_clock = wall_clock
@@ -110,13 +110,14 @@ class LeaderElector:
         return self._clock() < self._renewal_sent_at + self._renew_deadline
 
     def seconds_left(self) -> float:
-        """Return for how long no other replica can lead, whatever happens to this one."""
+        """Return for how long no other replica can lead, whatever happens to this process."""
         return self._renewal_sent_at + self._lease_seconds - self._clock()
 
     async def late_writes(self) -> None:
-        """Return when what a predecessor sent before an outage has arrived, or there was none.
+        """Return when the last writes of a predecessor from before an outage have arrived.
 
-        Otherwise it has ended long ago: no request lasts as long as a Lease after its deadline.
+        Without an outage they ended long ago: no request outlives the deadline of its Lease by a
+        Lease.
         """
         await asyncio.sleep(max(0.0, self._answered_again_at + LATE_SECONDS - self._clock()))
 
@@ -143,7 +144,7 @@ class LeaderElector:
 
     async def release(self) -> None:
         """Give the Lease up if it is ours. Does not insist: it would end by itself."""
-        # First of all: from here on nothing of ours is written.
+        # This comes first: from here on this process writes nothing.
         self._renewal_sent_at = NEVER
         lease, self._written = self._written, None
         with suppress(ApiError, TimeoutError):
@@ -184,7 +185,7 @@ class LeaderElector:
             return False
 
     async def _renewed(self) -> bool:
-        """Renew the Lease as we wrote it last, without a look; return whether it was still that."""
+        """Renew the Lease as last written, without reading it; return whether it was unchanged."""
         lease, self._written = self._written, None
         if lease is None or not self.is_leader():
             return False

@@ -18,7 +18,7 @@ BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 def selecting_node(found: Mapping[str, Any], claim: ClaimRef, node: str) -> Body | None:
     """Return the patch that asks for a volume on a node; None if the claim needs no patch.
 
-    Raises ApiError when the claim is another one now, or another node was selected.
+    Raises ApiError if the claim was replaced by another one, or another node was selected.
     """
     metadata = _same(found, claim.uid, f"claim {claim.key}")
     selected = (metadata.get("annotations") or {}).get(SELECTED_NODE, "")
@@ -30,9 +30,9 @@ def selecting_node(found: Mapping[str, Any], claim: ClaimRef, node: str) -> Body
 
 
 def reserving_claim(found: Mapping[str, Any], volume: VolumeRef, claim: ClaimRef) -> Body | None:
-    """Return the patch that gives a volume to a claim; None if the claim has it.
+    """Return the patch that gives a volume to a claim; None if the claim already has it.
 
-    Raises ApiError when the volume is another one now, or another claim's.
+    Raises ApiError if the volume was replaced by another one, or belongs to another claim.
     """
     metadata = _same(found, volume.uid, f"volume {volume.name}")
     owner = found["spec"].get("claimRef") or {}

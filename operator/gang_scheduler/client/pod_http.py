@@ -1,7 +1,7 @@
-"""HTTP to pods: one request a connection, to an IP, over as few features as that needs.
+"""HTTP to pods: one request for each connection, to an IP, with as few features as possible.
 
-What answers is not trusted. So nothing is followed, resolved, unpacked or kept, and no more is read
-than an answer may have.
+The answering code is not trusted. The client follows no redirect, resolves no name, unpacks
+nothing, keeps nothing, and reads only as much as an answer may have.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ SECONDS: Final = 5.0
 """How long one request may take, from the connection to the end of the answer."""
 LONGEST_BODY: Final = 4096
 LONGEST_ANSWER: Final = LONGEST_BODY + 4096
-"""What is read of an answer with its headers, in bytes. A longer one is none."""
+"""How much of an answer with its headers is read, in bytes. A longer answer is invalid."""
 REQUEST_ID: Final = "Checkpoint-Request-Id"
 
 
 class PodHttpClient:
-    """Asks pods. Keeps nothing between two requests."""
+    """Asks pods. Keeps no state between two requests."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
 
     async def ask(self, request: PodRequest) -> PodAnswer:
-        """Return the answer. Raises OSError if none comes in time, or none that is one."""
+        """Return the answer. Raises OSError if no valid answer comes in time."""
         with anyio.fail_after(self._seconds):
             reader, writer = await asyncio.open_connection(request.host, request.port)
             try:
@@ -37,7 +37,7 @@ class PodHttpClient:
                 await writer.drain()
                 answer = await _answer(reader)
             finally:
-                # At once: what it may still want to send is not waited for.
+                # Close at once, without waiting for further bytes.
                 writer.transport.abort()
                 with contextlib.suppress(OSError):
                     await writer.wait_closed()
@@ -47,7 +47,7 @@ class PodHttpClient:
 
 
 async def _answer(reader: asyncio.StreamReader) -> Answer:
-    """Read no more than an answer may have. Raises OSError for what is longer, or none."""
+    """Read no more than an answer may have. Raises OSError for a longer or an invalid answer."""
     parser, left = AnswerReader(), LONGEST_ANSWER
     while received := await reader.read(left):
         left -= len(received)

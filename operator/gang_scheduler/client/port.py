@@ -11,7 +11,7 @@ from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 
 
 class PodRequest(NamedTuple):
-    """A request to the IP `host` of a pod. `id` goes along as a header; no `body`: it has none."""
+    """A request to the IP `host` of a pod. `id` is sent as a header. The `body` may be empty."""
 
     method: str
     host: str
@@ -22,7 +22,7 @@ class PodRequest(NamedTuple):
 
 
 class PodAnswer(NamedTuple):
-    """What a pod answered: a status, and a body that is short."""
+    """The answer of a pod: a status, and a short body."""
 
     status: int
     body: bytes = b""
@@ -32,25 +32,25 @@ class PodHttp(Protocol):
     """Asks pods: follows no redirect, knows no proxy and no credentials, and reads little."""
 
     async def ask(self, request: PodRequest) -> PodAnswer:
-        """Return the answer. Raises OSError if none comes in time, or none that is one."""
+        """Return the answer. Raises OSError if no valid answer comes in time."""
 
 
 Body = Mapping[str, Any]
 
 
 class Api(Protocol):
-    """The writes and reads of the scheduler beside its watches. Every method may raise ApiError."""
+    """The writes and reads of the scheduler except watches. Every method may raise ApiError."""
 
     async def bind(self, pod: PodRef, node: str, annotations: Mapping[str, str]) -> None:
         """Bind the pod, if it still has this uid, and add the annotations in the same write."""
 
     async def bound_node(self, pod: PodRef) -> str:
-        """Return the node of the pod, "" while it has none; GONE if the uid is another."""
+        """Return the node of the pod, "" while it has none; GONE if the pod has another uid."""
 
     async def delete_pod(self, pod: PodRef, *, grace_seconds: int | None = None) -> None:
-        """Delete the pod, if it still has this uid, with its own grace period or with this one.
+        """Delete the pod if it still has this uid, with its own grace period or with the given one.
 
-        With 0 it is removed at once: nothing waits for its kubelet.
+        With 0 it is removed at once, without waiting for its kubelet.
         """
 
     async def fail_pod(self, pod: PodRef, condition: Body) -> None:
@@ -62,16 +62,19 @@ class Api(Protocol):
         """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
 
     async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations of a pod, and remove those that are None. REFUSED for another uid."""
+        """Set annotations of a pod, and remove those whose value is None.
+
+        REFUSED for another uid.
+        """
 
     async def nominate(self, pod: PodRef, node: str) -> None:
         """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
-        """Have the volume of a claim made for a node, and return the claim's version then.
+        """Ask for a volume for a claim on a node, and return the new version of the claim.
 
-        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
-        another, CONFLICT if another writer changes the claim at the same time.
+        A bound claim is left unchanged. REFUSED if another node was selected, GONE if the claim has
+        another uid, CONFLICT if another writer changes the claim at the same time.
         """
 
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
@@ -111,7 +114,7 @@ class Api(Protocol):
         """
 
     async def delete(self, resource: GVR, namespace: str, name: str, uid: str = "") -> None:
-        """Delete an object, with a uid only that one: CONFLICT if it is another one now."""
+        """Delete an object; with a uid, only the object of that uid, else CONFLICT."""
 
     async def patch(self, resource: GVR, namespace: str, name: str, patch: Body) -> Body:
         """Merge into an object of any kind, and return it as it is then.

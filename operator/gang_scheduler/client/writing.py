@@ -22,7 +22,7 @@ kube-controller-manager resets the mark of a preemption after two minutes."""
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a write was not done: its last answer, None if another replica may lead by now.
+    """The reason why a write was not done: its last answer; None if another replica may lead.
 
     `passes`: the same write may succeed later.
     """
@@ -32,7 +32,7 @@ class Refusal:
 
     @property
     def kind(self) -> Kind | None:
-        """The kind of the answer, None without one."""
+        """The kind of the answer; None without an answer."""
         return None if self.error is None else self.error.kind
 
     @property
@@ -42,7 +42,7 @@ class Refusal:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the object is gone, replaced by another one of its name, or not ours to write."""
+        """Whether the object is gone, was replaced by another of its name, or is not ours."""
         return self.kind in (None, Kind.GONE, Kind.CONFLICT)
 
     @property
@@ -84,11 +84,11 @@ class Writes:
         seconds: float = 0.0,
         as_long_as: Callable[[], bool] = _always,
     ) -> Refusal | None:
-        """Send a write; return why it was not done, None once it is.
+        """Send a write; return the reason why it was not done, or None once it is done.
 
-        It is repeated for at most so many `seconds`, as long as its answers are `passing` or
-        denials that may pass, and `as_long_as()` returns True. Every answer is counted as one to
-        `what`. All writes of that name on the same `about` are denied together.
+        It is repeated for at most `seconds`, as long as the answers are `passing` or denials that
+        may pass, and `as_long_as()` returns True. Every answer is counted under `what`. All writes
+        with that name about the same `about` count as denied together.
         """
         clock = asyncio.get_running_loop().time
         backoff, deadline = Backoff(), clock() + seconds

@@ -26,9 +26,9 @@ DECISIVE: Final = frozenset({NODES.name, PODS.name})
 
 
 def require_absent(name: str) -> None:
-    """Raise ApiError for a kind that is always served: what answered was no API server yet.
+    """Raise ApiError for a kind that is always served: the answer was not from a ready API server.
 
-    Believed, that would be an empty cluster, and all of its room would be given away.
+    Believed, it would mean an empty cluster, and all of its room would be given away.
     """
     if name in DECISIVE:
         raise ApiError(0, f"{name} are not served")
@@ -51,7 +51,7 @@ T = TypeVar("T", bound=HasUid)
 def with_grace(
     sinks: Iterable[tuple[Reader[Any], Sink[Any]]], seconds: float
 ) -> list[tuple[Reader[Any], Sink[Any]]]:
-    """Return the same sinks, and for some kinds those that forget so many seconds later."""
+    """Return the sinks; for some kinds, sinks that delete objects this many seconds later."""
     return [
         (reader, GraceSink(sink, seconds) if reader.gvr in _WITH_GRACE else sink)
         for reader, sink in sinks
@@ -70,7 +70,7 @@ class GraceSink(Sink[T]):
         self._deletions: dict[str, asyncio.TimerHandle] = {}
 
     def upsert(self, noun: T, /) -> None:
-        """Add or replace an object, also one that was just deleted."""
+        """Add or replace an object, even one that was deleted moments ago."""
         if deletion := self._deletions.pop(noun.uid, None):
             deletion.cancel()
         self._sink.upsert(noun)
@@ -115,7 +115,7 @@ log = Logger()
 
 
 class OptionalKinds:
-    """What is known of whether kinds may be read; told in the log when that changes."""
+    """Whether each kind may be read; changes are logged."""
 
     def __init__(self) -> None:
         # By name, with the time of the first such answer.
@@ -123,13 +123,13 @@ class OptionalKinds:
 
     @property
     def forbidden(self) -> list[str]:
-        """The names of the kinds that may not be read, as of the last look."""
+        """The names of the kinds that may not be read, as of the last check."""
         return sorted(self._forbidden)
 
     def is_absent(self, name: str, error: ApiError) -> bool:
         """Return whether an answer means that there is no object of a kind to be read."""
         if error.kind is Kind.GONE:
-            # Rights are asked before anything else: it may be read, if it comes.
+            # Ask for rights first: the kind may be readable once its CRD appears.
             self.listed(name)
             return True
         if error.status != FORBIDDEN or name not in OPTIONAL:
@@ -141,7 +141,7 @@ class OptionalKinds:
         return True
 
     def may_be_brief(self, name: str) -> bool:
-        """Return whether a kind is forbidden, but not for long: what is known of it counts on."""
+        """Return whether a kind is forbidden only briefly: its known objects still count."""
         since = self._forbidden.get(name)
         return since is not None and asyncio.get_running_loop().time() - since < BRIEF_SECONDS
 

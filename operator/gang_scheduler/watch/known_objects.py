@@ -1,4 +1,4 @@
-"""The known objects of one kind: every object is taken in, every deletion once."""
+"""The known objects of one kind: takes in every object, and each deletion once."""
 
 import re
 from collections.abc import Collection
@@ -91,7 +91,7 @@ class Handler(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the kind as that of a CRD."""
+        """The name of the kind, as its CRD has it."""
 
     @property
     def versions(self) -> tuple[GVR, ...]:
@@ -99,13 +99,13 @@ class Handler(Protocol):
 
     @property
     def decoder(self) -> Decoder[Any] | None:
-        """What reads the bytes of an object for `take_decoded`, if there is such a way."""
+        """The decoder of an object's bytes for `take_decoded`; None if there is no such decoder."""
 
     def take(self, event: Object) -> None:
         """Take in an event."""
 
     def take_decoded(self, change: str, source: HasMetadata) -> None:
-        """Take in an event without a detour. Raises InvalidField, having done nothing."""
+        """Take in an event directly. Raises InvalidField without any effect."""
 
 
 class KnownObjects:
@@ -142,12 +142,12 @@ class KnownObjects:
         self._seen.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
-        """Take in an object of the list, unless it is known in this state.
+        """Take in an object of the list, unless it is known in this version.
 
-        What takes over lists all pods and nodes, of which few have changed.
+        A new leader lists all pods and nodes, of which few have changed.
         """
-        # Kinds without a decoder may be served in several versions, and the best one counts.
-        # Of a first list nothing can be known, and to look costs half of what decoding does.
+        # Kinds without a decoder may be served in several versions; the best version counts. During
+        # the first list nothing is known yet, and checking would cost half as much as decoding.
         if self._handler.decoder is not None and self._unlisted:
             found = _identity(item)
             if self._seen.has(found.uid, found.resource_version):
@@ -201,7 +201,7 @@ class KnownObjects:
             found = _identity(raw)
             about = f"{self._handler.name} {found.namespace}/{found.name}"
             internal_errors.note("take in", about, error)
-            # It is there all the same: what is known of it is not to be told gone.
+            # The object still exists, so its earlier state must not be reported as deleted.
             self._unlisted.discard(found.uid)
             return ""
         self._unlisted.discard(found.uid)

@@ -47,7 +47,7 @@ from gang_scheduler.watch.synced import ChangeCount, InStep
 def register(
     registry: kopf.OperatorRegistry, event_handlers: EventHandlers, connection: Connection
 ) -> None:
-    """Put all handlers into a registry, for what watches bring: see `kopf_lists` for lists."""
+    """Register handlers for everything that watches bring. Lists are handled by `kopf_lists`."""
     for handler in event_handlers.all:
         # Kopf takes a kind without a version for one of the group's preferred version, and that
         # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
@@ -89,10 +89,10 @@ async def credentials(connection: Connection) -> Credentials:
     )
 
 
-# Lists that Kopf makes are taken in as they come, so that Kopf has nothing left to do for them.
-# Kopf starts a task for each object of a list and remembers it for good: a third of a millisecond
-# and 6 KB an object, with the events of the watch waiting behind it. Lists of kinds that the
-# scheduler does not watch are left to Kopf.
+# Lists that Kopf makes are taken in chunk by chunk, so that Kopf has nothing left to do for them.
+# Kopf would start a task for each listed object and remember the object for good: a third of a
+# millisecond and 6 KB each, while the events of the watch wait. Lists of kinds that the scheduler
+# does not watch are left to Kopf.
 
 Listed = Callable[[KindHandler[Any], str], None]
 Chunk = tuple[list[Mapping[str, Any]], str]
@@ -190,7 +190,7 @@ def _listed(name: str, before: set[str]) -> None:
 
 
 class Relist:
-    """Takes in all objects anew, on demand."""
+    """Lists all objects again, on demand."""
 
     def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
         self._connection = connection
@@ -206,7 +206,8 @@ class Relist:
                 group.start_soon(self._kind, handler, name=f"list {handler.name}")
 
     async def _kind(self, handler: KindHandler[Any]) -> None:
-        # Only what was known before the list was asked for can be missing from it by deletion.
+        # Only objects that were known before the list was requested can be missing because of a
+        # deletion.
         known = set(handler.uids())
         metrics.RELISTS.labels(handler.name).inc()
         known_objects = KnownObjects(handler, self._event_handlers.versions)
@@ -229,8 +230,8 @@ FIRST_PAUSE = 1.0
 LAST_PAUSE = 4.0
 """In seconds. Short, since events during a pause are not seen, and decisions need a fresh view."""
 SILENT_SECONDS = 20.0
-"""After so long without an event a watch is begun anew from the last version, which costs little:
-a stalled connection looks like one without events."""
+"""After this long without an event a watch restarts from its last version. That is cheap, and a
+stalled connection looks the same as a quiet kind."""
 HEALTHY_SECONDS = 60.0
 CANCEL_AGAIN_SECONDS = 1.0
 KOPF: Final = f"{Path(kopf.__file__).parent}{os.sep}"
@@ -265,12 +266,12 @@ class KopfSource:
 
     @property
     def not_served(self) -> list[str]:
-        """The kinds without a CRD, as of the last look."""
+        """The kinds without a CRD, as of the last check."""
         return self._sweep.not_served
 
     @property
     def forbidden(self) -> list[str]:
-        """The kinds that may not be read, as of the last look."""
+        """The kinds that may not be read, as of the last check."""
         return self._sweep.forbidden
 
     async def run(self) -> None:
@@ -289,7 +290,7 @@ class KopfSource:
         await self._relist.everything()
 
     def begin_anew(self, kind: str) -> None:
-        """End Kopf, which is started again: of its watchers none can be had by itself."""
+        """End Kopf, which is then started again: single watchers cannot be restarted."""
         self._silent = kind
         self._is_silent.set()
 
@@ -358,7 +359,7 @@ class KopfSource:
         await self._sweep.look_for_kinds()
 
     async def _until_silent(self) -> None:
-        """Raise when a watch is to be begun anew."""
+        """Raise when a watch must be restarted."""
         await self._is_silent.wait()
         raise WatchSilentError(self._silent)
 
@@ -368,7 +369,7 @@ class WatchSilentError(Exception):
 
 
 async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Cancel tasks, again while they go on, and return when they have ended, with any errors."""
+    """Cancel tasks, repeatedly if they continue. Return when all have ended, with their errors."""
     left = set(tasks)
     while left:
         for task in left:
@@ -378,9 +379,9 @@ async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 
 def _pass_on(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report an error that no code asked for, unless it is one of a task of Kopf.
+    """Report an error that no code awaited, unless it belongs to a task of Kopf.
 
-    When its tasks fail together, Kopf asks for the error of one of them, and logs that.
+    When its tasks fail together, Kopf awaits the error of one of them, and logs it.
     """
     task = context.get("future")
     if not (isinstance(task, asyncio.Task) and _is_kopfs(task)):
@@ -399,7 +400,7 @@ def _is_kopfs(task: asyncio.Task[Any]) -> bool:
 
 
 class _NoDiff(kopf.AnnotationsDiffBaseStorage):
-    """Kopf keeps a deep copy of every object to find changes; `on.event` never looks at it."""
+    """Kopf keeps a deep copy of every object to find changes, which `on.event` never needs."""
 
     def build(self, **_: object) -> kopf.BodyEssence:
         return cast("kopf.BodyEssence", {})

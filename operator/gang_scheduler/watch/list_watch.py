@@ -42,8 +42,8 @@ SLICE: Final = 100
 LAST_SECONDS: Final = (300, 600)
 """How long a watch lasts: at least, and at most."""
 SILENT_SECONDS: Final = 20
-"""A connection that stalls looks like one of an API server that has nothing to tell, which sends a
-bookmark about once a minute. To ask anew from the last version on costs little."""
+"""A stalled connection looks like that of an API server without news, which sends a bookmark about
+once a minute. Asking again from the last version is cheap."""
 FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
 """How long a page may take: a request that is lost shall not cost much, and a slow API server be
 given the time that it takes."""
@@ -54,7 +54,8 @@ RESUMES: Final = 8
 """So many failures in a row are waited out; then a list may help."""
 LOOK_AGAIN_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 1.0
-"""A CRD is served a moment after it was created. If not by then, looks follow after longer ones."""
+"""A CRD is served a moment after it was created. If it is not, further checks follow after longer
+pauses."""
 
 RESUMABLE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
 FULL: Final = ("application/json", "application/json")
@@ -62,7 +63,7 @@ METADATA_ONLY: Final = (
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 )
-"""What is asked for, of lists and of watches."""
+"""The options of lists and watches."""
 
 log = Logger()
 
@@ -99,7 +100,7 @@ class ListWatch:
         self._version = ""
         self._look_again_seconds = LOOK_AGAIN_SECONDS
         self._optional_kinds = OptionalKinds()
-        # In a row, and what was told of them.
+        # The number of failures in a row, and whether they were logged.
         self._failures = 0
         self._problem = ""
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
@@ -113,7 +114,7 @@ class ListWatch:
         return self._optional_kinds.forbidden
 
     async def run(self) -> None:
-        """List, then watch, and anew whenever the watch cannot go on. Runs until cancelled."""
+        """List, then watch; list again whenever the watch cannot continue. Runs until cancelled."""
         while True:
             with anyio.CancelScope() as self._turn:
                 try:
@@ -125,7 +126,7 @@ class ListWatch:
                     await self.pause(error)
 
     def list_anew(self) -> None:
-        """Begin with a list once more, whatever is under way; until it is there, be out of step."""
+        """Abort all requests and start with a list again. Until it is complete, be out of step."""
         self._must_list = True
         self.in_step.clear()
         self._turn.cancel()
@@ -133,7 +134,7 @@ class ListWatch:
     async def list_once(self) -> bool:
         """Take all objects in, in the best version that is served; return whether one is."""
         self._must_list = False
-        # What changes while the lists are under way may be too late for them.
+        # Changes during the lists may come too late for them.
         self._crds_seen = self._crds.number
         if self._has_listed:
             metrics.RELISTS.labels(self.name).inc()
@@ -201,7 +202,7 @@ class ListWatch:
                 await self.pause(error)
 
     async def _take_changes(self) -> None:
-        """Take in what one connection brings."""
+        """Take in the changes of one connection."""
         clock = asyncio.get_running_loop().time
         began = clock()
         async with self._connection.stream(
@@ -260,7 +261,7 @@ class ListWatch:
         await self._backoff.after(error)
 
     def _keep_step(self) -> None:
-        # What is under way when a new list is asked for may still have a turn.
+        # Requests that run when a new list is demanded may still get a turn.
         if not self._must_list:
             self.in_step.set()
 

@@ -1,7 +1,7 @@
-"""One list of each kind, as the reflector makes it, and no watch: a cluster at one moment.
+"""One list of each kind, as the reflector makes it, without a watch: a cluster at one moment.
 
-For questions that are asked once. Lists go beside each other, in pages; what may not be listed is
-told, and only the lists of decisive kinds must be answered.
+This is for questions that are asked once. The lists run concurrently, in pages. Lists that are
+forbidden are reported, and only those of decisive kinds must succeed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,15 +32,15 @@ class Handlers(Protocol):
 
     @property
     def all(self) -> Sequence[Handler]:
-        """What takes each kind in."""
+        """The handlers of all kinds."""
 
     @property
     def versions(self) -> Versions:
-        """What was seen of all objects."""
+        """The versions of all objects that were listed."""
 
 
 class Unlisted(NamedTuple):
-    """What could not be listed, by the names of kinds: not served here, or not allowed."""
+    """Kinds that could not be listed, by name: not served, or forbidden."""
 
     not_served: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
@@ -49,10 +49,10 @@ class Unlisted(NamedTuple):
 async def fill(
     connection: Connection, event_handlers: Handlers, page_seconds: float = PAGE_SECONDS
 ) -> Unlisted:
-    """Take in all objects of all kinds; return which kinds could not be listed.
+    """Take in all objects of all kinds; return the kinds that could not be listed.
 
-    Raises ApiError where an answer is another one than that a kind is not served or not allowed,
-    and always for pods and nodes.
+    Raises ApiError for an answer other than "not served" or "forbidden", and for any failed list of
+    pods or nodes.
     """
     lists = _Lists(connection, event_handlers, page_seconds)
     try:
@@ -109,7 +109,7 @@ class _Lists:
         self._forbidden: set[str] = set()
 
     def unlisted(self) -> Unlisted:
-        """Return what could not be listed."""
+        """Return the kinds that could not be listed."""
         return Unlisted(tuple(sorted(self._not_served)), tuple(sorted(self._forbidden)))
 
     async def take_in(self, handler: Handler) -> None:
@@ -129,7 +129,7 @@ class _Lists:
 
 
 async def _listed(lists: ListWatch) -> bool:
-    """List a kind; return whether it is served. What a moment later may help is tried again."""
+    """List a kind; return whether it is served. Retries failures that may pass."""
     for left in reversed(range(TRIES)):
         try:
             return await lists.list_once()
@@ -145,7 +145,7 @@ def _may_pass(error: ApiError) -> bool:
 
 
 def _first(errors: ExceptionGroup[Exception]) -> Exception:
-    """Return what says most: an answer of the API server rather than that there was none."""
+    """Return the most useful error: an answer of the API server before a missing answer."""
     found = list(_leaves(errors))
     answered = (each for each in found if isinstance(each, ApiError) and each.status)
     return next(answered, found[0])

@@ -57,11 +57,11 @@ class _Lease(Wire, frozen=True):
 
 
 class QuotaControllers:
-    """Looks at the Leases of those products whose queues there may be, and tells the cache.
+    """Checks the Leases of products that may have queues here, and updates the cache.
 
-    `tell` is called when a controller was found to run that did not before, with the Lease and its
-    uid. `not_served` are the names of kinds whose CRDs are not installed. `clock` is in
-    seconds since the epoch, `monotonic` in seconds.
+    `tell` is called with the Lease and its uid when a controller turns out to run that did not run
+    before. `not_served` are the names of kinds whose CRDs are not installed. `clock` is in seconds
+    since the epoch, `monotonic` in seconds.
     """
 
     def __init__(
@@ -93,11 +93,11 @@ class QuotaControllers:
         self._unread: set[Product] = set()
 
     async def run(self) -> None:
-        """Look every LOOK_SECONDS, until cancelled."""
+        """Check every LOOK_SECONDS, until cancelled."""
         await every(LOOK_SECONDS, self.look, "look for", "controllers of quota")
 
     async def look(self) -> None:
-        """Look once at each Lease. Costs nothing where no CRD of that product is installed."""
+        """Check each Lease once. Costs nothing for a product without installed CRDs."""
         not_served = set(self._not_served())
         served = {each for each, gvr in QUEUES_NAMED.items() if gvr.name not in not_served}
         for product, lease in self._leases.items():
@@ -111,7 +111,7 @@ class QuotaControllers:
         try:
             found = await self._read(lease)
         except (ApiError, InvalidField) as error:
-            # Nothing is known: what was so stays so, as long as that is not too long ago.
+            # The state is unknown: the last known state counts for a limited time.
             if product not in self._unread:
                 log.warning("lease_not_read", lease="/".join(lease), error=str(error))
             self._unread.add(product)
@@ -122,7 +122,10 @@ class QuotaControllers:
         self._judge(product, lease)
 
     async def _read(self, lease: LeaseName) -> _Lease:
-        """Return a Lease; an empty one if there is none. Raises ApiError and InvalidField."""
+        """Return a Lease, or an empty one if it does not exist.
+
+        Raises ApiError and InvalidField.
+        """
         try:
             return fields.read(await self._api.get_lease(*lease), _Lease)
         except ApiError as error:
@@ -155,7 +158,7 @@ class QuotaControllers:
 
 
 def _seconds(text: str) -> float:
-    """Return a time in seconds since the epoch; 0 for what is none."""
+    """Return a time in seconds since the epoch; 0 for an invalid time."""
     try:
         return datetime.fromisoformat(text).timestamp()
     except ValueError:

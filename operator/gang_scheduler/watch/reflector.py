@@ -62,7 +62,7 @@ class Reflector:
         await self._in_step()
 
     def begin_anew(self, kind: str) -> None:
-        """Begin the watch of a kind anew, with a list, whatever is under way."""
+        """Restart the watch of a kind with a list, whatever it is doing."""
         for each in (self._crds, *self._kinds):
             if each.name == kind:
                 each.list_anew()
@@ -103,4 +103,4 @@ class _Crds:
         self._changes.changed()
 
     def take_decoded(self, _: str, __: HasMetadata) -> None:
-        """Do nothing: without a decoder nothing comes this way."""
+        """Do nothing: kinds without a decoder never come this way."""

@@ -1,12 +1,11 @@
-"""Begins watches anew that give no sign of life, and says when that does not help.
+"""Restarts watches without a sign of life, and reports when that does not help.
 
-A source ends connections that are silent, and begins broken ones again, for as long as the task
-that does so is there and is not stuck itself. So the signs of life are watched from outside, with
-each source.
+A source ends silent connections and restarts broken ones, as long as its own task lives and is not
+stuck. So this module observes the signs of life from outside, for every source.
 
-Old signs alone say little: the API server may be down, or a conversion webhook that one kind needs.
-Then neither a new watch nor another replica would be told more. So a watch of the supervisor's own
-is tried first. If that is answered, twice in a row, the fault is in this process.
+Old signs alone prove little: the API server may be down, or a conversion webhook that one kind
+needs. Then neither a new watch nor another replica would get more. So the supervisor first tries a
+watch of its own. If that is answered twice in a row, the fault is in this process.
 """
 
 import asyncio
@@ -55,7 +54,7 @@ DEFAULT = Limits()
 
 
 class WatchDeadError(Exception):
-    """A watch tells nothing, although the API server answers watches of its kind."""
+    """A watch brings nothing, although the API server answers other watches of its kind."""
 
     def __init__(self, kind: str, seconds: float) -> None:
         super().__init__(
@@ -65,7 +64,7 @@ class WatchDeadError(Exception):
 
 
 class Tried(enum.Enum):
-    """What came of a watch of the supervisor's own."""
+    """The outcome of the supervisor's own watch."""
 
     ANSWERED = enum.auto()
     REFUSED = enum.auto()
@@ -73,7 +72,7 @@ class Tried(enum.Enum):
     LOST = enum.auto()
     """There was no answer."""
     ABSENT = enum.auto()
-    """There is nothing to watch: the kind is not served, or may not be read and need not be."""
+    """There is nothing to watch: the kind is not served, or it is optional and may not be read."""
 
 
 Try = Callable[[str], Awaitable[Tried]]
@@ -84,7 +83,7 @@ Ages = Callable[[], Mapping[str, float]]
 class WatchSupervisor:
     """Watches the ages of watches.
 
-    `try_watch` tries a watch of a kind, and `begin_anew` begins that of the source anew.
+    `try_watch` tries a watch of a kind, and `begin_anew` restarts the watch of the source.
     """
 
     def __init__(
@@ -107,7 +106,10 @@ class WatchSupervisor:
         self._begun: dict[str, list[float]] = defaultdict(list)
 
     def problem(self) -> str:
-        """Return which watch tells nothing, in words; "" for none. Any thread may ask."""
+        """Return a message that names the dead watch, "" if all are alive.
+
+        Any thread may call it.
+        """
         dead = _older(self._ages(), self._limits.dead)
         if not dead:
             return ""
@@ -116,13 +118,13 @@ class WatchSupervisor:
         return f"the watch of {kind} has told nothing for {seconds:.0f} s{more}"
 
     async def run(self) -> None:
-        """Look until cancelled. Raises WatchDeadError."""
+        """Check until cancelled. Raises WatchDeadError."""
         while True:
             await asyncio.sleep(self._limits.look)
             await self._look()
 
     async def _look(self) -> None:
-        """Look at all watches once, the oldest first."""
+        """Check all watches once, the oldest first."""
         overdue = _older(self._idle(), self._limits.anew)
         self._answered.intersection_update(kind for kind, _ in overdue)
         for kind, _ in overdue:
@@ -130,13 +132,13 @@ class WatchSupervisor:
                 continue
             tried = await self._try(kind)
             if tried is Tried.LOST:
-                # Nothing can be learnt of the others now.
+                # The other watches cannot be tested now.
                 self._answered.clear()
                 return
             self._judge(kind, tried)
 
     def _judge(self, kind: str, tried: Tried) -> None:
-        """Do what is to be done about a kind whose watch was silent before it was tried."""
+        """Act on the result of a trial for a kind whose watch was silent."""
         is_overdue = self._idle().get(kind, 0.0) >= self._limits.anew
         if tried is Tried.ABSENT:
             synced.not_served(kind)
@@ -170,7 +172,7 @@ def _older(ages: Mapping[str, float], limit: float) -> list[tuple[str, float]]:
 
 
 class WatchTrial:
-    """Tries watches of kinds, beside those of the source: for a moment, of what comes from now."""
+    """Tries watches of kinds next to those of the source, for a moment, from now on."""
 
     def __init__(
         self,
@@ -214,7 +216,7 @@ class WatchTrial:
 
 
 def _is_absent(kind: str, error: ApiError) -> bool:
-    """Return whether an answer means that there is nothing to watch, and that this is well."""
+    """Return whether an answer means that there is nothing to watch, which is no fault."""
     if error.kind is Kind.GONE:
         return kind not in kinds.DECISIVE
     return error.status == kinds.FORBIDDEN and kind in kinds.OPTIONAL

@@ -43,7 +43,7 @@ class KindsNotWatchedError(Exception):
 
 
 class Sweep:
-    """Sweeps after a watch was begun anew, and at an interval in any case."""
+    """Sweeps after a watch was restarted, and at an interval in any case."""
 
     def __init__(self, api: Api, event_handlers: EventHandlers, interval_seconds: float) -> None:
         self._api = api
@@ -66,10 +66,9 @@ class Sweep:
         return self._optional_kinds.forbidden
 
     def listed(self, handler: Handler, uid: str) -> None:
-        """Note that an object has come with a list.
+        """Note that a list has brought an object.
 
-        If the object was known, its watch was begun anew and deletions may have been missed: sweep
-        soon.
+        If the object was known, its watch was restarted and may have missed deletions: sweep soon.
         """
         if uid in handler.uids():
             self._asked.set()
@@ -84,7 +83,8 @@ class Sweep:
         stalls = 0
         while any(missing.values()):
             listed = {each: set(await self._insist(each)) for each in self._handlers}
-            # What came after the first list is the watches' business, or this might never end.
+            # Objects that came after the first list are left to the watches, or this might never
+            # end.
             required = {each: uids & listed[each] for each, uids in (required or listed).items()}
             before, missing = missing, await self._fill(required)
             stalls = stalls + 1 if missing == before else 0
@@ -96,8 +96,8 @@ class Sweep:
     async def look_for_kinds(self) -> None:
         """Compare until cancelled. Raises KindsNotWatchedError for kinds that lack objects twice.
 
-        A kind that is not served or has no objects costs one small request a look; a kind with an
-        object in the cache costs none, unless it could not be listed before.
+        A kind that is not served or has no objects costs one small request for each check. A kind
+        with an object in the cache costs nothing, unless it could not be listed before.
         """
         missing: dict[Handler, set[str]] = {}
         while True:
@@ -127,8 +127,9 @@ class Sweep:
             await self.sweep(handler)
 
     async def sweep(self, handler: Handler) -> None:
-        """Drop the objects of one kind that are in the cache and not on the API server."""
-        # Only what was known before the list was asked for can be missing from it by deletion.
+        """Drop the objects of one kind that the cache has and the API server has not."""
+        # Only objects that were known before the list was requested can be missing because of a
+        # deletion.
         known = set(handler.uids())
         try:
             listed = await self._uids(handler)
@@ -138,7 +139,7 @@ class Sweep:
         if self._optional_kinds.may_be_brief(handler.name):
             return
         gone = known - set(listed)
-        # What could not be listed may come back as it was.
+        # Objects that could not be listed may come back unchanged.
         drop = handler.forget if handler.name in self._not_served else handler.missing
         for uid in gone:
             drop(uid)
@@ -147,10 +148,11 @@ class Sweep:
             log.info("swept", kind=handler.plural, gone=len(gone))
 
     async def _fill(self, required: Mapping[Handler, set[str]]) -> dict[Handler, int]:
-        """Give the watches a while to bring what is required; return how much is missing then.
+        """Wait for the watches to bring the required objects; return how many are missing then.
 
-        What has come is required no more: it may be deleted before the last of all has come, and
-        where pods go all the time there is no moment at which everything listed is there.
+        An object that has come is no longer required: it may be deleted before the last one
+        arrives. Where pods come and go all the time, the cache never has every listed object at one
+        moment.
         """
         clock = asyncio.get_running_loop().time
         until = clock() + LIST_AGAIN_SECONDS
@@ -165,10 +167,10 @@ class Sweep:
         return missing
 
     async def _unwatched(self, before: Collection[Handler]) -> dict[Handler, set[str]]:
-        """Return what the API server has and the cache has not, of kinds without any object there.
+        """Return objects of the API server whose kinds have no object in the cache.
 
-        Also of those `before`, and of kinds that could not be listed: their objects may have been
-        forgotten, and no watch brings them back.
+        This includes the kinds found `before`, and kinds that could not be listed: their objects
+        may have been forgotten, and no watch brings them back.
         """
         found = {}
         for handler in self._handlers:

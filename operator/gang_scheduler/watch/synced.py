@@ -34,9 +34,9 @@ class Source(Protocol):
         """
 
     def begin_anew(self, kind: str) -> None:
-        """Begin the watch of a kind anew, with a list, whatever is under way. Waits for nothing.
+        """Restart the watch of a kind with a list, whatever it is doing. Does not wait.
 
-        Watches of other kinds may be begun anew with it.
+        Watches of other kinds may restart with it.
         """
 
     async def fresh(self) -> None:
@@ -47,7 +47,7 @@ class Source(Protocol):
 
 
 STALE_SECONDS: Final = 5.0
-"""Nothing is decided on a view that has been out of step for longer."""
+"""How long a view may be out of step while decisions are still made on it."""
 
 
 class InStep:
@@ -82,14 +82,14 @@ class InStep:
 
 
 class ChangeCount:
-    """How often something has changed. Tasks that wait for the next change miss none of them."""
+    """Counts changes. Tasks that wait for the next change miss none."""
 
     def __init__(self) -> None:
         self.number = 0
         self._next = asyncio.Event()
 
     def changed(self) -> None:
-        """Count a change, and wake what waits for it."""
+        """Count a change, and wake all tasks that wait for it."""
         self.number += 1
         self._next.set()
         self._next = asyncio.Event()
@@ -125,7 +125,7 @@ def listed(kind: str) -> None:
 
 
 def not_served(kind: str) -> None:
-    """Note that there is nothing to watch of a kind."""
+    """Note that a kind has nothing to watch."""
     _listed.pop(kind, None)
     if _seen.pop(kind, None) is not None:
         metrics.WATCH_AGE.remove((kind,))

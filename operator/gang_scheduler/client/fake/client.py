@@ -102,7 +102,7 @@ class FakeApi:
                 found["status"].pop("nominatedNodeName", None)
 
     async def bound_node(self, pod: PodRef) -> str:
-        """Return the node of the pod, "" while it has none; GONE if the uid is another."""
+        """Return the node of the pod, "" while it has none; GONE if the pod has another uid."""
         async with self._call("bound_node", pod.namespace, pod.name, {"uid": pod.uid}):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
             if uid_of(found) != pod.uid:
@@ -130,7 +130,10 @@ class FakeApi:
                 self.cluster.delete(PODS, pod.namespace, pod.name)
 
     async def annotate_pod(self, pod: PodRef, annotations: Mapping[str, str | None]) -> None:
-        """Set annotations of a pod, and remove those that are None. REFUSED for another uid."""
+        """Set annotations of a pod, and remove those whose value is None.
+
+        REFUSED for another uid.
+        """
         seen = {"uid": pod.uid, "annotations": dict(annotations)}
         async with self._call("annotate_pod", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
@@ -148,10 +151,10 @@ class FakeApi:
                 found["status"] = merge(found.get("status"), patch)
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
-        """Have the volume of a claim made for a node, and return the claim's version then.
+        """Ask for a volume for a claim on a node, and return the new version of the claim.
 
-        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
-        another, CONFLICT if another writer changes the claim at the same time.
+        A bound claim is left unchanged. REFUSED if another node was selected, GONE if the claim has
+        another uid, CONFLICT if another writer changes the claim at the same time.
         """
         seen = {"uid": claim.uid, "node": node}
         async with self._call("select_node", claim.namespace, claim.name, seen):
@@ -251,7 +254,7 @@ class FakeApi:
             return self.cluster.put(gvr, {**body, "metadata": metadata})
 
     async def delete(self, gvr: GVR, namespace: str, name: str, uid: str = "") -> None:
-        """Delete an object, with a uid only that one: CONFLICT if it is another one now."""
+        """Delete an object; with a uid, only the object of that uid, else CONFLICT."""
         async with self._call("delete", namespace, name, {"resource": gvr, "uid": uid}):
             found = self.cluster.get(gvr, namespace, name)
             if uid:
@@ -300,7 +303,7 @@ class FakeApi:
     ) -> AsyncIterator[None]:
         call = Call(method, namespace, name, arguments or {})
         self.calls.append(call)
-        # No answer comes within the same iteration of the event loop.
+        # An answer never comes within the same iteration of the event loop.
         await asyncio.sleep(0)
         found = (script(call) for script in self.scripts)
         fault = next((each for each in found if each is not None), NO_FAULT)

@@ -146,9 +146,9 @@ class FakeCluster:
         del self._objects[gvr]
 
     def put(self, gvr: GVR, body: Body) -> Document:
-        """Create or replace an object and return it with what a server fills in.
+        """Create or replace an object and return it with the fields that a server fills in.
 
-        A body of another uid is another object: watchers see the first one deleted.
+        A body with another uid is another object: watchers see the first one deleted.
         """
         document = copy.deepcopy(dict(body))
         metadata = document["metadata"] = dict(document["metadata"])
@@ -185,7 +185,7 @@ class FakeCluster:
         return self._objects[gvr]
 
     def remove(self, gvr: GVR, namespace: str, name: str) -> None:
-        """Remove an object, whatever finalizers it has."""
+        """Remove an object, even if it has finalizers."""
         self._find(gvr, namespace, name)
         self._remove(gvr, namespace, name)
 
@@ -199,9 +199,9 @@ class FakeCluster:
 
     @contextmanager
     def changing(self, gvr: GVR, namespace: str, name: str) -> Iterator[Document]:
-        """Yield an object to be changed in place, and store it unless an exception is raised.
+        """Yield an object to change in place, and store it unless an exception is raised.
 
-        One that is being deleted is gone with the last of its finalizers.
+        An object that is being deleted is gone with its last finalizer.
         """
         changed = self.get(gvr, namespace, name)
         had_finalizers = bool(changed["metadata"].get("finalizers"))
@@ -232,7 +232,7 @@ class FakeCluster:
 
     def _remove(self, gvr: GVR, namespace: str, name: str) -> None:
         last = copy.deepcopy(self._objects[gvr].pop((namespace, name)))
-        # A deletion is a change with a version of its own, from which a watch can go on.
+        # A deletion is a change with a version of its own, from which a watch can continue.
         self._version += 1
         last["metadata"]["resourceVersion"] = str(self._version)
         self._tell(gvr, "DELETED", last)
