@@ -45,7 +45,7 @@ def says_policy(present: Mapping[str, str]) -> bool:
 
 
 def policy_of(present: Mapping[str, str]) -> CheckpointPolicy | None:
-    """Return the policy in annotations, None if they have none. Raises InvalidField for all."""
+    """Return the policy in annotations; None without one. Raises InvalidField with all faults."""
     if not says_policy(present):
         return None
     faults = Faults()
@@ -64,7 +64,7 @@ def policy_of(present: Mapping[str, str]) -> CheckpointPolicy | None:
 
 
 def readable(present: Mapping[str, str]) -> CheckpointPolicy | None:
-    """Return the same, None also for what cannot be read: of pods that run already."""
+    """Return the policy, or None if it is invalid: for pods that run already."""
     try:
         return policy_of(present)
     except InvalidField:
@@ -105,7 +105,7 @@ def _path(present: Mapping[str, str]) -> str:
 
 LONGEST_ID: Final = 64
 MEANT_AS_REPORT: Final = '"checkpoint"'
-"""What a termination message has in it that is to tell of a checkpoint."""
+"""A termination message that contains this is meant to report a checkpoint."""
 LONGEST_LATEST: Final = 16_384
 MOST_READ: Final = 64
 """How many entries of a status are read."""
@@ -121,7 +121,7 @@ _OUTCOMES: Final = {each.value: each for each in CheckpointOutcome}
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """What a gang tells of a checkpoint, in a termination message or as an answer over HTTP."""
+    """The report of a gang on a checkpoint, in a termination message or an HTTP answer."""
 
     step: int | None = None
     path: str = ""
@@ -136,7 +136,7 @@ def of_pod(
     statuses: Iterable[ContainerStatus],
     conditions: Iterable[Condition] = (),
 ) -> PodCheckpoint | None:
-    """Return what a pod says of checkpoints; None for most."""
+    """Return the reports of a pod on checkpoints; None for most pods."""
     statuses = tuple(statuses)
     ended, noted = _of_containers(statuses), _noted(conditions)
     wrong = next(_unreadable(statuses), "")
@@ -154,7 +154,10 @@ def of_pod(
 
 
 def of_annotations(present: Mapping[str, str], policy: CheckpointPolicy | None) -> Save | None:
-    """Return what annotations report, None if nothing. In mode HTTP the path is no checkpoint's."""
+    """Return the report in annotations, None without one.
+
+    In mode HTTP the path is not a checkpoint.
+    """
     done_at = _time(present.get(annotations.CHECKPOINT_DONE_AT))
     if not done_at:
         return None
@@ -168,20 +171,20 @@ def of_annotations(present: Mapping[str, str], policy: CheckpointPolicy | None) 
 
 
 def of_answer(body: bytes, done_at: int, request_id: str) -> Save | None:
-    """Return what an answer over HTTP tells; None for one that cannot be read."""
+    """Return the report in an HTTP answer; None for an invalid answer."""
     try:
         told = msgspec.json.decode(body, type=_Told)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     step = _step(told.step)
-    # What is told must be what is recorded: nothing is left out of an answer.
+    # The record must equal the report: no part of an answer is left out.
     if step != told.step or _report_path(told.path) != told.path:
         return None
     return Save(done_at, step, told.path, request_id)
 
 
 def of_status(status: Mapping[str, Any]) -> Checkpoints | None:
-    """Return what the status of a PodGroup remembers, None if nothing."""
+    """Return the checkpoints in the status of a PodGroup; None without any."""
     last = status.get("checkpoint")
     listed = status.get("checkpoints")
     if not isinstance(last, Mapping) and not isinstance(listed, list):
@@ -198,7 +201,7 @@ def of_status(status: Mapping[str, Any]) -> Checkpoints | None:
 
 
 def of_latest(present: Mapping[str, str]) -> Checkpoints | None:
-    """Return what the annotation of a Job remembers, None if nothing."""
+    """Return the checkpoint in the annotation of a Job; None without one."""
     text = present.get(annotations.CHECKPOINT_LATEST)
     if not text or len(text) > LONGEST_LATEST:
         return None
@@ -222,7 +225,7 @@ def _of_containers(statuses: Iterable[ContainerStatus]) -> Save | None:
 
 
 def _unreadable(statuses: Iterable[ContainerStatus]) -> Iterator[str]:
-    """Yield what is wrong with messages that are meant to report a checkpoint, and do not."""
+    """Yield the faults of messages that are meant to report a checkpoint but do not."""
     for each in statuses:
         message = each.state.terminated.message if each.state.terminated is not None else ""
         is_meant = message.lstrip().startswith("{") and MEANT_AS_REPORT in message
@@ -257,7 +260,7 @@ def _newest(one: Save | None, other: Save | None) -> Save | None:
 
 
 def _apart(saves: Iterable[Save]) -> tuple[Save, ...]:
-    """Return saves without those that are like the one before."""
+    """Return the saves without repetitions of the one before."""
     kept: list[Save] = []
     for each in saves:
         if not (kept and (each.is_like(kept[-1]) or each.done_at == kept[-1].done_at)):
@@ -317,7 +320,7 @@ def _number(text: str | None) -> int | None:
 
 
 def _report_path(found: object) -> str:
-    """Return the name of a checkpoint; "" for one that is too long, or could not be shown."""
+    """Return the name of a checkpoint; "" for one that is too long or unprintable."""
     is_name = isinstance(found, str) and len(found) <= LONGEST_PATH and found.isprintable()
     return str(found) if is_name else ""
 

@@ -157,7 +157,7 @@ NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
 @dataclass(frozen=True, slots=True)
 class DeclaredNamespace:
-    """A Namespace. `default_queue` is the queue of gangs in it that name none, "" for none."""
+    """A Namespace. `default_queue` is for gangs that name no queue; "" without a default."""
 
     uid: str
     name: str
@@ -223,7 +223,7 @@ class PriorityClass(Wire, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """All classes by name, and the default for pods that name none."""
+    """All PriorityClasses by name, and the default for pods without one."""
 
     by_name: Mapping[str, PriorityClass] = field(default_factory=dict)
     default: PriorityClass | None = None

@@ -1,8 +1,8 @@
-"""Watch events: decoded, counted and handed to the state, whatever an object looks like.
+"""Watch events: decoded, counted and handed to the state, even if objects are malformed.
 
-A handler never raises: an exception would make Kopf drop later events of the object for minutes.
-An object that cannot be read is left out with a reason, and its owner is told; `reader` says what
-still holds of it. A state older than the known one is no news and is dropped silently.
+A handler never raises: an exception would make Kopf drop later events of the object for minutes. An
+unreadable object is left out, and its owner is told why; `reader` defines which part of it still
+counts. A state older than the known one is dropped silently.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from gang_scheduler.decode.reader import HasMetadata, Identity, Object, Reader, 
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.wire.core import Identified
 
-# Objects that were left out because they cannot be read, as values in one queue. The event
-# handlers put them there, and do not know what reads them.
+# Objects that were left out because they cannot be read, as values in one queue. The event handlers
+# put them there without knowing the reader of the queue.
 
 
 class LeftOut(NamedTuple):
-    """An object that was left out, its kind as in manifests, and what is wrong with it.
+    """An object that was left out: its kind as in manifests, and the fault.
 
-    `holds` is the noun of what still counts of it; None: nothing, or what was known of it.
+    `holds` is the noun for the part of it that still counts; None: no part, or its earlier state.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class LeftOutObjects:
         return await self._queue.get()
 
     def take_all(self) -> Iterator[LeftOut]:
-        """Yield the objects that are there already."""
+        """Yield all objects that are in the queue already."""
         while not self._queue.empty():
             yield self._queue.get_nowait()
 
@@ -66,7 +66,7 @@ class LeftOutObjects:
 # a promise).
 
 GONE_SECONDS: Final = 600.0
-"""So long a deletion is remembered at least, and twice as long at most: no event comes later."""
+"""A deletion is remembered for at least this long, and at most twice as long: no event is later."""
 MOST_DIGITS: Final = 20
 FOR_GOOD: Final = sys.maxsize
 """The version of an object that is missing from a list: no uid is used twice."""
@@ -79,7 +79,7 @@ class Versions:
         self.newest = 0
         self._newest: dict[str, int] = {}
         self._clock = clock
-        # In two halves, of which the older one is forgotten whole.
+        # Two halves; the older one is dropped as a whole.
         self._gone: dict[str, int] = {}
         self._gone_before: dict[str, int] = {}
         self._began_at = clock()
@@ -111,7 +111,7 @@ class Versions:
         self._note_gone(uid, FOR_GOOD)
 
     def forget(self, uid: str) -> None:
-        """Know nothing of an object: it may come back in the state that it had."""
+        """Drop all knowledge of an object: it may come back in the same state."""
         for known in (self._newest, self._gone, self._gone_before):
             known.pop(uid, None)
 
@@ -155,26 +155,29 @@ class HasUid(Protocol):
 
 
 class Sink(Protocol[T]):
-    """Where objects of one kind go. What a change means for gangs is no business of the caller."""
+    """The store of objects of one kind.
+
+    The meaning of a change for gangs is not the caller's concern.
+    """
 
     def upsert(self, noun: T, /) -> None:
         """Add or replace an object."""
 
     def delete(self, uid: str, /) -> None:
-        """Forget an object; one that is not known is no error."""
+        """Delete an object; an unknown one is no error."""
 
     def uids(self) -> Collection[str]:
         """Return the uids of all known objects."""
 
     def known(self, uid: str, /) -> T | None:
-        """Return an object as it is known; always None for a kind that does not need that."""
+        """Return the known state of an object; always None for a kind that does not need it."""
 
 
 class EventHandlers:
     """The handlers of all kinds, from sources to sinks.
 
-    `broken` holds the uids of objects that were left out, `versions` what was seen of all. What is
-    left out goes to `left_out`, with what is wrong.
+    `broken` has the uids of objects that were left out, `versions` the latest version of every
+    object. Objects that are left out go to `left_out` with their faults.
     """
 
     def __init__(
@@ -190,7 +193,7 @@ class EventHandlers:
         self._by_gvr = {gvr: each for each in self.all for gvr in each.versions}
 
     def of(self, gvr: GVR) -> "KindHandler[Any]":
-        """Return the handler of a kind, in whatever version."""
+        """Return the handler of a kind, for any of its versions."""
         return self._by_gvr[gvr]
 
     def names(self) -> dict[GVR, str]:
@@ -204,7 +207,7 @@ class EventHandlers:
 
 
 class KindHandler(Generic[T]):
-    """Takes the events of one kind in."""
+    """Handles the events of one kind."""
 
     def __init__(
         self,
@@ -284,7 +287,7 @@ class KindHandler(Generic[T]):
     def take_decoded(self, change: str, source: HasMetadata) -> None:
         """Take in an event whose object went through `decoder`.
 
-        Raises InvalidField, having done nothing. What is wrong is then told by `take`.
+        Raises InvalidField without any effect. `take` then reports the fault.
         """
         metadata = source.metadata
         note(Work.EVENT, f"{self._kind} {metadata.namespace}/{metadata.name}")
@@ -301,7 +304,7 @@ class KindHandler(Generic[T]):
         self._count(metadata.uid)
 
     def _is_lesser(self, obj: Object) -> bool:
-        """Return whether an object comes in another version than the best one seen so far."""
+        """Return whether an object comes in a lesser version than the best one seen so far."""
         version = str(obj.get("apiVersion", "")).rpartition("/")[2]
         versions = [gvr.version for gvr in self.versions]
         rank = versions.index(version) if version in versions else 0
@@ -348,7 +351,7 @@ class KindHandler(Generic[T]):
 
 
 def _check(event: Object, found: Identity) -> None:
-    """Raise InvalidField for an object that no decoder read, or that is not told from others."""
+    """Raise InvalidField for an object without an identity, or one that was not decoded."""
     if (why := event.get("unreadable")) is not None:
         raise why
     fields.read(event["object"], Identified)

@@ -25,7 +25,7 @@ from gang_scheduler.wire.core import Quantities
 T = TypeVar("T")
 
 LONGEST_TIME = 64
-"""How many characters a time has at most: what is remembered of times is bounded."""
+"""The most characters of a time, which bounds the memory for remembered times."""
 
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`(?: (?P<bound>[<>]=) (?P<limit>-?[0-9]+))?")
@@ -186,8 +186,8 @@ def label_layer(where: str, key: str) -> LayerRef:
     return LayerRef(key, by_label=True)
 
 
-# Go durations, and the declared run times of pods. Nearly all pods of a cluster declare none, and
-# that is found out without looking at each of their keys.
+# Go durations, and the declared run times of pods. Nearly all pods declare none, which is found out
+# without visiting each of their keys.
 
 # Go accepts two letters for micro: the micro sign and the Greek letter.
 _MICRO: Final = dict.fromkeys(("us", "\u00b5s", "\u03bcs"), Fraction(1, 10**6))
@@ -201,7 +201,7 @@ _SECONDS: Final[Mapping[str, Fraction | int]] = {
 }
 _DURATION: Final = re.compile(rf"(?:[0-9]{{1,12}}(?:\.[0-9]*)?|\.[0-9]+)(?:{'|'.join(_SECONDS)})")
 LONGEST: Final = 64
-"""No duration is longer; each character of a longer text would be looked at a dozen times."""
+"""The longest text that can be a duration. Each character of it costs about a dozen steps."""
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,11}")
 
 
@@ -225,9 +225,9 @@ def seconds(text: str, where: str, *, or_zero: bool = False) -> int:
 
 
 def expected_duration(labels: Mapping[str, str], present: Mapping[str, str]) -> int | None:
-    """Return for how long pods are expected to run, in seconds: the shorter time of two.
+    """Return the expected run time of pods in seconds, the shorter one of two declarations.
 
-    None where nothing is said. Raises InvalidField.
+    None without a declaration. Raises InvalidField.
     """
     if not says_duration(labels, present):
         return None
@@ -243,10 +243,10 @@ def says_duration(labels: Mapping[str, str], present: Mapping[str, str]) -> bool
 def run_time(
     deadline: int | None, labels: Mapping[str, str], present: Mapping[str, str], since: int = 0
 ) -> RunTime | None:
-    """Return what an object says of how long its pods run; None if it says nothing.
+    """Return the declared run time of the pods of an object; None without a declaration.
 
-    `deadline` is activeDeadlineSeconds, and counts from `since`, both in seconds. What cannot be
-    read says nothing here.
+    `deadline` is activeDeadlineSeconds and counts from `since`, both in seconds. An invalid
+    declaration counts as none.
     """
     try:
         said = expected_duration(labels, present)
@@ -346,7 +346,7 @@ def read_json(path: str, text: str) -> JsonField:
 
 
 def _each_once(pairs: Sequence[tuple[str, object]]) -> Mapping[str, object]:
-    """Return an object. Raises InvalidField for two fields of one name: either could be meant."""
+    """Return an object. Raises InvalidField for two fields of one name, which is ambiguous."""
     found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
@@ -362,7 +362,7 @@ _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 DNS_LABEL: Final = re.compile(_LABEL)
 DNS_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 QUALIFIED: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
-"""What is a value of a label, or the part of a key after the slash."""
+"""Matches the value of a label, and the part of a key after the slash."""
 LONGEST_LABEL, LONGEST_SUBDOMAIN = 63, 253
 
 SHORT_NAMES: Final = frozenset({JOBS})
@@ -419,7 +419,7 @@ def _check_key(where: str, key: str) -> None:
 
 
 def is_label(name: str) -> bool:
-    """Return whether a name is a DNS-1123 label, as those of namespaces and containers are."""
+    """Return whether a name is a DNS-1123 label, as names of namespaces and containers are."""
     return _is(DNS_LABEL, name, LONGEST_LABEL)
 
 

@@ -16,7 +16,7 @@ from gang_scheduler.model.wording import field, label_field
 
 
 class Verdict(Enum):
-    """What happens to a key. `NAMES_A_GANG`: it is refused on a pod that is in no gang here."""
+    """The treatment of a key. `NAMES_A_GANG`: refused on a pod that is in no gang here."""
 
     READ = "read"
     REFUSED = "refused"
@@ -268,7 +268,7 @@ TELLING: Final = tuple(
 
 
 def of(key: str) -> Mark | None:
-    """Return the row of a key; None for one that is not in the table."""
+    """Return the row of a key; None for a key without a row."""
     found = _EXACT.get(key)
     if found is not None:
         return found
@@ -278,9 +278,9 @@ def of(key: str) -> Mark | None:
 def refused(
     labels: Mapping[str, str], present: Mapping[str, str], source: str = ""
 ) -> Iterator[InvalidField]:
-    """Yield the labels and annotations that are refused, with what to write instead.
+    """Yield the labels and annotations that are refused, each with its replacement.
 
-    `source` is the source of the gang of the pod that has them.
+    `source` is the source of the gang of the labelled pod.
     """
     if not (_may_be_refused(tuple(labels)) or _may_be_refused(tuple(present))):
         return

@@ -1,6 +1,6 @@
-"""Keys of labels and annotations that nothing reads, misspelt ones and those of other products.
+"""Keys of labels and annotations that have no effect: misspelt, or of other products.
 
-They are written for a purpose, and must not be ignored.
+Users write them for a purpose, so they must not be ignored.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from gang_scheduler.model.wording import field, label_field
 from gang_scheduler.wire import core
 
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
-"""Prefixes of which every key is known here."""
+"""Prefixes whose keys are all known here."""
 
 LABELS: Final = frozenset({annotations.JOB_GANG_LABEL, annotations.QUEUE, annotations.ROLE})
 ANNOTATIONS: Final = frozenset(
@@ -66,9 +66,9 @@ ANNOTATIONS: Final = frozenset(
     }
 )
 OF_NAMESPACES: Final = frozenset({annotations.DEFAULT_QUEUE})
-"""Annotations that are read of Namespaces alone."""
+"""Annotations that are read only on Namespaces."""
 OF_LEASES: Final = frozenset({annotations.SET_ASIDE})
-"""Annotations that are read of our Lease alone."""
+"""Annotations that are read only on our Lease."""
 POD_GROUP_PREFIX: Final = "pod-group.scheduling.sigs.k8s.io/"
 """Prefix of labels that name a gang without a PodGroup. Other keys with it are not read."""
 POD_GROUP_LABELS: Final = frozenset(
@@ -78,7 +78,7 @@ VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
 VOLCANO_GROUPS: Final = (VOLCANO_GROUP, "scheduling.volcano.sh/group-name")
 """Annotations that name the PodGroup of Volcano of a pod."""
 FOREIGN: Final = foreign_marks.NAMING
-"""By what other products know the gang of a pod, and which products these are."""
+"""The keys by which other products name the gang of a pod, with the products."""
 POD_GROUP_NAMES: Final = frozenset(
     {annotations.POD_GROUP_LABEL, annotations.POD_GROUP_LABEL_SCHED_PLUGINS}
 )
@@ -95,7 +95,7 @@ OPTIONS: Final = frozenset(
         annotations.GANG_TOTAL_NUMBER,
     }
 )
-"""Annotations that say how a gang is scheduled, and nothing without one."""
+"""Annotations that say how a gang is scheduled. Without a gang they have no effect."""
 ON_A_POD_GROUP: Final = (
     "belongs on a PodGroup of scheduling.sigs.k8s.io that the pods name in the label "
     f"{annotations.POD_GROUP_LABEL}"
@@ -110,7 +110,7 @@ OPTIONS_BELONG: Final = {
 }
 """Where these belong that are on pods, by the source of a gang that has no options of its pods."""
 _OF_POD_GROUPS: Final = frozenset({"podgroup", "podgroupname", "group", "groupname"})
-"""What the name of a PodGroup may be called, without dashes."""
+"""Words that users take for the name of a PodGroup, without dashes."""
 _OF_GANGS: Final = frozenset({"gang", "gangname"})
 _NEAR: Final = (
     annotations.POD_GROUP_LABEL,
@@ -127,19 +127,19 @@ _READ: Final = frozenset(
         *(annotations.KUEUE_PRIORITY_CLASS, annotations.KUEUE_MAX_EXEC_TIME),
     }
 )
-"""Keys of which the values are read."""
+"""Keys whose values are read."""
 _LOOKED_AT: Final = (*PREFIXES, POD_GROUP_PREFIX, annotations.KUEUE_PODSET_PREFIX)
-"""Prefixes of keys that are looked at one by one: here, and among the requests of podsets."""
+"""Prefixes of keys that are checked one by one, here and in the requests of podsets."""
 _NOT_MISSPELT: Final = frozenset({*_NEAR, *FOREIGN, "scheduling.k8s.io/pod-group"})
-"""Keys that are read, and those near them that others read."""
+"""Keys that are read, and similar keys that other readers use."""
 _MOST_CHANGED, _MOST_LEFT_OUT = 3, 5
 MOST_LOOKED_AT: Final = 64
-"""So many keys of an object are compared with those that are read; of more it is said that they are
-there. An object has room for thousands."""
+"""The most keys of an object that are compared with known keys; further keys are only counted. An
+object has room for thousands."""
 MOST_HINTED: Final = 8
-"""Of so many it is said which key may be meant."""
+"""The most keys for which a similar known key is searched."""
 _ENDS_ALIKE: Final = 6
-"""A key that misspells one that is read begins or ends as that one does, by so many characters."""
+"""A misspelt key shares this many characters with the known key, at the beginning or the end."""
 _BEGINNINGS: Final = frozenset(each[:_ENDS_ALIKE] for each in _NEAR)
 _ENDINGS: Final = frozenset(each[-_ENDS_ALIKE:] for each in _NEAR)
 # Koordinator reads this as an annotation, and others as a label.
@@ -147,7 +147,7 @@ _READ_INSTEAD: Final = {f"{POD_GROUP_PREFIX}match-policy": annotations.GANG_MATC
 
 
 def unknown_labels(present: Collection[str]) -> Iterator[InvalidField]:
-    """Yield what is wrong with labels that look like ones of ours, and are not."""
+    """Yield the faults of labels that look like ours but are not."""
     found = _like_ones_that_are_read(present, LABELS)
     for place, key in enumerate(found[:MOST_LOOKED_AT]):
         if key in _ONLY_ANNOTATIONS:
@@ -162,9 +162,9 @@ def unknown_labels(present: Collection[str]) -> Iterator[InvalidField]:
 def unknown_annotations(
     present: Collection[str], labels: Collection[str] = ()
 ) -> Iterator[InvalidField]:
-    """Yield what is wrong with annotations that look like ones that are read, and are not.
+    """Yield the faults of annotations that resemble known ones but are not.
 
-    The name of a PodGroup may stand in an annotation if it is in the `labels`, too.
+    The name of a PodGroup may be in an annotation if the `labels` have it, too.
     """
     found = _like_ones_that_are_read(present, ANNOTATIONS)
     for place, key in enumerate(found[:MOST_LOOKED_AT]):
@@ -188,7 +188,7 @@ def too_long(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[
 
 
 def has_odd_labels(present: Collection[str]) -> bool:
-    """Return whether a label looks like a key that is read, and is not; not of our prefixes."""
+    """Return whether a label resembles a known key of another prefix than ours."""
     found = _like_ones_that_are_read(present, LABELS)
     return len(found) > MOST_LOOKED_AT or any(
         key in _ONLY_ANNOTATIONS or meant_by(key) or _podset_meant_by(key) for key in found
@@ -214,7 +214,7 @@ def _may_be_odd(key: str) -> bool:
 
 
 def _more(where: str, found: Collection[str]) -> Iterator[InvalidField]:
-    """Yield that there are more keys like ones that are read than are looked at."""
+    """Yield the fault that there are more unknown keys than are checked."""
     more = len(found) - MOST_LOOKED_AT
     if more > 0:
         problem = f"must have at most {MOST_LOOKED_AT} keys that are like ones that are read"
@@ -223,11 +223,10 @@ def _more(where: str, found: Collection[str]) -> Iterator[InvalidField]:
 
 @records.by_short_texts(4096)
 def meant_by(key: str) -> str:
-    """Return the key that is read and that this one stands for by mistake, "" for none.
+    """Return the known key that this key misspells; "" if there is none.
 
-    It misspells that one at one place, or names a gang under a prefix much like its.
-
-    Remembered, as most pods have the same keys; linear in the length of a key otherwise.
+    It differs in one place, or names a gang under a similar prefix. The result is remembered, as
+    most pods have the same keys; otherwise the cost is linear in the length of a key.
     """
     if key in _NOT_MISSPELT or key.startswith(_LOOKED_AT) or len(key) > likeness.LONGEST:
         return ""
@@ -235,7 +234,7 @@ def meant_by(key: str) -> str:
 
 
 def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[InvalidField]:
-    """Yield the labels and annotations beside those that name a gang without a PodGroup."""
+    """Yield the labels and annotations that name a gang in another way than by a PodGroup."""
     of_labels = (each for each in labels if each not in POD_GROUP_LABELS)
     for where, keys in ((label_field, of_labels), (field, present)):
         found = sorted(each for each in keys if each.startswith(POD_GROUP_PREFIX))
@@ -244,14 +243,14 @@ def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[Inva
 
 
 def misplaced_podset(present: Collection[str]) -> Iterator[InvalidField]:
-    """Yield the annotations of a PodGroup that are read of pods alone, as Kueue defines them."""
+    """Yield the annotations of a PodGroup that Kueue reads only on pods."""
     for key in sorted(present):
         if key.startswith(annotations.KUEUE_PODSET_PREFIX):
             yield InvalidField(field(key), None, "belongs in the annotations of the pod template")
 
 
 def options_not_read(present: Collection[str]) -> Iterator[InvalidField]:
-    """Yield the options of gangs among the annotations of an object that has none."""
+    """Yield the gang options in the annotations of an object that has no gang."""
     for key in sorted(OPTIONS.intersection(present)):
         yield InvalidField(field(key), None, ON_A_POD_GROUP)
 
@@ -267,7 +266,7 @@ def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple
 
 @records.by_short_texts(4096)
 def _podset_meant_by(key: str) -> str:
-    """Return which annotation of Kueue's was meant by a label; "" for none."""
+    """Return the annotation of Kueue that a label stands for by mistake; "" for none."""
     return (
         likeness.near_podset(field(key)) if key.startswith(annotations.KUEUE_PODSET_PREFIX) else ""
     )
@@ -284,7 +283,7 @@ def _not_read(where: str, key: str) -> InvalidField:
 
 
 def _instead(key: str) -> str:
-    """Return which key to write instead: that of a PodGroup's name for what is called like one."""
+    """Return the key to use instead: that of a PodGroup's name, if this key resembles it."""
     name = key.removeprefix(POD_GROUP_PREFIX)
     if _plain(name) in _OF_POD_GROUPS:
         return f": write the label {annotations.POD_GROUP_LABEL}"
@@ -316,7 +315,7 @@ def _is_of_gang(prefix: str, plain: str) -> bool:
 
 
 def _of_kubernetes(prefix: str, plain: str) -> str:
-    """Return the same for prefixes that end as those of Kubernetes and its projects."""
+    """Return the faults for prefixes that end like those of Kubernetes and its projects."""
     if prefix == "scheduling.k8s.io" and plain == "groupname":
         return VOLCANO_GROUP
     if prefix.startswith("scheduling.") and prefix.endswith("k8s.io") and plain in _OF_POD_GROUPS:

@@ -1,10 +1,10 @@
-"""Takes changes of objects in, those of dear objects at most so often that others have their turn.
+"""Takes in changes of objects, and slows down expensive objects so that others get a turn.
 
-To read a suspended workload of ten thousand pods takes tens of milliseconds and more, and users
-change an object as often as they like. So the CPU is measured that each change takes. An object
-that was dear twice is read again only once ten times as long has passed, and then as it is by then;
-so are others that are dear in its namespace, one after the other. A new object, a deletion and a
-list are never late, and nothing is without an event loop.
+Reading a suspended workload of ten thousand pods takes tens of milliseconds or more, and users can
+change an object as often as they like. So the CPU of each change is measured. An object that was
+expensive twice is read again only after ten times as long, in its state of then. Other expensive
+objects of its namespace wait as well, one after the other. New objects, deletions and lists are
+never delayed, and nothing is delayed without an event loop.
 """
 
 import asyncio
@@ -13,21 +13,21 @@ from collections.abc import Callable
 from typing import Final
 
 DEAR_SECONDS: Final = 0.005
-"""What takes more CPU than this is dear."""
+"""A change that takes more CPU than this is expensive."""
 TIMES: Final = 2
 """As often in a row an object must have been dear: once may be chance."""
 PAUSES: Final = 10
-"""For so many times as long as a change took, dear objects of its namespace are left alone."""
+"""The pause for expensive objects of a namespace, as a multiple of the time of the last change."""
 LONGEST_SECONDS: Final = 10.0
 """For no longer than this."""
 MOST_NAMESPACES: Final = 1000
-"""So many pauses are remembered at least: to look for those that are over takes a step for each."""
+"""At least this many pauses are kept: finding those that are over takes a step for each."""
 
 Take = Callable[[], None]
 
 
 class Pacing:
-    """Which objects are dear, by uid, and when the next change of one in a namespace is taken."""
+    """The expensive objects by uid, and when the next change of one in a namespace is taken in."""
 
     def __init__(
         self,
@@ -41,7 +41,10 @@ class Pacing:
         self._free_at: dict[str, float] = {}
 
     def take(self, uid: str, namespace: str, take: Take, *, may_wait: bool) -> None:
-        """Take a change of an object in, now or later; in place of one that still waits."""
+        """Take in a change of an object, now or later.
+
+        It replaces an earlier one that still waits.
+        """
         if may_wait and self._dear.get(uid, 0) >= TIMES and self._wait(namespace) > 0:
             loop = _running_loop()
             if loop is not None:

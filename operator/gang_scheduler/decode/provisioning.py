@@ -15,15 +15,15 @@ from gang_scheduler.wire.core import Condition
 MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 OURS: Final = "py-gang-scheduler"
 _TELLING: Final = (Came.FAILED, Came.REVOKED, Came.EXPIRED, Came.PROVISIONED, Came.ACCEPTED)
-"""The conditions: the first that is true says what came of a request."""
+"""The conditions in order: the first true one decides the state of a request."""
 
 
 NO_GANG: Final = GangKey("", "", "")
-"""Stands for the gang of a request that is not ours."""
+"""The gang of a request that is not ours."""
 
 
 def request(body: Mapping[str, Any]) -> ProvisioningRequest:
-    """Return a request; one that is not ours is for no gang. Raises InvalidField."""
+    """Return a request; a foreign request has no gang. Raises InvalidField."""
     source = fields.read(body, provisioning.ProvisioningRequest)
     metadata, spec = source.metadata, source.spec
     present = metadata.annotations
@@ -70,7 +70,7 @@ def written(key: GangKey) -> str:
 
 
 def _gang(namespace: str, labels: Mapping[str, str], present: Mapping[str, str]) -> GangKey:
-    """Return the gang of a request of ours: none of another namespace, whatever is written."""
+    """Return the gang of a request of ours, always in the namespace of the request."""
     if labels.get(MANAGED_BY) != OURS:
         return NO_GANG
     source, _, name = present.get(annotations.PROVISIONED_GANG, "").partition("/")
@@ -82,7 +82,7 @@ def _attempt(text: str) -> int:
 
 
 def _came(conditions: Iterable[Condition]) -> tuple[Came, str, int]:
-    """Return what came of a request, what is said of it, and since when it is so; 0: unknown."""
+    """Return the state of a request, its message, and since when it has the state; 0: unknown."""
     true = {each.type: each for each in conditions if each.status == "True"}
     for came in _TELLING:
         if (found := true.get(came.value)) is not None:
@@ -93,5 +93,5 @@ def _came(conditions: Iterable[Condition]) -> tuple[Came, str, int]:
 
 
 def _expected(conditions: Iterable[Condition]) -> str:
-    """Return what is said of nodes that are not there yet, such as when they will be."""
+    """Return the message about nodes that are not there yet, such as their expected time."""
     return next((each.message for each in conditions if each.type == Came.PROVISIONED), "")

@@ -34,7 +34,7 @@ DEEPEST: Final = 200
 
 
 def bounded(obj: Object) -> Object:
-    """Return the object with each text cut that is too long; the same object if none is."""
+    """Return the object with every overlong text cut; the same object if there is none."""
     try:
         # In C: nearly all objects are shorter in all than one text may be.
         if len(msgspec.json.encode(obj)) <= LONGEST_TEXT:
@@ -87,7 +87,7 @@ def direct(struct: type[W], read: Callable[[W], T]) -> Direct[T]:
 
 
 class Unreadable(Enum):
-    """What becomes of what is known of an object when a newer state of it cannot be read."""
+    """What happens to the known state of an object when a newer state cannot be read."""
 
     FORGET = "forget"
     KEEP = "keep"
@@ -95,17 +95,18 @@ class Unreadable(Enum):
 
 
 WhatHolds = Callable[[Object, InvalidField, T | None], T | None]
-"""What still holds of an object, by what is wrong and what was known of it; None: nothing."""
+"""Returns the part of an unreadable object that still counts, from its fault and its earlier state.
+None: no part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reader(Generic[T]):
-    """A kind and how its objects are read.
+    """A kind, and how its objects are read.
 
-    `kind` is its name in manifests. `versions` are those in which it may be served, best first.
-    `read` raises InvalidField. It and `if_unreadable` get objects of which `texts` has cut what is
-    too long. `best_version_counts`: a server of several versions shows every object in each of
-    them, and lesser versions say less.
+    `kind` is its name in manifests. `versions` are its API versions, best first. `read` raises
+    InvalidField. The functions `read` and `if_unreadable` get objects whose overlong `texts` have
+    been cut. `best_version_counts`: a server of several versions shows every object in each of
+    them, and lesser versions have fewer fields.
     """
 
     kind: str
@@ -117,7 +118,7 @@ class Reader(Generic[T]):
     best_version_counts: bool = False
 
     def __post_init__(self) -> None:
-        """Bound what is read: no function of a kind gets an object in another way."""
+        """Bound all input: no function of a kind gets an object in another way."""
         object.__setattr__(self, "read", _reading_bounded(self.read))
         if not isinstance(self.if_unreadable, Unreadable):
             holds = _holding_of_bounded(self.if_unreadable)
@@ -130,7 +131,7 @@ class Reader(Generic[T]):
 
     @property
     def name(self) -> str:
-        """Its name as that of a CRD, in whatever version it is served."""
+        """The name of the kind as in its CRD, whatever the served version."""
         return self.gvr.name
 
 
@@ -161,12 +162,12 @@ class Identity(NamedTuple):
 
     @property
     def key(self) -> str:
-        """`namespace/name`, or what there is of it."""
+        """`namespace/name`, as far as the object has them."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 def identity(obj: Object) -> Identity:
-    """Return the identity of an object, whatever its other fields are."""
+    """Return the identity of an object, even if its other fields are invalid."""
     metadata = _object(obj.get("metadata"))
     names = ("uid", "namespace", "name", "resourceVersion")
     return Identity(*(_text(metadata.get(each)) for each in names))
@@ -182,10 +183,10 @@ def check_readable(found: Identity) -> None:
 def unreadable_pod(
     obj: Object, why: InvalidField, known: Pod | None, membership: Membership
 ) -> Pod | None:
-    """Return an unreadable pod as it is counted on its node, or as it keeps its gang waiting.
+    """Return an unreadable pod as it counts on its node, or as it keeps its gang waiting.
 
-    On its node the pod uses what it used when it could be read, else the place of one pod. None if
-    it has no node, and its metadata cannot be read either.
+    On its node the pod uses the requests of its last readable state, else the place of one pod.
+    None if it has no node and its metadata is unreadable, too.
     """
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     node = _text(spec.get("nodeName")) or (known.node if known else "")
@@ -206,7 +207,7 @@ def unreadable_pod(
 
 
 def _waiting(obj: Object, why: InvalidField, membership: Membership) -> Pod | None:
-    """Return a pod that waits, with its problem: without it, its gang would look smaller."""
+    """Return a waiting pod with its problem: without it, its gang would look smaller."""
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     kept = {name: spec[name] for name in _OF_GANG if name in spec}
     for shown in ({"spec": kept, "status": status}, {"spec": kept}):
@@ -220,7 +221,7 @@ def _waiting(obj: Object, why: InvalidField, membership: Membership) -> Pod | No
 
 
 def pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
-    """Return what a PodGroup says that cannot be read: that its gang waits, and why."""
+    """Return the spec of an unreadable PodGroup: its gang waits, and the fault is the reason."""
     return _pod_group(obj, why, refs.POD_GROUP)
 
 
@@ -230,9 +231,9 @@ def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> Ga
 
 
 def unreadable_workload(source: GangSource, gvr: GVR) -> WhatHolds[GangObject]:
-    """Return what tells of a workload that cannot be read: that the gang of its name waits.
+    """Return the reading of an unreadable workload: the gang of its name waits.
 
-    What else it says is not known, such as how many pods it can have.
+    Its other properties are unknown, such as how many pods it can have.
     """
     return lambda obj, why, _: _described(obj, why, source, gvr)
 

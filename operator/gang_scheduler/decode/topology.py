@@ -56,7 +56,10 @@ def network_topology_spec(present: Mapping[str, str]) -> TopologyRequest | None:
 
 
 def of_pod(present: Mapping[str, str]) -> GangRequest | None:
-    """Return what a pod asks for its gang; None without the annotation. Equal ones are one."""
+    """Return the topology request of a pod for its gang; None without the annotation.
+
+    Equal requests share one object.
+    """
     text = present.get(annotations.NETWORK_TOPOLOGY_SPEC)
     return None if text is None else _of_pod(text)
 
@@ -91,7 +94,7 @@ def _spec(text: str) -> TopologyRequest | None:
 
 
 def _rules(spec: JsonField, faults: Faults) -> Sequence[_Rule]:
-    """Return the entries, without what is wrong with them. Raises InvalidField without any."""
+    """Return the valid entries. Raises InvalidField if there is none."""
     listed = spec.fields("gatherStrategy", faults=faults)["gatherStrategy"]
     entries = listed.items(MOST_LAYERS) if listed.value is not None else ()
     seen: set[str] = set()
@@ -129,7 +132,7 @@ KINDS: Final = {
     CLUSTER_NETWORK_TOPOLOGIES.group: "ClusterNetworkTopology",
     KUEUE_TOPOLOGIES[0].group: "Topology",
 }
-"""The kinds by their API group, in the order in which a layer is looked up in their trees."""
+"""The kinds by their API group, in the order in which layers are looked up in their trees."""
 DEFAULT_TREE: Final = f"ClusterNetworkTopology {DEFAULT_NAME}"
 
 
@@ -152,7 +155,7 @@ class DeclaredTopology:
 
     @property
     def is_used(self) -> bool:
-        """Whether its tree is used: of ClusterNetworkTopologies only that of the default."""
+        """Whether its tree is used: only the default ClusterNetworkTopology has one."""
         return self.gvr != CLUSTER_NETWORK_TOPOLOGIES or self.name == DEFAULT_NAME
 
     @property
@@ -162,7 +165,7 @@ class DeclaredTopology:
 
 
 def read(obj: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a ClusterNetworkTopology declares.
+    """Return the declaration of a ClusterNetworkTopology.
 
     Never raises: a problem is a part of the result.
     """
@@ -216,7 +219,7 @@ class Topology(Wire, frozen=True):
 
 
 def read_kueue_topology(obj: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a Topology declares.
+    """Return the declaration of a Topology.
 
     Never raises: a problem is a part of the result.
     """

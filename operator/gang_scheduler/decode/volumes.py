@@ -99,7 +99,7 @@ class StorageClass:
 
 @dataclass(frozen=True, slots=True)
 class CsiNode:
-    """A CSINode: the drivers on the node of its name, each with its limit; None is no limit."""
+    """A CSINode: the drivers on the node of that name, with the limit of each; None: unlimited."""
 
     uid: str
     key: str

@@ -28,7 +28,7 @@ _NAME = re.compile(r"(?P<namespace>[^/\s]+)/(?P<name>\S+)")
 class GangOptions:
     """The options of a gang; every option has a default. `groups` are the gangs that it names.
 
-    `force_delete_seconds` is after how long its pods that are stuck may be deleted by force; None:
+    `force_delete_seconds` is how long a pod must be stuck before it may be deleted by force; None:
     never.
     """
 

@@ -25,10 +25,10 @@ _POLICY: Final = ("scaleUpCooldown", "scaleDownCooldown", "scaleUpStep", "scaleD
 
 
 def elastic_of(present: Mapping[str, str]) -> Elastic | None:
-    """Return what annotations say of how a gang grows and shrinks; None if they say nothing.
+    """Return how a gang grows and shrinks by its annotations; None without such annotations.
 
-    Raises InvalidField for all that is wrong. A mode that is known and not supported is fine here:
-    `unsupported` tells.
+    Raises InvalidField with all faults. A known but unsupported mode is accepted here: see
+    `unsupported`.
     """
     text = present.get(annotations.ELASTIC)
     return None if text is None else _read(text)
@@ -52,7 +52,7 @@ def of_member(pod: str, present: Mapping[str, str]) -> tuple[Elastic | None, Pro
 
 
 def unsupported(present: Mapping[str, str]) -> InvalidField | None:
-    """Return the mode that annotations ask for, if it is one that is not supported."""
+    """Return the mode in the annotations if it is unsupported."""
     try:
         text = present.get(annotations.ELASTIC)
         mode = None if text is None else _fields(text, Faults())["mode"]
@@ -66,7 +66,7 @@ def unsupported(present: Mapping[str, str]) -> InvalidField | None:
 def contradiction(
     elastic: Elastic | None, roles: Sequence[Role], least: int, where: str
 ) -> InvalidField | None:
-    """Return what contradicts in what a gang declares: its workers, its roles, its quorum.
+    """Return the contradiction between the workers, the roles and the quorum of a gang.
 
     The quorum is `least`, in the field `where`.
     """
@@ -95,7 +95,7 @@ def _role_contradicted(elastic: Elastic, roles: Sequence[Role]) -> InvalidField 
 
 @records.by_short_texts(4096)
 def _read(text: str) -> Elastic:
-    """Return what a text says. Remembered, as all members of a gang have the same one."""
+    """Return the parsed text. Remembered, as all members of a gang have the same one."""
     faults = Faults()
     fields = _fields(text, faults)
     faults.read(partial(_mode, fields["mode"]), BIND)
@@ -173,18 +173,18 @@ _LABEL_VALUE: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?
 
 
 def read_roles(present: Mapping[str, str]) -> tuple[Role, ...]:
-    """Return the roles in rank order, empty if none are declared.
+    """Return the roles in rank order; empty without a declaration.
 
-    Raises InvalidField for all that are invalid.
+    Raises InvalidField with all faults.
     """
     text = present.get(annotations.ROLES)
     return () if text is None else _roles(decode_fields.read_json(WHERE_ROLES, text))
 
 
 def quorum_of_roles(roles: Sequence[Role], minimum: int | None, where: str) -> int:
-    """Return the sum of the minima of roles, which a `minimum` in the field `where` must be, too.
+    """Return the sum of the minima of roles, which must equal the `minimum` in the field `where`.
 
-    `minimum` is None where the object says none. Raises InvalidField.
+    `minimum` is None if the object has none. Raises InvalidField.
     """
     together = sum(each.min_member for each in roles)
     if minimum is not None and minimum != together:

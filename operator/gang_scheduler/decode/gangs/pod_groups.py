@@ -53,7 +53,7 @@ from gang_scheduler.wire.workloads import (
 
 NATIVE_FIELD: Final = "spec.schedulingConstraints"
 NO_LAYER: Final = LayerRef("", by_label=True)
-"""Stands for a layer that cannot be read."""
+"""The placeholder of an unreadable layer."""
 
 
 def native_constraint(constraints: SchedulingConstraints) -> TopologyRequest | None:
@@ -151,7 +151,7 @@ def _min_count(spec: NativePodGroupSpec) -> int:
 
 
 def _preempts(spec: NativePodGroupSpec) -> bool | None:
-    """Return whether the members may evict others, None if the PodGroup does not say it."""
+    """Return whether the members may evict others; None if the PodGroup does not say."""
     policy = spec.preemption_policy
     if policy not in PREEMPTS:
         known = " or ".join(filter(None, PREEMPTS))
@@ -191,7 +191,7 @@ def _unsupported(found: tuple[str, ...]) -> Problem | None:
 
 _READ_APART = frozenset({"metadata", "status"})
 UNREAD = PodGroup(spec=PodGroupSpec(min_member=1))
-"""Stands for a PodGroup that cannot be read until all of its faults are found."""
+"""The placeholder of an unreadable PodGroup until all of its faults are found."""
 
 
 def pod_group(body: Mapping[str, Any]) -> GangSpec:
@@ -289,17 +289,18 @@ class MisplacedRequest:
 
 @dataclass(frozen=True, slots=True)
 class GangObject:
-    """An object that describes gangs: none, one, or several that are a group.
+    """An object that describes gangs: none, one, or several that form a group.
 
-    `misplaced` is what a workload asks for in the wrong place, `queue_request` what it says of the
-    queue of its pods, and `workload` how these name it: by its uid, or by namespace/name. Of a Job,
-    `pods` is how many it can have, `run_time` how long they run with what is wrong with that,
-    `failures` what evictions mean for it, and `failed_gang` the gang of its pods if it has failed.
-    Of a JobSet, `parts` are its replicatedJobs with how many pods each can have, and of one that a
-    TrainJob owns, `by_default` are its gangs where pods of TrainJobs are gangs without asking;
+    `misplaced` is a request of the workload in the wrong place, `queue_request` the queue that it
+    names for its pods, and `workload` how pods refer to it: by its uid, or by namespace/name. For a
+    Job, `pods` is how many it can have, `run_time` how long they run, with the fault of that,
+    `failures` how evictions count for it, and `failed_gang` the gang of its pods if it has failed.
+    For a JobSet, `parts` are its replicatedJobs with the most pods of each. For a JobSet of a
+    TrainJob, `by_default` are its gangs if pods of TrainJobs are gangs without opting in.
     `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
-    in a queue without pods, `managed` one that was let start from there, and `part` is said of what
-    such a workload has made. If it is not `readable`, all of these stay as they were known.
+    in a queue without pods, `managed` one that was started from there, and `part` is a workload
+    that such a workload created. If the object is not `readable`, all of these keep their known
+    values.
     """
 
     uid: str

@@ -1,4 +1,4 @@
-"""The gang spec: what a gang declares, whichever object or members it is read from."""
+"""The gang spec: the declaration of a gang, from an object or from its members."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -35,28 +35,29 @@ NO_ROLES: tuple[Role, ...] = ()
 class GangSpec:
     """The declaration of one gang. With a `problem` the gang waits, and only its key counts.
 
-    `gvr` is the kind of the object that declares it, None if members do. `apart`: every member is a
-    gang of one. `roles` are those of which every quorum has a minimum, in rank order; their minima
-    are together `min_member`. Fewer of the `elastic_role` than there are may start, "" for none.
-    `elastic` is how it grows and shrinks, if the object says so. `held_back` is how many pods of
-    each of its Jobs are created only once the first one has a node, in one of its `own_domains`.
-    `priority` is None if the members' priorities decide; `priority_class` is what a member must be
-    of, "" if the object names none; `preempts`, whether members may evict others, is None if it
-    does not say. Not `preemptable`: none of its pods makes room for others. Of all `completions`,
-    the succeeded ones are not needed any more; `finished`: none is.
+    `gvr` is the kind of the declaring object, None if members declare the gang. `apart`: every
+    member is a gang of one. `roles` are those with a minimum in every quorum, in rank order; their
+    minima sum up to `min_member`. The gang may start with fewer members of the `elastic_role` than
+    exist, "" for none. `elastic` is how the gang grows and shrinks, if declared. `held_back` is how
+    many pods of each of its Jobs are created only once the first pod has a node, in one of its
+    `own_domains`.
+
+    `priority` is None if the members' priorities decide. `priority_class` is the class that members
+    must have, "" if the object names none. `preempts` is whether members may evict others, None if
+    undeclared. Not `preemptable`: none of its pods is evicted for others. Of all `completions`, the
+    succeeded ones are no longer needed; `finished`: no member is needed any more.
     `topology_request` is the request of the whole gang. `disrupted_whole`: if one member is
-    evicted, all are. `suspended`: no pods are to be created. `queue_request` is what the object
-    says of the gang's queue, `run_time` how long its members run, and `checkpoint` how the gang
-    saves its work. `saved` is what the object reports of that, and `checkpoints` what its status
-    remembers.
-    `made_for` is what the gang of the
-    workload would be called whose controller made the object. `status` is what the object has now;
-    from it are `was_scheduled`,
-    `evictions`, when the gang last changed its size, to how many workers, by how many and why
-    (`scaled`), until when the gang was let pass and by which other gang (`backfilled`), and in
-    seconds since the epoch `scheduled_at`, `quorum_since`, and since when it has a reservation or
-    gets none (`rests_since`). The scheduler writes the status, which without a status subresource
-    moves the generation: so gang specs are equal without all of these.
+    evicted, all are. `suspended`: no pods are to be created. `queue_request` is the queue that the
+    object names, `run_time` how long its members run, and `checkpoint` how the gang saves its work.
+    `saved` is the checkpoint that the object reports, and `checkpoints` are those in its status.
+    `made_for` is the name of the gang of the workload whose controller created the object.
+
+    `status` is the current status of the object. These come from it: `was_scheduled`, `evictions`,
+    the last change of size (`scaled`: when, to how many workers, by how many and why), until when
+    and by which gang this gang was let pass (`backfilled`), and in seconds since the epoch
+    `scheduled_at`, `quorum_since`, `reserved_since` and `rests_since`, since when it gets no
+    reservation. The scheduler writes the status, which without a status subresource increments the
+    generation. So gang specs are equal without all of these.
     """
 
     key: GangKey
@@ -120,7 +121,7 @@ def with_checkpoint(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec
 
 
 def with_foreign_marks(gang_spec: GangSpec, workload: Metadata) -> GangSpec:
-    """Return the gang spec with what the workload itself asks for that is not given here."""
+    """Return the gang spec with the requests of the workload that are not supported here."""
     found = "; ".join(map(str, foreign_marks.refused(workload.labels, workload.annotations)))
     if not found or gang_spec.problem is not None:
         return gang_spec
@@ -158,7 +159,7 @@ def key_of(body: Mapping[str, Any], source: str) -> GangKey:
 
 
 def without_spec(body: Mapping[str, Any], source: str) -> GangSpec:
-    """Return what the metadata and the status of a PodGroup say, however wrong its spec is."""
+    """Return the spec from the metadata and status of a PodGroup whose spec is invalid."""
     metadata = body["metadata"]
     group, _, version = str(body.get("apiVersion", "")).partition("/")
     generation = metadata.get("generation")
@@ -199,13 +200,13 @@ def invalid_spec(error: InvalidField) -> Problem:
 
 
 def unsupported_mode(present: Mapping[str, str]) -> tuple[InvalidField, ...]:
-    """Return the mode of an elastic gang, if it is one that is not supported."""
+    """Return the mode of an elastic gang if it is unsupported."""
     wrong = elastic_annotation.unsupported(present)
     return () if wrong is None else (wrong,)
 
 
 def unsupported_inputs(found: tuple[InvalidField, ...]) -> Problem | None:
-    """Return the problem of a gang that asks for what is not done here, if it does."""
+    """Return the problem of a gang with unsupported requests; None without one."""
     text = "; ".join(map(str, found))
     return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text)) if found else None
 
@@ -215,10 +216,10 @@ def unsupported_inputs(found: tuple[InvalidField, ...]) -> Problem | None:
 
 
 def with_roles_of(pod_group: GangSpec, workload: GangSpec) -> GangSpec:
-    """Return the gang spec with the roles of the workload, and what else only that says.
+    """Return the gang spec with the roles of the workload, and its other declarations.
 
-    minMember then says how many there must be of the elastic role, beside all of those before it,
-    unless the workload itself says between how many workers it may grow and shrink.
+    minMember then is the minimum of the elastic role in addition to all roles before it, unless the
+    workload declares the range in which its workers may grow and shrink.
     """
     roles = workload.roles
     if not roles or pod_group.roles or pod_group.problem is not None:
@@ -242,7 +243,7 @@ def with_roles_of(pod_group: GangSpec, workload: GangSpec) -> GangSpec:
 
 
 def _options(own: GangOptions, of_workload: GangOptions) -> GangOptions:
-    """Return the options of a PodGroup, and those of its workload that the PodGroup leaves open."""
+    """Return the options of a PodGroup, completed by those of its workload."""
     said = {each.name: getattr(own, each.name) for each in fields(own)}
     others = {name: it for name, it in said.items() if it != getattr(DEFAULTS, name)}
     return replace(of_workload, **others)
@@ -255,14 +256,14 @@ def _all(role: Role) -> int:
 # Gang specs that members declare, valid or not.
 
 MinMember = Callable[[Pod, tuple[Role, ...]], int]
-"""What a member says of the quorum, beside the roles that it declares. Raises InvalidField."""
+"""Reads the quorum that a member declares, in addition to its roles. Raises InvalidField."""
 
 
 def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
-    """Return the gang spec in the annotations of the oldest member whose annotations are valid.
+    """Return the gang spec of the oldest member with valid annotations.
 
-    If no member's are, the problem is that of the oldest member; None without members. Where some
-    live, these alone are asked.
+    If no member has valid annotations, the problem is that of the oldest member. None without
+    members. If some members live, only these count.
     """
     return by_the_oldest(key, members, _min_available)
 
@@ -312,7 +313,7 @@ def _said_by(pod: Pod, seen: GangSpec, min_member: MinMember, where: str) -> Gan
 def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """Return the gang spec of a pod without a gang; None if it has no topology request.
 
-    A pod that has just been replaced under its name does not count any more.
+    A pod that was replaced under its name does not count any more.
     """
     for pod in members:
         if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
@@ -348,11 +349,11 @@ class VirtualGang(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SuspendedWorkload:
-    """A workload that waits suspended. `names` are the queues that it and its templates name.
+    """A workload that waits suspended. `names` are the queues in it and in its templates.
 
-    Without `gangs`, what it makes says what its members are (`MadePart`). `at_once` is how many
-    pods its spec asks for, where that can be changed once it runs. `awaits_ends`: its controller
-    creates no pod in the place of one that terminates.
+    Without `gangs`, the workloads that it creates declare its members (`MadePart`). `at_once` is
+    how many pods its spec requests, if that can be changed while it runs. `awaits_ends`: its
+    controller creates no replacement for a pod that is still terminating.
     """
 
     workload: ManagedWorkload
@@ -363,10 +364,10 @@ class SuspendedWorkload:
 
 
 class Planned(NamedTuple):
-    """Where all members of a workload were to go when it was let start, in their order.
+    """The nodes planned for the members of a workload when it was started, in their order.
 
-    "" is the node of a member without a place. `flavors` are those that its binding would name.
-    Without `gangs`, what the workload makes says what its members are (`MadePart`).
+    A member without a place has the node "". `flavors` are those for its binding. Without `gangs`,
+    the workloads that it creates declare its members (`MadePart`).
     """
 
     gangs: tuple[VirtualGang, ...]
@@ -375,12 +376,12 @@ class Planned(NamedTuple):
 
 
 class MadePart(NamedTuple):
-    """What another workload has made, which is suspended and started in its place.
+    """A workload created by another workload, which is suspended and started in its place.
 
-    `maker` is the uid of that other one, and `namespace` its own. `keys` are the gangs of the pods;
-    `gangs` has their members as long as there are none, if only what was made says what these are.
-    `names` are the queues that it names, and its templates. `expanded` finds the members of one
-    that runs, where only that says what they are: after a restart some may not be there yet.
+    `maker` is the uid of the owner, and `namespace` its namespace. `keys` are the gangs of the
+    pods. `gangs` has their members until pods exist, if only this workload declares them. `names`
+    are the queues in it and in its templates. `expanded` finds the members while it runs, if only
+    this workload declares them: after a restart some may not exist yet.
     """
 
     maker: str
@@ -392,10 +393,10 @@ class MadePart(NamedTuple):
 
 
 class Managed(NamedTuple):
-    """A workload that was let start, and when, in seconds since the epoch.
+    """A workload that was started, and when, in seconds since the epoch.
 
-    `gangs` are those that its pods are in, or would be in if each were no gang by itself. `planned`
-    is None where the workload does not say it. `at_once` is as of a suspended one.
+    `gangs` are those of its pods, or the gangs that single pods would have. `planned` is None if
+    the workload does not record it. `at_once` is as for a suspended workload.
     """
 
     workload: ManagedWorkload

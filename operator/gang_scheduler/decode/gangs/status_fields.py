@@ -1,4 +1,4 @@
-"""What the status of a PodGroup keeps for later: facts that are remembered, and past evictions."""
+"""Facts that the status of a PodGroup stores for later, such as past evictions."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ from gang_scheduler.model.refs import GangKey, GangName
 # restart.
 
 RESERVED, RESTING = "Reserved", "TimedOut"
-"""A condition, and why a gang that had a reservation for long gets none for a while."""
+"""The condition, and its reason while a gang gets no reservation after a long one."""
 
 
 def is_true(status: Mapping[str, Any], condition: str) -> bool:
@@ -91,10 +91,10 @@ _CLASSES: Final = {each.shown: each for each in reversed(EvictionClass)}
 
 
 def read_evictions(status: Mapping[str, Any]) -> Evictions | None:
-    """Return the evictions in a status, None if it has none.
+    """Return the evictions in a status; None without any.
 
-    The gangs in it have no source, since a status does not tell that, and one that is told by its
-    uid alone has no name.
+    The gangs in it have no source, since a status does not record it. A gang recorded by its uid
+    only has no name.
     """
     found = status.get("evictions")
     if not isinstance(found, Mapping) or not found:

@@ -42,7 +42,7 @@ def index_of(present: Mapping[str, str]) -> int:
 
 
 def numbers(metadata: Metadata, keys: Iterable[str]) -> Rank:
-    """Return the numbers that a controller wrote under these keys, without those that are none."""
+    """Return the numbers that a controller wrote under these keys, without invalid ones."""
     found = []
     for key in keys:
         text = metadata.annotations.get(key) or metadata.labels.get(key, "")
@@ -74,14 +74,14 @@ def _no_rank(_: Metadata) -> Rank:
 
 
 class PodsOfKind(NamedTuple):
-    """What is known of the pods of one kind of workloads.
+    """How the pods of one kind of workloads are recognized.
 
-    `keys` are labels and annotations of which each of its pods has one; without any, all pods are
-    looked at. `name_of` returns the name of a pod's gang, "" for a pod of another kind. `role_of`
-    is the role of a pod in its gang, "" for none, and `rank_of` its rank, read of pods that have
-    one of `rank_keys`: both also hold in a gang that the pod names itself. `by_default`: its pods
-    are a gang unless they say otherwise; else only if they ask for it. `prefixes` are those of
-    annotations that are kept with its pods.
+    `keys` are labels and annotations, at least one of which each of its pods has; without keys, all
+    pods are checked. `name_of` returns the name of a pod's gang, "" for a pod of another kind.
+    `role_of` returns the role of a pod in its gang, "" for none. `rank_of` returns its rank, read
+    on pods with one of `rank_keys`. Role and rank also hold in a gang that the pod names itself.
+    `by_default`: its pods are a gang unless they opt out; otherwise they must opt in. `prefixes`
+    are those of annotations that are kept with its pods.
     """
 
     source: GangSource
@@ -95,9 +95,9 @@ class PodsOfKind(NamedTuple):
 
 
 class Membership:
-    """Tells the gangs of pods, with their roles and ranks there, by the kinds of a table.
+    """Finds the gangs of pods, with roles and ranks, by the kinds of a table.
 
-    `by_default` are the names of those kinds of which pods are gangs without asking for it.
+    `by_default` are the names of the kinds whose pods are gangs without opting in.
     """
 
     def __init__(self, kinds: Iterable[PodsOfKind], by_default: Collection[str]) -> None:
@@ -116,7 +116,7 @@ class Membership:
         )
 
     def gang_of(self, source: Pod) -> GangKey:
-        """Return the gang of a pod; a pod with no gang is a gang of one, named after itself."""
+        """Return the gang of a pod; a pod without one is a gang of its own, named after itself."""
         return named_gang_of(source) or self._gang_of_workload(source) or _alone(source)
 
     def role_of(self, metadata: Metadata) -> str:
@@ -153,19 +153,19 @@ class Membership:
         return None
 
     def _ranked_of(self, metadata: Metadata) -> Iterable[PodsOfKind]:
-        """Return the kinds that find a rank under the keys of a pod: for most pods none."""
+        """Return the kinds that may find a rank in the keys of a pod: none for most pods."""
         if not _has(metadata, self._rank_keys):
             return ()
         known = {*metadata.labels, *metadata.annotations}
         return (each for each in self._ranked if not known.isdisjoint(each.rank_keys))
 
     def _kinds_of(self, metadata: Metadata) -> tuple[PodsOfKind, ...]:
-        """Return the kinds that a pod may be of, most often those that have no keys."""
+        """Return the kinds that a pod may belong to, usually only those without keys."""
         return self._kinds if _has(metadata, self._keys) else self._keyless
 
 
 def named_gang_of(source: Pod) -> GangKey | None:
-    """Return the gang that a pod names itself, of whatever workload it is; None for none."""
+    """Return the gang that a pod names itself, whatever its workload; None without one."""
     for rule, name_of in _NAMED:
         if name := name_of(source):
             return GangKey(rule.name, source.metadata.namespace, name)
@@ -231,7 +231,10 @@ Text = tuple[tuple[str, str], ...]
 
 
 def podset_of(metadata: Metadata) -> PodSet | None:
-    """Return the podset of a pod; None without a topology request. Equal ones are one object."""
+    """Return the podset of a pod; None without a topology request.
+
+    Equal podsets share one object.
+    """
     present = metadata.annotations.items()
     own = tuple(sorted((key, text) for key, text in present if key in annotations.PODSET_KEYS))
     return _podset(own, _owner(metadata)) if own else None
@@ -306,9 +309,9 @@ def _slices(present: Mapping[str, str], faults: Faults) -> tuple[Slices, ...]:
 
 
 def _listed(text: str, faults: Faults) -> tuple[Slices, ...]:
-    """Return the slices of several layers, from coarse to fine, without what is wrong with them.
+    """Return the slices of several layers, from coarse to fine, without invalid ones.
 
-    Raises InvalidField for what is no list of slices.
+    Raises InvalidField for a value that is no list of slices.
     """
     where = field(annotations.PODSET_SLICE_LAYERS)
     entries = fields.read_json(where, text).items(MOST_SLICE_LAYERS)
@@ -365,21 +368,22 @@ def _without(key: str, other: str) -> InvalidField:
 ATTEMPT: Final = "jobset.sigs.k8s.io/restart-attempt"
 JOB_SET_UID: Final = "jobset.sigs.k8s.io/jobset-uid"
 RENEWED: Final = frozenset({annotations.APP_WRAPPER_LABEL, "leaderworkerset.sigs.k8s.io/name"})
-"""Labels of pods whose controllers are themselves made anew, by what these name."""
+"""Labels of pods whose controllers are replaced as well, by what these labels name."""
 REPLACING: Final = frozenset(
     {
         *("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Node"),
         *("RayCluster", "LeaderWorkerSet", "Pod"),
     }
 )
-"""The kinds that create a pod in place of one that has ended, however it has."""
+"""The kinds that replace a pod that has ended, whatever its exit."""
 
 
 def run_of(metadata: Metadata) -> str:
-    """Return what two pods of one run have in common; "" for a pod of none.
+    """Return a value that pods of one run have in common; "" for a pod without runs.
 
-    A controller that replaces what has ended has no runs. The Jobs of a JobSet are one, until it is
-    restarted. A pod group of Kueue is one as long as its total stays: what has succeeded counts.
+    A controller that replaces ended pods has no runs. The Jobs of a JobSet are one run until it is
+    restarted. A pod group of Kueue is one run as long as its total stays the same: succeeded pods
+    count.
     """
     labels = metadata.labels
     job_set = labels.get(annotations.JOB_SET_LABEL)
@@ -393,9 +397,9 @@ def run_of(metadata: Metadata) -> str:
 
 
 def workload_uid_of(metadata: Metadata) -> str:
-    """Return the uid of the workload that makes a pod anew as long as it is there.
+    """Return the uid of the workload that replaces a pod as long as the workload exists.
 
-    "" for a pod whose controller is made anew itself, under another uid, and for what is not known.
+    "" for a pod whose controller is itself replaced under another uid, and for unknown workloads.
     """
     labels, controller = metadata.labels, metadata.controller
     if not RENEWED.isdisjoint(labels):

@@ -28,8 +28,8 @@ from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Condition, Metadata
 from gang_scheduler.wire.pods import Volume
 
-# Faults in what a pod says of its gang. The gang waits until they are corrected: pods of a gang
-# that is requested in an unknown way must not start as single pods.
+# Faults in the gang labels and annotations of a pod. The gang waits until they are corrected: pods
+# that request a gang in an unknown way must not start as single pods.
 
 _PAIRS: Final = (annotations.GANG_MIN_AVAILABLE_LABEL, annotations.GANG_MIN_AVAILABLE)
 _TELLING: Final = (
@@ -57,9 +57,9 @@ class _Fault(NamedTuple):
 def problem_of(
     metadata: Metadata, gang: GangKey, rank: Rank, podset: PodSet | None, *, bound: bool = False
 ) -> Problem | None:
-    """Return the problem of a pod by what it says of its gang, with all that is wrong.
+    """Return the problem of a pod's gang labels and annotations, with all faults.
 
-    Of a pod that is `bound` annotations are fine that only a binding may write.
+    On a `bound` pod, annotations that only a binding may write are fine.
     """
     is_alone = gang.source == refs.SINGLE.name
     is_unreadable = bool(podset and podset.problem) or not (
@@ -86,7 +86,7 @@ def problem_of(
 
 
 def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
-    """Return whether keys are to be looked at one by one: cheap, and False for most pods."""
+    """Return whether keys must be checked one by one: cheap, and False for most pods."""
     heard = _NO if is_alone else _YES_OR_NO
     if metadata.labels.get(annotations.JOB_GANG_LABEL, "false") not in heard:
         return True
@@ -95,7 +95,7 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
 
 @records.by_short_texts(4096)
 def _keys_tell(labels: tuple[str, ...], present: tuple[str, ...], *, is_alone: bool) -> bool:
-    """Return the same by the keys alone. Remembered, as most pods have the same keys."""
+    """Return the same by the keys only. Remembered, as most pods have the same keys."""
     if keys.has_odd_labels(labels) or keys.has_odd_annotations(present):
         return True
     if is_alone and _asks_in_vain(labels, present):
@@ -113,7 +113,7 @@ def _asks_in_vain(labels: Collection[str], present: Collection[str]) -> bool:
 
 
 def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
-    # What is wrong comes before what is only not supported.
+    # Wrong values come before unsupported ones.
     is_wrong = any(each.reason is Reason.INVALID_SPEC for each in found)
     reason = Reason.INVALID_SPEC if is_wrong else Reason.UNSUPPORTED_FEATURE
     text = "; ".join(each.text for each in found)
@@ -156,7 +156,7 @@ def _unreadable(metadata: Metadata, podset: PodSet | None) -> Iterator[_Fault]:
 
 
 def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
-    """Yield what asks for a gang and makes none."""
+    """Yield requests for a gang that have no effect."""
     if metadata.labels.get(annotations.JOB_GANG_LABEL) == "true":
         where = label_field(annotations.JOB_GANG_LABEL)
         text = f"{where} makes no gang of {_kind(metadata)}"
@@ -257,7 +257,7 @@ REFUSALS: Final = frozenset(
         "SupplementalGroupsPolicyNotSupported",
     }
 )
-"""The reasons of pods that a kubelet has not taken, beside those of a resource."""
+"""The reasons of pods that a kubelet has rejected, except those about a resource."""
 OUT_OF: Final = "OutOf"
 """The beginning of the reason of a pod for which a resource is short there, as OutOfcpu."""
 
@@ -341,7 +341,7 @@ def _stateful_set(metadata: Metadata) -> str:
 
 
 class _Said(NamedTuple):
-    """What the conditions of a pod say; the conditions are those of PodScheduled."""
+    """The facts in the conditions of a pod; the conditions are those of PodScheduled."""
 
     unscheduled: Condition | None = None
     scheduled: Condition | None = None
@@ -353,7 +353,7 @@ _NOTHING: Final = _Said()
 
 
 def _said_by(status: pod_wire.PodStatus) -> _Said:
-    """Return what conditions say, in one pass: each pod of a list comes through here."""
+    """Return the facts in conditions, in one pass: every listed pod comes through here."""
     if not status.conditions:
         return _NOTHING
     unscheduled = scheduled = None
@@ -399,7 +399,7 @@ def _refused(source: pod_wire.Pod) -> str:
 
 
 def _deleted_at(source: pod_wire.Pod, gone_by: int) -> int:
-    """Return when the deletion of a pod began; 0 of one that is not being deleted."""
+    """Return when the deletion of a pod began; 0 for a pod that is not being deleted."""
     given = source.metadata.deletion_grace_period_seconds
     grace = _grace_seconds(source.spec) if given is None else max(0, given)
     return max(0, gone_by - grace)
@@ -408,10 +408,10 @@ def _deleted_at(source: pod_wire.Pod, gone_by: int) -> int:
 def _pinned(source: pod_wire.Pod, pod_class: PodClass) -> bool:
     """Return whether the pod is recreated on its node: by its DaemonSet, or by the kubelet.
 
-    A user with the right to create pods can write any owner into one. So only what controls a pod
-    counts, and only for a pod that is bound to its node as such pods are: else any pod could be
-    immune. Of one that is written so in full, the controller of DaemonSets deletes what it did not
-    ask for, and the garbage collector what has no owner of that uid.
+    A user who may create pods can write any owner into one. So only the controlling owner counts,
+    and only for a pod that is bound to its node as such pods are; otherwise any pod could be
+    immune. If a user forges all of it, the controller of DaemonSets deletes pods that it did not
+    request, and the garbage collector deletes pods without an owner of that uid.
     """
     metadata, node = source.metadata, source.spec.node_name
     if metadata.controller.is_daemon_set:

@@ -53,7 +53,7 @@ GREATEST_WEIGHT = 100
 
 
 def pod_affinity_of(pod: pod_wire.Pod) -> PodAffinity | None:
-    """Return what a pod asks of other pods; None for nothing. Raises InvalidField."""
+    """Return the requirements of a pod on other pods; None without any. Raises InvalidField."""
     near, far = pod.spec.affinity.pod_affinity, pod.spec.affinity.pod_anti_affinity
     spread = pod.spec.topology_spread_constraints
     if not (near.required or near.preferred or far.required or far.preferred or spread):
@@ -184,13 +184,13 @@ ADDED: Final[Mapping[str, Mapping[str, str]]] = {
     "autoscaler": {"cpu": "500m", "memory": "512Mi"},
     "ray-job-submitter": {"cpu": "500m", "memory": "200Mi"},
 }
-"""The containers that operators add to pods, with what they request by default."""
+"""The containers that operators add to pods, with their default requests."""
 
 
 def unasked(pod: pod_wire.Pod) -> frozenset[str]:
-    """Return the resources that only containers ask for which an operator adds.
+    """Return the resources that only containers added by an operator request.
 
-    Containers that ask for more than an operator's are the user's own, whatever they are called.
+    A container that requests more than an operator's default is the user's own, whatever its name.
     """
     every = (*pod.spec.init_containers, *pod.spec.containers)
     added = [each for each in every if each.name in ADDED]
@@ -227,7 +227,7 @@ def pod_requests(pod: pod_wire.Pod) -> dict[str, int]:
 
 
 def said_of_a_resize(pod: pod_wire.Pod) -> tuple[object, ...]:
-    """Return the status fields that the requests of a pod depend on; mostly none."""
+    """Return the status fields on which the requests of a pod depend; usually none."""
     if not _may_be_resized(pod):
         return ()
     status = pod.status
@@ -349,7 +349,7 @@ def pod_class_of(source: pod_wire.Pod) -> PodClass:
             _known.clear()
         if len(text) <= LONGEST:
             _known[text] = pod_class
-    # What a pod asks of other pods depends on its own labels and namespace, too.
+    # The requirements on other pods also depend on the pod's own labels and namespace.
     pod_affinity = pod_affinity_of(source)
     return (
         pod_class
@@ -374,7 +374,7 @@ def _written(source: pod_wire.Pod) -> bytes:
 
 
 def _read(source: pod_wire.Pod) -> PodClass:
-    """Return the class of a pod without what it asks of other pods."""
+    """Return the class of a pod without its requirements on other pods."""
     spec = source.spec
     restartable = (each for each in spec.init_containers if each.restart_policy == "Always")
     return PodClass(

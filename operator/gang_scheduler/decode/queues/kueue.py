@@ -39,7 +39,7 @@ from gang_scheduler.wire.queues import ResourceFlavor
 
 
 def flavor_of(product: Product) -> Callable[[Mapping[str, Any]], DeclaredFlavor]:
-    """Return what reads the ResourceFlavors of a product. That raises InvalidField."""
+    """Return the reader of the ResourceFlavors of a product. The reader raises InvalidField."""
 
     def read(body: Mapping[str, Any]) -> DeclaredFlavor:
         source = fields.read(body, ResourceFlavor)
@@ -129,13 +129,13 @@ def cohort(body: Mapping[str, Any]) -> DeclaredQueue:
 
 
 def gvr_of(body: Mapping[str, Any], plural: str) -> GVR:
-    """Return the kind in the version that the object came in."""
+    """Return the kind in the version in which the object came."""
     group, _, version = str(body.get("apiVersion", "")).rpartition("/")
     return GVR(group, version, plural)
 
 
 def _judged(queue: Queue) -> Queue:
-    """Return the queue with what makes no sense in it."""
+    """Return the queue with the problem of contradictory fields."""
     try:
         shared.check_weight("spec.fairSharing.weight", queue.weight)
     except InvalidField as error:

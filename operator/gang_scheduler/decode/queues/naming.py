@@ -1,7 +1,7 @@
-"""What pods and the objects that describe gangs say of the queue of their gang.
+"""The queue that pods, and objects that describe gangs, name for their gang.
 
-Nearly all pods of a cluster without queues say nothing, which is found out without a look at each
-of their keys.
+Nearly all pods of a cluster without queues name none, which is found out without visiting each of
+their keys.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ LABELS: Final = {
 }
 """The labels that name a queue; the first one counts first."""
 _ANNOTATIONS: Final = {key: kind for key, kind in LABELS.items() if key != annotations.QUEUE}
-"""The annotations that do: ours says what a pod is charged to."""
+"""The annotations that name a queue; ours says to which queue a pod is charged."""
 _CONSUMING: Final = frozenset({annotations.CONSUMES_REQUEST, annotations.CONSUMES_REQUEST_FORMERLY})
 _TELLING: Final = frozenset(
     {*LABELS, annotations.KUEUE_PRIORITY_CLASS, annotations.PROVISIONING_CLASS, *_CONSUMING}
@@ -32,7 +32,7 @@ _BINDING: Final = frozenset({annotations.QUEUE, annotations.FLAVORS})
 
 
 def request_of(labels: Mapping[str, str], present: Mapping[str, str]) -> QueueRequest | None:
-    """Return what labels and annotations say of a queue; None if they say nothing."""
+    """Return the request for a queue in labels and annotations; None without one."""
     if _TELLING.isdisjoint(labels) and _TELLING.isdisjoint(present):
         return None
     names = tuple(dict.fromkeys(_names(labels, present)))
@@ -51,9 +51,9 @@ def names_a_queue(metadata: Mapping[str, Any]) -> bool:
 
 
 def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
-    """Return what the annotations of a binding say that a pod is charged to; None for nothing.
+    """Return the charge that the annotations of a binding record; None without one.
 
-    What cannot be read says nothing: the pod runs, and is charged by what else is known.
+    An invalid record counts as none: the pod runs, and is charged by the other facts.
     """
     if _BINDING.isdisjoint(present):
         return None
@@ -61,9 +61,9 @@ def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
 
 
 def misplaced(labels: Mapping[str, str], present: Mapping[str, str]) -> InvalidField | None:
-    """Return what is wrong with a name of our queue in an annotation that no label repeats.
+    """Return the fault of an annotation with the name of our queue that no label repeats.
 
-    Beside the time of an admission the annotation is ours, and says what is charged.
+    Next to the time of an admission the annotation is ours and records the charge.
     """
     if annotations.QUEUE not in present or annotations.QUEUE in labels:
         return None

@@ -56,7 +56,7 @@ class _Selecting(Wire, frozen=True):
 
 
 class _Queue(Wire, frozen=True):
-    """What is read beside the spec that the API model describes."""
+    """The fields outside of the spec that the API model describes."""
 
     metadata: Metadata
     spec: _Selecting = _Selecting()
@@ -116,7 +116,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
 
 
 def gpus_twice(queue: Queue, gpu_resources: Collection[str]) -> Problem | None:
-    """Return the problem of a queue of ours that has quotas on `gpu` and on what that sums up."""
+    """Return the problem of a queue of ours with quotas on `gpu` and on a part of its sum."""
     named = {resource for _, resource in queue.quotas}
     both = sorted(named & set(gpu_resources))
     if queue.ref.kind is not QueueKind.QUEUE or GPU not in named or not both:
@@ -167,7 +167,7 @@ def _quotas(spec: QueueSpec) -> dict[FlavorResource, Quota]:
 
 
 def _borrowing(source: Borrowing | None) -> Quota:
-    """Return a quota that says how much may be borrowed, and nothing else."""
+    """Return a quota that only limits borrowing."""
     if source is None or not source.enabled:
         return Quota(borrowing_limit=0)
     ratio = source.max_borrow_ratio
@@ -243,7 +243,7 @@ def _seconds(text: str | None, where: str) -> int | None:
 
 
 def _judged(queue: Queue, spec: QueueSpec) -> Queue:
-    """Return the queue with what makes no sense in it."""
+    """Return the queue with the problem of contradictory fields."""
     try:
         shared.check_weight("spec.weight", queue.weight)
         _check_places(queue, spec)
@@ -290,7 +290,7 @@ def _provisioning(class_name: str | None) -> dict[str, ProvisioningRules]:
 
 
 def _notes(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what users should know of fields without effect."""
+    """Yield notes for users about fields without effect."""
     borrowing = spec.get("borrowing") or {}
     for name in ("maxBorrowRatio", "allowedQueues"):
         if borrowing.get(name) is not None and not borrowing.get("enabled"):
@@ -298,7 +298,7 @@ def _notes(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _recent(status: object) -> RecentUsage | None:
-    """Return the usage in a status, None if it has none that can be read."""
+    """Return the usage in a status; None without a readable one."""
     try:
         found = fields.read(status if isinstance(status, Mapping) else {}, _Status).recent_usage
         at = fields.timestamp(found.at)

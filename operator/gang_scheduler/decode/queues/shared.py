@@ -1,4 +1,4 @@
-"""What queues of all products share: values, their errors, and unreadable queues."""
+"""Code that the queues of all products share: values, errors, and unreadable queues."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ def amounts(where: str, quantities: Mapping[str, Any] | None) -> dict[str, int]:
 
 
 def weight(where: str, quantity: Quantity) -> Fraction:
-    """Return a weight; one that is negative makes no sense, and can be read."""
+    """Return a weight. A negative weight is readable, but invalid."""
     try:
         return Fraction(resources.parse_quantity(quantity, _MILLIONTHS), _MILLIONTHS)
     except ValueError as error:
@@ -74,7 +74,7 @@ def check_weight(where: str, found: Fraction) -> None:
 
 
 def problem(error: InvalidField) -> Problem:
-    """Return what is wrong with a queue."""
+    """Return the problem with the fault of a queue."""
     return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
 
 
@@ -86,8 +86,8 @@ class DeclaredQueue:
     """An object that declares a queue.
 
     `names_namespaces`: it says which namespaces may use the queue. `notes` are for people: fields
-    that have no effect. Of our Queues `status` is what was last written there, and `recent` the
-    usage in it.
+    that have no effect. For our Queues `status` is the status that was last written, and `recent`
+    the usage in it.
     """
 
     queue: Queue
@@ -114,7 +114,7 @@ class DeclaredFlavor:
 
 @dataclass(frozen=True, slots=True)
 class LocalQueue:
-    """A LocalQueue: a name in a namespace for a ClusterQueue. `weight` is that of usage decay."""
+    """A LocalQueue: a name in a namespace for a ClusterQueue. `weight` is for usage decay."""
 
     uid: str
     namespace: str
@@ -135,10 +135,10 @@ class WorkloadPriorityClass:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionCheck:
-    """An AdmissionCheck, by the controller that answers it.
+    """An AdmissionCheck, with the controller that answers it.
 
-    `notes` are for people: fields that have no effect. `config` is the ProvisioningRequestConfig
-    that it names, "" if it names none.
+    `notes` are for people: fields that have no effect. `config` is the name of its
+    ProvisioningRequestConfig, "" without one.
     """
 
     uid: str
@@ -166,7 +166,10 @@ WhatHolds = Callable[[Mapping[str, Any], InvalidField, DeclaredQueue | None], De
 
 
 def unreadable_queue(kind: QueueKind, gvr: GVR) -> WhatHolds:
-    """Return what tells what holds of an unreadable queue of a kind; None: nothing."""
+    """Return the rule for queues that cannot be decoded: an inactive queue of that name.
+
+    None where even the name is unreadable.
+    """
 
     def holds(
         obj: Mapping[str, Any], why: InvalidField, known: DeclaredQueue | None

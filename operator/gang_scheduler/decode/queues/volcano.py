@@ -99,7 +99,7 @@ def _strategy(text: str) -> Strategy:
 
 
 def _check(spec: wire.QueueSpec, quotas: Mapping[FlavorResource, Quota]) -> None:
-    """Raise InvalidField for what makes no sense."""
+    """Raise InvalidField for contradictory fields."""
     shared.check_weight("spec.weight", Fraction(spec.weight))
     for (_, resource), quota in quotas.items():
         if quota.limit is not None and quota.nominal > quota.limit:
@@ -108,7 +108,7 @@ def _check(spec: wire.QueueSpec, quotas: Mapping[FlavorResource, Quota]) -> None
 
 
 def _notes(spec: wire.QueueSpec) -> Iterator[str]:
-    """Yield what users should know of fields without effect."""
+    """Yield notes for users about fields without effect."""
     if spec.affinity is not None:
         yield "spec.affinity has no effect"
     if spec.extend_clusters:
