@@ -1,4 +1,4 @@
-"""The pods on the nodes, and what protects them from eviction."""
+"""The pods on the nodes, and whether each may be evicted."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ ENDS_LATE: Final = "ends-late"
 
 T = TypeVar("T")
 Charged = tuple[QueueRef, Charge]
-"""The leaf that a pod is charged to, and what it is charged."""
+"""The leaf to which a pod is charged, and the amounts."""
 
 
 @record
@@ -23,10 +23,10 @@ class BoundPod:
     """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
 
     `gangs_priority` is the priority of the gang if it differs from the pod's: the gang's counts, as
-    in the queue. A pod is `evictable` if only its priority protects it: no label forbids it, no
-    owner recreates the pod on the same node, the minimum run time of its gang is over, and its
-    schedulerName is one of ours. An `unprotected` pod is of a Job that evictions could end for
-    good. One that `lingers` is being deleted, and leaves so late that it counts as staying.
+    in the queue. A pod is `evictable` if only its priority protects it: no label forbids eviction,
+    no owner recreates the pod on the same node, the minimum run time of its gang is over, and its
+    schedulerName is ours. An `unprotected` pod belongs to a Job that evictions could end for good.
+    A pod that `lingers` is being deleted, but leaves so late that it counts as staying.
     """
 
     pod: Pod
@@ -45,10 +45,10 @@ class BoundPod:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundGang:
-    """The pods of one gang on nodes: the same object for as long as nothing of it changes.
+    """The pods of one gang on nodes: the same object as long as nothing in it changes.
 
-    `charged` are their charges, a place a pod; None for one that is charged to no queue. What is
-    derived from the gang is kept in it.
+    `charged` has the charge of each pod, None for a pod without a queue. Values derived from the
+    gang are stored in it.
     """
 
     pods: tuple[BoundPod, ...]
@@ -57,7 +57,7 @@ class BoundGang:
     _derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def derive(self, name: str, compute: Callable[["BoundGang"], T]) -> T:
-        """Return what `compute` gives, computed once."""
+        """Return the result of `compute`, computed once."""
         if name not in self._derived:
             self._derived[name] = compute(self)
         derived: T = self._derived[name]
@@ -68,15 +68,15 @@ class BoundGang:
 class BoundPods:
     """The pods that have a node, in natural order of their names.
 
-    `leaving` are pods that terminate, and victims of earlier cycles: they leave in any case, so
-    their room can be planned with. All other bound pods are `pods`. `surplus` is how many of `pods`
-    a running gang can lose and still have its minMember; a gang that is in neither it nor
-    `surplus_by_role`, which says that of the roles of gangs that have some, can lose none.
-    `steps` are the uids of the surplus of gangs that lose it by whole steps, the first to go first.
-    `allowed` is how many more pods of each PodDisruptionBudget may be evicted. `saved_at` is when
-    gangs last saved their work, those that did; what pods did before `counts_since` is not counted
-    where sets of victims are compared. Both are in seconds. Where there are queues, `charged` are
-    what pods are charged, by uid, and `gangs` are `pods` by gang.
+    `leaving` are pods that terminate, and victims of earlier cycles. They leave in any case, so
+    their room can be planned with. All other bound pods are in `pods`. `surplus` is how many of
+    `pods` a running gang can lose and still have its minMember; `surplus_by_role` is the same for
+    the roles of gangs with roles. A gang in neither of them can lose none. `steps` are the uids of
+    the surplus of gangs that shrink by whole steps, the first to go first. `allowed` is how many
+    more pods of each PodDisruptionBudget may be evicted. `saved_at` is when gangs last saved their
+    work. Work from before `counts_since` does not count when sets of victims are compared. Both are
+    in seconds. If there are queues, `charged` has the charges of pods by uid, and `gangs` has
+    `pods` by gang.
     """
 
     pods: tuple[BoundPod, ...] = ()
@@ -91,9 +91,9 @@ class BoundPods:
     counts_since: int = 0
 
     def work_since(self, gang: GangKey, now: int) -> int:
-        """Return since when the work of a gang's pods would be lost, in seconds, as `now` is.
+        """Return the time since which a gang's pods would lose their work, in seconds, as of `now`.
 
-        A save in the future is none.
+        A save in the future does not count.
         """
         saved_at = self.saved_at.get(gang, 0)
         return max(self.counts_since, saved_at if saved_at <= now else 0)
@@ -101,9 +101,9 @@ class BoundPods:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PinnedPods:
-    """The pods that come back to the same node whatever is evicted, each a class and a node's name.
+    """The pods that come back to the same node after an eviction: a class and a node name each.
 
-    Pods of DaemonSets, and mirror pods. The same object for as long as none comes or goes.
+    These are pods of DaemonSets, and mirror pods. The same object as long as none comes or goes.
     """
 
     pods: tuple[tuple[PodClass, str], ...] = ()

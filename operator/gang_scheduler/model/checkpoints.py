@@ -1,4 +1,4 @@
-"""How gangs save their work before they are evicted, and what is known of what they saved.
+"""How gangs save their work before they are evicted, and the known checkpoints.
 
 All times are in seconds since the epoch.
 """
@@ -17,7 +17,7 @@ GREATEST_STEP: Final = 2**53 - 1
 
 
 class CheckpointMode(enum.StrEnum):
-    """How a gang is told to save its work."""
+    """How a gang is asked to save its work."""
 
     SIGNAL = "Signal"
     """By the deletion of its pods: the kubelet sends SIGTERM."""
@@ -29,9 +29,9 @@ class CheckpointMode(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckpointPolicy:
-    """What a gang says of it. `timeout_seconds` is None where the queue or the setting decides.
+    """The policy that a gang declares. `timeout_seconds` is None if the queue or setting decides.
 
-    `port` and `path` are those of the requests in mode HTTP; port 0: none is said.
+    `port` and `path` are for the requests in mode HTTP; port 0: no port is declared.
     """
 
     mode: CheckpointMode = CheckpointMode.SIGNAL
@@ -41,21 +41,21 @@ class CheckpointPolicy:
 
 
 BY_SIGNAL: Final = CheckpointPolicy()
-"""That of gangs that say nothing."""
+"""The policy of gangs that declare none."""
 
 
 class Request(NamedTuple):
-    """That a gang is asked to save its work: the id of the request, and since when it stands."""
+    """A request to a gang to save its work: its id, and since when it is pending."""
 
     id: str
     at: int
 
 
 class Save(NamedTuple):
-    """Work that was saved, at `done_at`. `request_id` is "" where the gang was not asked.
+    """Work that was saved at `done_at`. `request_id` is "" if the gang was not asked.
 
-    `step` is None and `path` "" where the gang does not tell. `workload_uid` is that of the
-    workload whose pods saved it, "" where it is not known.
+    `step` is None and `path` "" if the gang does not report them. `workload_uid` is the workload
+    whose pods saved the work, "" if unknown.
     """
 
     done_at: int
@@ -65,12 +65,12 @@ class Save(NamedTuple):
     workload_uid: str = ""
 
     def is_like(self, other: "Save") -> bool:
-        """Return whether both are the same work, told by several members or at several times."""
+        """Return whether both report the same work, by several members or at several times."""
         tells = self.step is not None or bool(self.path)
         return tells and (self.step, self.path) == (other.step, other.path)
 
     def again(self, later: "Save") -> "Save | None":
-        """Return what both tell if it is the same work, told more of; None if it is other work."""
+        """Merge two reports of one checkpoint; None if they are of different ones."""
         if not later.is_like(self) and later.done_at != self.done_at:
             return None
         step = self.step if later.step is None else later.step
@@ -82,7 +82,7 @@ class Save(NamedTuple):
 
 
 class Requested(NamedTuple):
-    """The last request to a gang. `outcome` is None while it is not answered."""
+    """The last request to a gang. `outcome` is None until it is answered."""
 
     request: Request
     outcome: CheckpointOutcome | None = None
@@ -90,11 +90,11 @@ class Requested(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PodCheckpoint:
-    """What a pod says of checkpoints. Pods that say nothing have none of these.
+    """The checkpoint fields of a pod. Most pods have none.
 
-    `policy` is what its template says, `request` the one that stands on it, and `save` what it
-    reports. `resume_count` is what its binding says: how often its gang went on from a checkpoint.
-    `unreadable` is what is wrong with a report that a container left behind, "" for nothing.
+    `policy` comes from its template, `request` is pending on it, and `save` is its report.
+    `resume_count` comes from its binding: how often its gang continued from a checkpoint.
+    `unreadable` is the fault of a report that a container left behind, "" for none.
     """
 
     policy: CheckpointPolicy | None = None
@@ -106,9 +106,9 @@ class PodCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """What is remembered of a gang: its `saves`, the newest first, and the last request.
+    """The stored facts about a gang: its `saves`, newest first, and the last request.
 
-    `resume_count` is how often it was bound to go on from one of these.
+    `resume_count` is how often it was bound to continue from one of these.
     """
 
     saves: tuple[Save, ...] = ()
@@ -121,7 +121,7 @@ class Checkpoints:
         return self.saves[0] if self.saves else None
 
     def last_of(self, workloads: Collection[str]) -> Save | None:
-        """Return the newest save of one of these workloads, by uid; where none is known, of any."""
+        """Return the newest save of one of these workloads, by uid; of any, if none is known."""
         return next((each for each in self.saves if _is_of(each.workload_uid, workloads)), None)
 
 
@@ -133,12 +133,11 @@ NO_CHECKPOINTS: Final = Checkpoints()
 
 
 class News(NamedTuple):
-    """What users should be told: that a gang was asked (no outcome), or what came of it.
+    """News for users: a gang was asked to save its work (no outcome), or the outcome is known.
 
-    `save` is what it saved, if that is what it is about. `by` is the gang that room is made for, as
-    the namespace may know it, and `seconds` how long the gang may take; "" and 0 of a gang that
-    was not asked. `why` is what went wrong, where it did. `evicted`: it is to be
-    evicted.
+    `save` is the saved work, if there is some. `by` is the gang that needs the room, as the
+    namespace may know it, and `seconds` how long the gang may take; "" and 0 for a gang that was
+    not asked. `why` is the reason of a failure. `evicted`: the gang is about to be evicted.
     """
 
     outcome: CheckpointOutcome | None

@@ -1,4 +1,4 @@
-"""Which gang gives way to which, by what right, and what is remembered of it."""
+"""Which gang is evicted for which, by what right, and the memory of past evictions."""
 
 import enum
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from gang_scheduler.model.values import EvictionReason
 
 
 class EvictionClass(enum.IntEnum):
-    """By what right a gang takes the quota or the room of another; the lower class goes first.
+    """The right by which a gang takes the quota or the room of another; lower classes go first.
 
-    Only queues have classes: without any, priority alone decides.
+    Only queues have classes. Without queues, priority decides.
     """
 
     OVERRUN = 0
@@ -34,9 +34,9 @@ class EvictionClass(enum.IntEnum):
 
     @property
     def weight(self) -> int:
-        """How weak what is remembered of an eviction of this class is; smaller is stronger.
+        """The weight of a remembered eviction of this class; smaller is stronger.
 
-        The classes by which a gang that borrows evicts another one that borrows weigh the same.
+        The classes by which one borrowing gang evicts another one weigh the same.
         """
         return min(self.value, EvictionClass.WHILE_BORROWING.value)
 
@@ -52,7 +52,7 @@ _SHOWN: Final = {
 
 
 class Sparing(enum.StrEnum):
-    """What protects a pod from eviction beside its priority and the rules of queues."""
+    """What protects a pod from eviction in addition to its priority and the rules of queues."""
 
     LABEL = "Label"
     """It has a label that forbids it."""
@@ -74,8 +74,8 @@ class Sparing(enum.StrEnum):
 class YieldedTo:
     """A gang was evicted for another one, `gang` with that `uid`; `at` is in seconds.
 
-    No `uid`: no object describes that gang. `edition` tells what both gangs and their queues were
-    then; "" tells nothing.
+    No `uid`: no object describes that gang. `edition` identifies the state of both gangs and their
+    queues at that time; "" if unknown.
     """
 
     gang: GangKey
@@ -113,10 +113,10 @@ class Backfilled:
 
 
 class RunTime(NamedTuple):
-    """How long pods run, as one object declares it, in seconds; None where it does not.
+    """The run time of pods as one object declares it, in seconds; None if undeclared.
 
-    They are ended when the `deadline` has passed, and may run for longer than is `expected`. What
-    a Job declares counts from `since`, in seconds since the epoch, if it has a start.
+    They are ended at the `deadline`, and may run longer than `expected`. The declaration of a Job
+    counts from `since`, in seconds since the epoch, once the Job has started.
     """
 
     deadline: int | None = None
@@ -126,12 +126,12 @@ class RunTime(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunningGang:
-    """What is known of a gang with members on nodes, beside its pods. Times are in seconds.
+    """Facts about a gang with members on nodes, in addition to its pods. Times are in seconds.
 
-    `created_at` is that of the gang. `ends_at` is when all members will have ended, as declared;
-    None where that is not known. `started_at` is the start of its oldest member. `min_runtime` is
-    what the gang asks for, within what the settings allow. `class_priority` is that of its
-    WorkloadPriorityClass, None if it names none. `backfilled` is what its status remembers.
+    `created_at` is the creation of the gang. `ends_at` is when all members will have ended, as
+    declared; None if unknown. `started_at` is the start of its oldest member. `min_runtime` is the
+    minimum that the gang asks for, within the settings. `class_priority` is that of its
+    WorkloadPriorityClass, None if it names none. `backfilled` comes from its status.
     """
 
     uid: str = ""
@@ -144,4 +144,4 @@ class RunningGang:
 
 
 UNKNOWN: Final = RunningGang()
-"""A gang of which nothing is known."""
+"""A gang without known facts."""

@@ -15,7 +15,7 @@ from gang_scheduler.model.topology import Domain
 OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 FAILURE_TAINTS: Final = frozenset({OUT_OF_SERVICE, UNREACHABLE})
-"""The keys of taints by which Kubernetes says that nothing on a node can be relied upon."""
+"""The keys of the taints by which Kubernetes marks a node as unreliable."""
 
 
 class NodeFailure(enum.Enum):
@@ -44,7 +44,7 @@ def is_suspect(node: Node, rules: GangRules) -> bool:
 
 
 def failure_of(node: Node, rules: GangRules, since: int, now: int) -> FailedNode | None:
-    """Return how a node has failed that is suspect `since` then; None if it has not.
+    """Return the failure of a node that is suspect `since` then; None if it has not failed.
 
     All times are in seconds since the epoch.
     """
@@ -64,7 +64,7 @@ def _taint(node: Node, rules: GangRules) -> str:
 
 
 class Shortage(enum.StrEnum):
-    """What keeps a gang from being whole, by whose turn it is: the reasons of its condition."""
+    """Why a gang is not whole, by who can fix it: the reasons of its condition."""
 
     NODES_FAILED = "NodesFailed"
     PODS_STUCK = "PodsStuck"
@@ -72,7 +72,7 @@ class Shortage(enum.StrEnum):
 
 
 class LostNode(NamedTuple):
-    """A node that members were lost with; `failed` is None for one that only is not ready yet."""
+    """A node on which members were lost; `failed` is None if the node is only not ready yet."""
 
     name: str
     failed: FailedNode | None
@@ -80,12 +80,12 @@ class LostNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Degraded:
-    """What a gang lacks that has started: `lacking` of the `needed` members on healthy nodes.
+    """The losses of a gang that has started: `lacking` of the `needed` members on healthy nodes.
 
-    `domain` is where its members are, and where others must join them; None is the whole cluster.
-    `nodes` are those that members were lost with, `on_failed` the members that are still there and
-    were not deleted yet, `stuck` those that were deleted and do not go. `waiting` is how many
-    members wait for a place. `refused` is why these have none, if there is no room for them.
+    `domain` is where its members are, and where replacements must go; None is the whole cluster.
+    `nodes` are those on which members were lost. `on_failed` are the members that are still there
+    and not deleted yet, `stuck` the ones that were deleted but do not end. `waiting` is how many
+    members wait for a place. `refused` is why they find none.
     """
 
     needed: int
@@ -99,7 +99,7 @@ class Degraded:
 
     @property
     def shortage(self) -> Shortage:
-        """What keeps the gang from being whole."""
+        """Why the gang is not whole."""
         if self.refused is not None:
             return Shortage.NO_ROOM
         return Shortage.PODS_STUCK if self.stuck else Shortage.NODES_FAILED

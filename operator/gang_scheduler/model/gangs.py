@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class BlockCause(enum.IntEnum):
-    """What keeps a gang from evicting pods. Of several causes in a group the lowest is reported."""
+    """Why a gang may not evict pods. Of several causes in a group the lowest is reported."""
 
     TOO_MANY_ROUNDS = 1
     UNDER_WAY = 2
@@ -35,15 +35,15 @@ class BlockCause(enum.IntEnum):
     POLICY_NEVER = 3
     SWITCHED_OFF = 4
     IN_VAIN = 5
-    """What was evicted lately for gangs of the same namespace and queue came to nothing."""
+    """Recent evictions for gangs of the same namespace and queue had no effect."""
 
 
 class PreemptionBlock(NamedTuple):
     """Why a gang may not evict pods now.
 
-    `pod` is the namespace/name of the first member with the policy Never; `rounds` is how many
-    preemptions the gang has had that may have no more, also where one is under way, or those of its
-    namespace and queue that came to nothing.
+    `pod` is the namespace/name of the first member with the policy Never. `rounds` is the number of
+    preemptions of a gang that may have no more, including a current one, or of those without effect
+    in its namespace and queue.
     """
 
     cause: BlockCause
@@ -60,9 +60,9 @@ class MatchPolicy(enum.StrEnum):
 
 
 class OwnDomains(NamedTuple):
-    """The domains that Jobs will have to themselves: so `many`, by the values of a node `label`.
+    """The domains that Jobs need exclusively: `many` of them, by the values of a node `label`.
 
-    In each of them there must be room for so many `pods` with these requests.
+    Each of them must have room for `pods` members with these requests.
     """
 
     label: str
@@ -89,7 +89,7 @@ def place_of(pod: Pod, roles: Sequence[Role]) -> int:
 
 
 def role_of(pod: Pod) -> str:
-    """Return the role of a pod in its gang, "" for none."""
+    """Return the role of a pod in its gang; "" without a role."""
     return pod.role
 
 
@@ -108,10 +108,10 @@ class RoleCount(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """How far an elastic gang has grown: of its workers `bound` have a node.
+    """The current size of an elastic gang: `bound` of its workers have a node.
 
     It had `size` workers after its last change, `changed_at` in seconds since the epoch; None if it
-    has not started. What it has lost since by no decision of the scheduler is replaced at any time.
+    has not started. Losses since then that the scheduler did not decide are replaced at any time.
     """
 
     elastic: Elastic
@@ -122,29 +122,31 @@ class Pace(NamedTuple):
 
 @record
 class Gang:
-    """A gang as one cycle sees it.
+    """A gang as one cycle sees it. Times are in seconds since the epoch.
 
-    `pending` is in rank order; `bound` counts living members that have a node. `was_whole`: the
-    gang had its minMember on nodes once and has not been empty since. `apart`: every member is a
-    gang of one. `strict` is the mode. A `partially_bound` gang was being bound when the scheduler
-    crashed, and is decided first. `bound_members` are the bound members in rank order, if the group
-    or its members have a topology request. `preemption_block` is why the gang may not evict pods;
-    None if it may. It is in the line since `created_at`; `complete_at` is when the last member of
-    its quorum was created, 0 if nothing tells it: both in seconds since the epoch. `priority` is
-    the lowest of the members. `queue` is the leaf that its members are charged to; None where there
-    are no queues.
-    `class_priority` is that of its WorkloadPriorityClass, None if it names none. `flavors` are
-    pairs of a resource and a flavor that bound members are charged in: later ones keep to these.
-    `duration` is how long its members run as declared, in seconds; None where it is not known.
-    `local_queue` is its LocalQueue where these decide about the order in the queue.
-    `absent` are members that there may be beside those that there are: classes and numbers.
-    `roles` are in rank order, their minima are together `min_member`; empty where any members are a
-    quorum. `bound_by_role` counts the bound members of each role that has some.
-    `pace` is that of a gang that declares how it grows and shrinks; None for others.
-    `object_uid` is that of the object that describes it, "" if its members do. Where it finds no
+    Members: `pending` is in rank order. `bound` counts living members that have a node, and
+    `bound_members` are these in rank order, if the group or its members have a topology request.
+    `absent` are members that may exist in addition to the present ones: classes and numbers.
+    `roles` are in rank order, and their minima sum up to `min_member`; empty if any members form a
+    quorum. `bound_by_role` counts the bound members of each role that has some. `apart`: every
+    member is a gang of one. `strict` is the mode. `suspended` is the workload whose pods the
+    members will be; None for a gang that has pods.
+
+    State: `was_whole`: the gang once had its minMember on nodes and has not been empty since. A
+    `partially_bound` gang was being bound when the scheduler crashed, and is decided first.
+    `preemption_block` is why the gang may not evict pods; None if it may. It is in line since
+    `created_at`. `complete_at` is when the last member of its quorum was created, 0 if unknown.
+
+    Order and quota: `priority` is the lowest of the members; `class_priority` is that of its
+    WorkloadPriorityClass, None if it names none. `queue` is the leaf to which its members are
+    charged; None without queues. `local_queue` is its LocalQueue, if these decide the order in the
+    queue. `flavors` are pairs of a resource and the flavor in which bound members are charged:
+    later members keep to these. `duration` is the declared run time of its members in seconds; None
+    if unknown. `pace` is for a gang that declares how it grows and shrinks; None for others.
+
+    `object_uid` is the uid of the object that describes it, "" if its members do. If it finds no
     room, nodes are bought by requests of its `provisioning_class`; "": by those of its queue.
-    `own_domains` are those that must have room for pods that come later; None for most.
-    `suspended` is the workload whose pods the members will be; None for a gang that has pods.
+    `own_domains` are those that must have room for later pods; None for most gangs.
     """
 
     key: GangKey
@@ -195,7 +197,7 @@ class Gang:
 
     @property
     def replacing(self) -> bool:
-        """The gang has started, and lacks members: those that wait replace what it has lost."""
+        """The gang has started and lacks members: waiting members replace lost ones."""
         return self.was_whole and not self.apart and self.bound > 0 and self.lacking > 0
 
     @property
@@ -206,9 +208,10 @@ class Gang:
 
     @property
     def quorum(self) -> int:
-        """How many pending members come before any surplus: what the gang lacks.
+        """How many pending members come before any surplus: the number that the gang lacks.
 
-        The quorum is placed together or not at all, unless `singly`. 0: all pending are surplus.
+        The quorum is placed together or not at all, unless `singly`. 0: all pending members are
+        surplus.
         """
         return self.min_member if self._only_waiting_count else self.lacking
 
@@ -230,7 +233,7 @@ class Gang:
 
     @property
     def missing(self) -> tuple[RoleCount, ...]:
-        """The roles of which a quorum has more members than there are."""
+        """The roles that have fewer members than a quorum needs."""
         if not self.roles:
             return ()
         present = self._present({} if self._only_waiting_count else dict(self.bound_by_role))
@@ -239,7 +242,7 @@ class Gang:
 
     @property
     def startable(self) -> Sequence[Pod]:
-        """The pending members without those that are more than their roles may have."""
+        """The pending members, without those beyond the maximum of their role."""
         if all(each.max_member is None for each in self.roles):
             return self.pending
         bound, most = dict(self.bound_by_role), self.bound + len(self.pending)
@@ -258,7 +261,7 @@ class Gang:
         return (pod for pod in one_of_each(self.pending) if pod.nominated)
 
     def full_role(self) -> Role | None:
-        """Return the role of the first pending member that is one too many; None without any."""
+        """Return the role of the first pending member beyond its maximum; None without one."""
         startable = {pod.uid for pod in self.startable}
         most = {each.name: each for each in self.roles if each.max_member is not None}
         over = (pod.role for pod in self.pending if pod.uid not in startable)
@@ -293,7 +296,7 @@ class Gang:
 
 
 _WITHOUT_MEMBERS: Final = frozenset({"plain", "set_aside"})
-"""What is derived of groups that has no virtual members in it."""
+"""The derived values of groups that contain no virtual members."""
 
 
 @dataclass(frozen=True)
@@ -319,7 +322,7 @@ class GangGroup:
 
     @functools.cached_property
     def name(self) -> str:
-        """The name of the group: that of its first gang."""
+        """The name of the group, which is that of its first gang."""
         return str(self.gangs[0].key)
 
     @functools.cached_property
@@ -339,14 +342,14 @@ class GangGroup:
 
     @functools.cached_property
     def half_done(self) -> bool:
-        """Some members are on nodes to no purpose without those that wait: these come first."""
+        """Some members are on nodes but useless without the waiting ones: these come first."""
         return any(
             gang.partially_bound or (gang.was_whole and gang.replacing) for gang in self.gangs
         )
 
     @property
     def queue(self) -> QueueRef | None:
-        """The leaf that its members are charged to; None where there are no queues."""
+        """The leaf to which its members are charged; None without queues."""
         return self.gangs[0].queue
 
     @functools.cached_property
@@ -377,13 +380,13 @@ class GangGroup:
 
     @property
     def editable(self) -> bool:
-        """Its members come of templates to which flavors can add what they need."""
+        """Its members come from templates to which flavors can add fields."""
         found = [gang.suspended for gang in self.gangs if gang.suspended is not None]
         templates = (template for each in found for template in each.templates)
         return len(found) == len(self.gangs) and all(each.path for each in templates)
 
     def forget_members(self) -> None:
-        """Keep no virtual members, nor what has them: both can be found again."""
+        """Drop all virtual members and derived values with them: both can be computed again."""
         for name in self._derived.keys() - _WITHOUT_MEMBERS:
             del self._derived[name]
         for gang in self.gangs:
@@ -391,7 +394,7 @@ class GangGroup:
                 gang.pending.release()
 
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """Return what `compute` gives, computed once while the basis is these same objects."""
+        """Return the result of `compute`, computed once while the basis has the same objects."""
         known = self._derived.get(name)
         if known is None or not all(map(operator.is_, known[0], basis)):
             known = self._derived[name] = (basis, compute())

@@ -1,4 +1,4 @@
-"""The layers of a network in the order of the tree, or what is wrong with them."""
+"""The layers of a network in the order of the tree, or the fault in them."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ Named: TypeAlias = Mapping[str, Layer]
 
 @dataclass(eq=False)
 class InvalidLayers(ValueError):  # noqa: N818 - names what is wrong, like the reasons users see
-    """Layers that make no tree: the bad field of a layer, its value, and what is wrong with it."""
+    """Layers that form no tree: the invalid field of a layer, its value, and the fault."""
 
     layer: str
     field: str
@@ -57,7 +57,7 @@ class InvalidLayers(ValueError):  # noqa: N818 - names what is wrong, like the r
 
 
 def in_order(layers: Sequence[Layer]) -> Layers:
-    """Return the layers from the top to the nodes, whatever order they are written in.
+    """Return the layers from the top to the nodes, whatever their order in the object.
 
     Raises `InvalidLayers` unless the layers are one line from the cluster down to `NODE_LAYER`.
     """

@@ -1,8 +1,8 @@
-"""Which of some names may be meant by one that is none of them: a hint for people, at a low price.
+"""Similar names: which known name a misspelt one may stand for, as a cheap hint for people.
 
 difflib takes a third of a millisecond for two names of 63 letters, and users choose the names. So
-few are given to it: those that have most letters in common with the name, in the same order. How
-many these are takes one operation on integers a letter, and the letters are counted.
+it only gets a few: the known names that share most letters with the given one, in the same order.
+Counting these takes one integer operation for each letter, and the number of letters is bounded.
 """
 
 import difflib  # noqa: TID251 - used for few names here, and nowhere else.
@@ -14,9 +14,9 @@ from gang_scheduler.model import values
 from gang_scheduler.model.wording import field
 
 LONGEST: Final = 317
-"""The longest name that is looked for: the key of a label has as many letters."""
+"""The longest name that is searched: the key of a label has as many letters."""
 MOST_LETTERS: Final = 1 << 15
-"""How many letters of known names one look reads, those of the most similar length first."""
+"""How many letters of known names one search reads, beginning with those of the nearest length."""
 COMPARED: Final = 8
 """How many names are compared as difflib does."""
 _CLOSE_TO_PODSET: Final = 0.95
@@ -26,9 +26,9 @@ _CLOSE_TO_PODSET: Final = 0.95
 def close_to(
     name: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6
 ) -> Sequence[str]:
-    """Return the names that are most like one, best first, as difflib.get_close_matches does.
+    """Return the most similar names, best first, as difflib.get_close_matches does.
 
-    At a bounded cost: what lies beyond the bounds is not found.
+    The cost is bounded: names beyond the bounds are not found.
     """
     if not name or len(name) > LONGEST:
         return ()
@@ -39,7 +39,7 @@ def close_to(
 
 
 def near_podset(where: str) -> str:
-    """Return which annotation of Kueue's was meant by an unknown one's field; "" for none."""
+    """Return the annotation of Kueue whose field an unknown one resembles; "" without one."""
     known = {field(key): key for key in values.PODSET_KEYS}
     near = close_to(where, known, cutoff=_CLOSE_TO_PODSET)
     return known[near[0]] if near else ""
@@ -48,7 +48,7 @@ def near_podset(where: str) -> str:
 def alike_in_part(
     name: str, known: Iterable[str], part: Callable[[str], str], *, cutoff: float
 ) -> Iterator[str]:
-    """Yield the names that are like one as a whole, and in the part that tells it from others."""
+    """Yield names that are similar as a whole, and in the part that makes them different."""
     own = part(name)
     for each in close_to(name, known, most=COMPARED, cutoff=cutoff):
         other = part(each)
@@ -57,7 +57,7 @@ def alike_in_part(
 
 
 def _most_alike(name: str, near: Iterable[str], cutoff: float) -> list[str]:
-    """Return the names that have most in common with one, of those that can be close enough."""
+    """Return the names with most letters in common, among those that can be close enough."""
     masks: defaultdict[str, int] = defaultdict(int)
     for place, letter in enumerate(name):
         masks[letter] |= 1 << place

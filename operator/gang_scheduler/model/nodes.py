@@ -19,7 +19,7 @@ UNLIMITED: Final = int(np.iinfo(np.int64).max)
 """How many pods a node takes by a filter that sets no limit."""
 
 MOST_DERIVED = 20_000
-"""How much a table keeps of what is derived for pod classes: pods that all differ are bounded."""
+"""How many derived values a table keeps for pod classes, which bounds pods that all differ."""
 
 ABSENT = -1
 """The code of a label that a node does not have."""
@@ -41,11 +41,11 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What the scheduler reads of a node.
+    """The fields of a node that the scheduler reads.
 
     `allocatable` is sorted by resource name; `features` are the features that the node declares.
     `not_ready_since` is in seconds since the epoch; 0 for a node that is ready, or does not say.
-    `refused` are the requests of pods that its kubelet has not taken lately, and its reasons.
+    `refused` are the requests of pods that its kubelet rejected recently, and its reasons.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class LabelColumn:
-    """The values of one label as small integers, a row a node; ABSENT for nodes without it."""
+    """The values of one label as small integers, one row for each node; ABSENT if unset."""
 
     codes: IntArray
     values: tuple[str, ...]
@@ -128,14 +128,14 @@ class NodeTable:
         return vector
 
     def refusing_nothing(self) -> "NodeTable":
-        """Return the nodes without what their kubelets have refused; itself, if that is nothing."""
+        """Return the nodes without their kubelets' rejections; itself, if there are none."""
         if not any(node.refused for node in self.nodes):
             return self
         nodes = (replace(node, refused=()) for node in self.nodes)
         return NodeTable(nodes, self.device_classes)
 
     def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return what `compute` gives, computed once for this table and key."""
+        """Return the result of `compute`, computed once for this table and key."""
         if len(self._derived) > MOST_DERIVED:
             self._derived.clear()
         if key not in self._derived:

@@ -1,4 +1,4 @@
-"""What a cycle decided: commands for the cluster, and a reason for every gang."""
+"""The result of a cycle: commands for the cluster, and a reason for every gang that waits."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -50,10 +50,10 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What keeps a pod from a node: the rule of one filter, and what is said of a node against it.
+    """What keeps a pod from a node: the rule of one filter, and the words about such a node.
 
-    The name is shown in the log. A node that `is_out` may come back; where the obstacle `is_room`,
-    less is to be asked for, or more nodes added. Where it `is_quoted`, the filter's reasons in
+    The name is shown in the log. A node that `is_out` may come back. If the obstacle `is_room`, the
+    pod must ask for less, or nodes must be added. If it `is_quoted`, the filter's reasons in
     kube-scheduler's words say more than these words.
     """
 
@@ -65,17 +65,17 @@ class Obstacle:
     is_quoted: bool = field(default=False, compare=False)
 
     def said_of(self, nodes: int) -> str:
-        """Return what is said of so many nodes."""
+        """Return the words about this many nodes."""
         return self.one if nodes == 1 else self.several
 
 
 @dataclass(frozen=True, slots=True)
 class Oversized:
-    """A resource of which a member asks more than any node has that it may use, even when empty.
+    """A resource of which a member requests more than any usable node has, even when empty.
 
-    `largest` is the most that one of these nodes can allocate, and `anywhere` that any node can.
-    `near` is the resource that may have been meant by one that no node knows. `device_class` is the
-    DeviceClass that offers one which no node has.
+    `largest` is the most that one of these nodes can allocate, and `anywhere` the most of any node.
+    `near` is a similar known resource, if no node has this one. `device_class` is the DeviceClass
+    that offers a resource which no node has.
     """
 
     resource: str
@@ -87,7 +87,7 @@ class Oversized:
 
 
 class Unmatched(NamedTuple):
-    """A label that a nodeSelector asks for and no node has; `near` is one that may be meant."""
+    """A label in a nodeSelector that no node has; `near` is a similar label."""
 
     key: str
     value: str
@@ -96,17 +96,17 @@ class Unmatched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What the next member is short of, once the others that fit have a place.
+    """The shortage of the next member, once the others that fit have a place.
 
-    `nodes` is how many nodes the obstacle keeps the member from. If there are nodes that lack
-    nothing but resources, the obstacle is RESOURCES, and `lacking` is what the nearest of them
-    lacks: with so much more there, one more member would fit. Else the obstacle is the one that
-    keeps the member from most nodes. `out` is how many nodes are cordoned or not ready.
-    `oversized` is what no node has, so that the member can never fit as it is.
-    `asked` is what the member asks for of that of which each of these nodes has too little; empty
-    where rules about other pods keep it from nodes, too. `one_a_node`: no node holds two members.
-    `ruled_out` are nodes that have as much free, and that an obstacle keeps the member from.
-    `unmatched` are labels of its nodeSelector that no node has, where the obstacle is that.
+    `nodes` is how many nodes the obstacle keeps the member from. If some nodes lack only resources,
+    the obstacle is RESOURCES, and `lacking` is the shortage of the nearest of them: with so much
+    more there, one more member would fit. Otherwise the obstacle is the one that keeps the member
+    from most nodes. `out` is how many nodes are cordoned or not ready. `oversized` is a resource
+    that no node has enough of, so the member can never fit as it is. `asked` are the member's
+    requests of which each of these nodes has too little; empty if rules about other pods keep it
+    from nodes, too. `one_a_node`: no node holds two members. `ruled_out` are nodes with as much
+    free, from which an obstacle keeps the member. `unmatched` are labels of its nodeSelector that
+    no node has, if that is the obstacle.
     """
 
     obstacle: Obstacle
@@ -169,7 +169,7 @@ class EmptyFlavor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What the domains offer in which members could have gathered.
+    """The offers of the domains in which members could have gathered.
 
     `best` are (domain, members that fit there), most first and ten at most; `more` counts the other
     domains. `multiples` are (layer, size) of the slices of the members.
@@ -269,14 +269,14 @@ class Warned:
 class Preemption:
     """Room that is made for a group: the nodes of its members, and the victims on them.
 
-    `nominations` are in rank order within each gang. `victims` are empty if pods that leave already
-    make room enough. `displaced` are waiting pods of lower priority whose own nominations end.
-    `domain` is where the members will be; None is the whole cluster. `classes` says by what right
-    each gang with victims is evicted; empty where there are no queues. `forgotten` is what must not
-    be remembered any more with these evictions. `backfilled` is which gang the group is let pass,
-    and until when, if that is only because it will have ended. `drained` is the queue that the
-    victims must leave, where room is made for no gang. `to_start_anew`: the victims are the gang's
-    own members, and nothing is made room for.
+    `nominations` are in rank order within each gang. `victims` are empty if terminating pods
+    already make enough room. `displaced` are waiting pods of lower priority whose own nominations
+    end. `domain` is where the members will be; None is the whole cluster. `classes` says by what
+    right each gang with victims is evicted; empty without queues. `forgotten` are remembered
+    evictions that these evictions void. `backfilled` is the gang that this group may pass, and
+    until when, if it may only because it will have ended. `drained` is the queue that the victims
+    must leave, if room is made for no gang. `to_start_anew`: the victims are the gang's own
+    members, and no room is needed.
     """
 
     gangs: tuple[Gang, ...]

@@ -140,7 +140,7 @@ class PodPhase(enum.StrEnum):
 
 
 GRACE_SECONDS: Final = 30
-"""What the containers of a pod get to end that says nothing of it, as Kubernetes has it."""
+"""The grace period of containers in pods that declare none, as in Kubernetes."""
 ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
@@ -236,7 +236,7 @@ class Pod:
 
     @property
     def terminal(self) -> bool:
-        """Succeeded or failed: the pod uses nothing of its node any more."""
+        """Succeeded or failed: the pod no longer uses anything of its node."""
         return self.phase in ENDED
 
     @property
@@ -256,14 +256,14 @@ def rank_key(pod: Pod) -> tuple[bool, tuple[int, ...], NaturalKey]:
     return not pod.rank, pod.rank, natural_key(pod.name)
 
 
-# The members of a suspended workload: pods that nothing has created yet, made when they are looked
-# at. Ten thousand workloads of 64 members are ten thousand prototypes, not 640,000 pods. The
-# prototype holds what members of one template share. Slots hold what tells members apart, and
-# workloads of one size share their slots.
+# The members of a suspended workload: pods that do not exist yet, created on first use. Ten
+# thousand workloads of 64 members are ten thousand prototypes instead of 640,000 pods. The
+# prototype has the fields that members of one template share. Slots have the fields that differ,
+# and workloads of one size share their slots.
 
 K = TypeVar("K", bound=Hashable)
-# What `replace` does costs ten times as much, and most members are made for one cycle. So a field
-# of a new pod is set by the descriptor of its slot.
+# `replace` would cost ten times as much, and most members are created for one cycle. So the fields
+# of a new pod are set by the descriptors of its slots.
 _Put = Callable[[Pod, object], None]
 _UID: Final[_Put] = Pod.__dict__["uid"].__set__
 _NAME: Final[_Put] = Pod.__dict__["name"].__set__
@@ -286,10 +286,10 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VirtualPods(Sequence[Pod]):
-    """The members in an order that never changes. The name of each is `prefix` and a suffix.
+    """The members in a fixed order. The name of each is `prefix` and a suffix.
 
-    The uid of a member is `uid`, that of its workload, and its name. Members that were made are
-    kept until `release`: for the memory, they would be equal ones.
+    The uid of a member is `uid`, that of its workload, and its name. Created members are kept until
+    `release`, which saves memory only: they would be created equal again.
     """
 
     uid: str
@@ -331,7 +331,7 @@ class VirtualPods(Sequence[Pod]):
         self._made.clear()
 
     def sorted_by(self, places: Sequence[int]) -> "VirtualPods":
-        """Return the members by the places of their prototypes, those of one place as they are."""
+        """Return the members by the places of their prototypes, in stable order."""
         slots = tuple(sorted(self.slots, key=lambda slot: places[slot.prototype]))
         return VirtualPods(self.uid, self.prefix, self.prototypes, slots)
 
@@ -349,7 +349,7 @@ class VirtualPods(Sequence[Pod]):
         return self._made[0]
 
     def _pod(self, slot: Slot, shared: Iterable[tuple[_Put, object]]) -> Pod:
-        """Return a member, with what it shares with others of its template."""
+        """Return a member, with the fields that it shares with others of its template."""
         name = f"{self.prefix}{slot.suffix}"
         pod: Pod = object.__new__(Pod)
         for put, value in shared:
@@ -380,6 +380,6 @@ def numbers_by(pods: Iterable[Pod], key: Callable[[Pod], K]) -> Counter[K]:
 
 
 def one_of_each(pods: Sequence[Pod]) -> Sequence[Pod]:
-    """Return pods of which each other one differs only in name and rank, from one of these."""
+    """Return one pod of each kind: all others differ from one of these only in name and rank."""
     # Asked of every gang that waits: `isinstance` asks an abstract base class, ten times as long.
     return pods.prototypes if type(pods) is VirtualPods else pods

@@ -13,11 +13,11 @@ from gang_scheduler.model.refs import GangKey
 MOST_POD_SETS: Final = 32
 """How many pod sets a ProvisioningRequest may have."""
 MOST_OUTSTANDING: Final = 10
-"""How many requests of the gangs of one queue and namespace may stand at once."""
+"""The most requests at once for the gangs of one queue and namespace."""
 
 
 class Came(enum.StrEnum):
-    """What came of a request so far."""
+    """The state of a request."""
 
     ASKED = "Asked"
     ACCEPTED = "Accepted"
@@ -30,17 +30,17 @@ class Came(enum.StrEnum):
 
 
 STANDING: Final = frozenset({Came.ASKED, Came.ACCEPTED, Came.PROVISIONED})
-"""With these, nodes are being bought, or are there."""
+"""States in which nodes are being bought, or exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningRequest:
-    """A request of ours, as it was last seen; `uid` is empty until the API server has shown it.
+    """A request of ours, as last seen; `uid` is empty until the API server has shown it.
 
     It is for the object of a gang with `gang_uid`, empty for a gang that no object describes.
-    `digest` stands for all that is asked. `attempt` counts the requests of the same gang and digest
-    from 1. `came` is so `since`, in seconds since the epoch, with the `message` of the autoscaler.
-    `templates` are the names of its PodTemplates.
+    `digest` identifies the requested pods. `attempt` counts the requests of the same gang and
+    digest from 1. It has been in the state `came` `since` then, in seconds since the epoch, with
+    the `message` of the autoscaler. `templates` are the names of its PodTemplates.
     """
 
     namespace: str
@@ -60,12 +60,12 @@ class ProvisioningRequest:
 
     @property
     def stands(self) -> bool:
-        """Whether nodes are being bought by it, or are there."""
+        """Whether its nodes are being bought, or exist."""
         return self.came in STANDING
 
 
 class AskedPodSet(NamedTuple):
-    """Members alike: one of them, their number, and the labels that their nodes must have."""
+    """Equal members: one of them, their number, and the labels that their nodes must have."""
 
     pod: Pod
     number: int
@@ -74,11 +74,11 @@ class AskedPodSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What a cycle found of a gang, or of a group by its first gang, that nodes are bought for.
+    """The result of a cycle for a gang, or a group by its first gang, whose nodes are bought.
 
-    `request` is the one that stands, is new or came to nothing last; None where none was made yet.
-    A new one has its `pod_sets`, and its parameters. `members` are those that are charged while the
-    request stands, each with its flavors.
+    `request` is the current, the new, or the last failed request; None if none was made yet. A new
+    request has its `pod_sets` and parameters. `members` are charged while the request is pending,
+    each with its flavors.
     """
 
     gang: Gang
@@ -92,11 +92,10 @@ class Asking:
 
 @dataclass(frozen=True, eq=False)
 class Provisioning:
-    """What a cycle must know where nodes can be bought.
+    """Facts that a cycle needs if nodes can be bought.
 
-    `requests` are all requests of ours by gang. `outstanding` is how many of those that stand are
-    of gangs of each queue and namespace that wait. `held` is what gangs are charged for requests
-    that stand.
+    `requests` are all requests of ours by gang. `outstanding` counts the pending ones for waiting
+    gangs of each queue and namespace. `held` are the charges of gangs for pending requests.
     """
 
     retry: Retry = DEFAULT_RETRY

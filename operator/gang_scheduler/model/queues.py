@@ -30,9 +30,9 @@ from gang_scheduler.model.values import (
 
 
 class Retry(NamedTuple):
-    """How often, and after how many seconds, is asked again once a request came to nothing.
+    """How often, and after how many seconds, a failed request is repeated.
 
-    After the n-th one it takes `base_seconds` x 2^(n-1), at most `most_seconds`.
+    After the n-th failure the pause is `base_seconds` x 2^(n-1), at most `most_seconds`.
     """
 
     times: int = 3
@@ -40,7 +40,7 @@ class Retry(NamedTuple):
     most_seconds: int = 1800
 
     def pause(self, attempt: int) -> int:
-        """Return how many seconds after that attempt came to nothing the next one is made."""
+        """Return the pause in seconds after this attempt failed."""
         doubled = self.base_seconds << min(attempt - 1, self.most_seconds.bit_length())
         return min(doubled, self.most_seconds)
 
@@ -50,10 +50,10 @@ DEFAULT_RETRY: Final = Retry()
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningRules:
-    """How nodes are asked for: the class, and its parameters.
+    """How nodes are requested: the class, and its parameters.
 
-    Only members that ask for one of the `managed` resources are asked for, all if there is none.
-    No `retry`: that of the settings.
+    Only members that request one of the `managed` resources count; all members if it is empty.
+    Without a `retry` the settings decide.
     """
 
     class_name: str
@@ -75,7 +75,7 @@ class QueueKind(enum.StrEnum):
 
 
 class Product(enum.StrEnum):
-    """Whose objects make a tree. Nothing is borrowed between the trees of two products."""
+    """The product whose objects form a tree. Trees of two products lend nothing to each other."""
 
     OURS = "py-gang-scheduler"
     KUEUE = "kueue"
@@ -94,7 +94,7 @@ DEFAULT_FAIRNESS: Final[Mapping[Product, Fairness]] = {
     Product.KUEUE: Fairness.PRIORITY,
     Product.VOLCANO: Fairness.FAIR_SHARE,
 }
-"""The fairness of a tree for which none is said."""
+"""The fairness of a tree that declares none."""
 
 
 class QueueRef(NamedTuple):
@@ -127,14 +127,14 @@ class LocalQueueKey(NamedTuple):
 
 
 class LocalQueueWeight(NamedTuple):
-    """A LocalQueue of a queue that orders gangs by what its LocalQueues used lately."""
+    """A LocalQueue of a queue that orders gangs by the recent usage of their LocalQueues."""
 
     key: LocalQueueKey
     weight: Fraction = Fraction(1)
 
 
 class FlavorResource(NamedTuple):
-    """What a quota is about: a resource on the nodes of a flavor."""
+    """The subject of a quota: a resource on the nodes of a flavor."""
 
     flavor: str
     resource: str
@@ -154,7 +154,7 @@ A sum of requests, or of what nodes have, has it beside the resources that it is
 
 
 MOST_HALF_LIVES: Final = 4
-"""After how many half-lives what a queue used is forgotten."""
+"""After this many half-lives past usage of a queue is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +199,9 @@ class ResourceGroup:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """What a gang must keep to, whatever is free. None is no limit.
+    """Limits for a gang, however much room is free. None is no limit.
 
-    `jobs` counts groups that hold quota at once, `gpus_per_job` all members that there can be.
+    `jobs` counts groups that hold quota at once, `gpus_per_job` all members that can exist.
     """
 
     jobs: int | None = None
@@ -241,7 +241,10 @@ class EvictionRules:
 
 @dataclass(frozen=True, slots=True)
 class Aging:
-    """How much waiting adds to the priority by which gangs are ordered. None: the setting's."""
+    """How much waiting adds to the priority by which gangs are ordered.
+
+    None: as in the settings.
+    """
 
     per_hour: int | None = None
     most: int | None = None
@@ -249,10 +252,10 @@ class Aging:
 
 @dataclass(frozen=True, slots=True)
 class SavingRules:
-    """What gangs of the queue get to save their work before they are evicted, in seconds.
+    """The time that gangs of the queue get to save their work before an eviction, in seconds.
 
-    `timeout` is for those that are asked, `grace` the least from the notice of a deletion to the
-    end of a pod. None: what the next queue above says, or else the setting, and the pod.
+    `timeout` is for gangs that are asked. `grace` is the least time from the notice of a deletion
+    to the end of a pod. None: as in the next queue above, else as in the setting or the pod.
     """
 
     timeout: int | None = None
@@ -261,9 +264,9 @@ class SavingRules:
 
 @dataclass(frozen=True, slots=True)
 class ReservationRules:
-    """Whether gangs of a queue that wait for long get a reservation, and after how many seconds.
+    """Whether long-waiting gangs of a queue get a reservation, and after how many seconds.
 
-    None: the setting's.
+    None: as in the settings.
     """
 
     enabled: bool = True
@@ -331,13 +334,13 @@ class Flavor:
 
 @dataclass(frozen=True, eq=False)
 class QueueSet:
-    """All queues and flavors that are declared: the same object for as long as none changes.
+    """All declared queues and flavors: the same object as long as none changes.
 
-    `flavors` are for each product those that its queues may name. `fairness` is that of a tree by
-    the product whose objects do not say it. A product that is not
-    `enforced` has a controller of its own that decides quota: its queues are charged and shown, and
-    refuse nothing. `gpu_resources` are what `GPU` is the sum of. What is derived from the set, and
-    what is charged for requests by `request_rules`, is kept in it.
+    `flavors` are, for each product, those that its queues may name. `fairness` is the default for
+    the trees of each product. A product that is not `enforced` has a controller of its own that
+    decides quota: its queues are charged and shown, but refuse nothing. `gpu_resources` are the
+    summands of `GPU`. Values derived from the set, and the charges by `request_rules`, are stored
+    in it.
     """
 
     queues: tuple[Queue, ...] = ()
@@ -354,9 +357,9 @@ class QueueSet:
     )
 
     def charged(self, requests: Requests) -> Mapping[str, int]:
-        """Return what quotas are charged for requests, by resource, computed once; nothing of 0.
+        """Return the charge for requests, by resource, computed once; without zeros.
 
-        `GPU` is the sum of what is charged of `gpu_resources`.
+        `GPU` is the sum of the charges of `gpu_resources`.
         """
         known = self._charged.get(requests)
         if known is None:
@@ -369,7 +372,7 @@ class QueueSet:
         return {**charged, GPU: gpus} if gpus else charged
 
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """Return what `compute` gives, computed once while the basis is these same objects."""
+        """Return the result of `compute`, computed once while the basis has the same objects."""
         known = self._derived.get(name)
         if known is None or not all(map(operator.is_, known[0], basis)):
             known = self._derived[name] = (basis, compute())
@@ -379,15 +382,15 @@ class QueueSet:
 
 @dataclass(frozen=True, slots=True)
 class RecentUsage:
-    """The decaying average of what a queue used, by resource, as it was at a time in seconds."""
+    """The decaying average of the usage of a queue, by resource, at a time in seconds."""
 
     at: int
     amounts: Mapping[str, int]
 
     def advanced(self, used: Mapping[str, int], now: int, half_life: int) -> "RecentUsage":
-        """Return the average as it is now, if `used` was in use since; half-lives in seconds.
+        """Return the average as of now, if `used` was in use since then; half-lives in seconds.
 
-        What is older than a few half-lives does not count.
+        Usage older than a few half-lives does not count.
         """
         waited = max(0, now - self.at)
         kept = 0.5 ** (waited / half_life) if waited <= MOST_HALF_LIVES * half_life else 0.0
@@ -400,13 +403,13 @@ class RecentUsage:
 
 @dataclass(frozen=True, eq=False)
 class QueueUsage:
-    """What is charged to leaves, and what their waiting gangs ask for.
+    """The charges of leaves, and the requests of their waiting gangs.
 
-    `charged` counts pods on nodes that have not ended and nominated pods. `asked` is what waits, in
-    the first flavor that the queue has for a resource. `running` is the number of groups that hold
-    quota. `recent` is the decaying average of what leaves used, by resource, as it is now; None
-    where only what is charged now counts. `local_charged` and `local_recent` are the same of the
-    LocalQueues of those queues in which it decides about the order.
+    `charged` counts pods on nodes that have not ended, and nominated pods. `asked` are waiting
+    requests, in the first flavor that the queue has for a resource. `running` is the number of
+    groups that hold quota. `recent` is the decaying average of usage, by resource; None if only
+    current charges count. `local_charged` and `local_recent` are the same for LocalQueues, in
+    queues where these decide the order.
     """
 
     charged: Mapping[QueueRef, Charge] = field(default_factory=dict)
@@ -419,17 +422,17 @@ class QueueUsage:
 
 @dataclass(frozen=True, eq=False)
 class QueueState:
-    """What a cycle must know of queues: what is declared, and what is charged."""
+    """Facts about queues that a cycle needs: declarations and charges."""
 
     declared: QueueSet
     usage: QueueUsage
 
 
 class Amounts(NamedTuple):
-    """The figures of a queue for one flavor and resource, as they are shown.
+    """The figures of a queue for one flavor and resource, for display.
 
-    `nominal` is all that is promised in the subtree, `used` all that its leaves are charged;
-    `fair_share` is exactly what the queue should have, by demand and quotas.
+    `nominal` is the total promised in the subtree, `used` the total charged to its leaves.
+    `fair_share` is the exact share that the queue should have, by demand and quotas.
     """
 
     nominal: int = 0
@@ -441,12 +444,12 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueueFigures:
-    """A queue as it is shown to users.
+    """A queue as users see it.
 
     `problem` is why it is inactive. `share` is the figure by which the tree compares queues, None
-    where it is infinite. `pending` are the gangs that wait in a leaf, in the order of turns.
-    `starving`: one of them waits for long for what the queue was promised. `oversubscribed` is what
-    the queues below were promised, and the less that this one has for them.
+    if infinite. `pending` are the gangs that wait in a leaf, in the order of turns. `starving`: one
+    of them has waited long for quota that the queue was promised. `oversubscribed` has the promises
+    to the queues below, and the smaller amount that this queue has for them.
     """
 
     queue: Queue

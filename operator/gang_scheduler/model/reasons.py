@@ -1,7 +1,7 @@
-"""Why gangs wait: the reasons, what follows from each, and problems that keep a gang untried.
+"""Why gangs wait: the reasons, their consequences, and problems that keep a gang untried.
 
-What a reason means to the scheduler, to its metrics and to people is in the row of the reason in
-RULES, and nowhere else. A new reason is a member of `Reason`, its row, and the place that gives it.
+The row of a reason in RULES has everything that follows from it, for the scheduler, its metrics and
+people. A new reason is a member of `Reason`, its row, and the place that gives it.
 """
 
 import abc
@@ -64,24 +64,24 @@ class Helped(enum.Flag):
     QUOTA = enum.auto()
     """A queue of the tree holds less."""
     POOL = enum.auto()
-    """The nodes change, and with them the pool of a tree: what no queue was promised."""
+    """The nodes change, and with them the pool of a tree, which no queue was promised."""
     TIME = enum.auto()
     """A backoff ends."""
 
 
 class Strict(enum.Enum):
-    """What the wait of a gang means to the gangs behind it in a queue in strict order."""
+    """What the wait of a gang means for the gangs behind it in a queue in strict order."""
 
     HOLDS_UP = enum.auto()
     """They wait for their turn: the wait of this gang ends with time."""
     TRIED_ALONG = enum.auto()
     """They pass. Once they are tried again, this gang is, too: it may then hold them up."""
     PASSED = enum.auto()
-    """They pass, and are tried without this gang: it cannot start whatever is free."""
+    """They pass: this gang cannot start however much is free."""
 
 
 class Room(enum.Flag):
-    """What is done about room for a gang."""
+    """How room for a gang is treated."""
 
     NONE = 0
     SOUGHT = enum.auto()
@@ -97,18 +97,18 @@ class Room(enum.Flag):
 
 
 class Outlook(enum.Enum):
-    """What `explain` says of a start."""
+    """The answer of `explain` about the start of such a gang."""
 
     NONE = enum.auto()
-    """Nothing: it tries no changes."""
+    """None: it tries no changes."""
     OPEN = enum.auto()
-    """The changes that help, of what the gang asks for or of what is there, and when it starts."""
+    """The changes that help, to the gang or to the cluster, and when it starts."""
     IF_CHANGED = enum.auto()
     """The changes that help: without one of them the gang never starts."""
 
 
 class Trait(enum.Flag):
-    """What else is true of a gang that waits so."""
+    """Further facts about a gang that waits for this reason."""
 
     NONE = 0
     OF_QUEUE = enum.auto()
@@ -126,7 +126,7 @@ class Trait(enum.Flag):
 
 
 class Result(enum.StrEnum):
-    """What the metrics of decisions call a refusal."""
+    """The label of a refusal in the metrics of decisions."""
 
     UNSCHEDULABLE = "unschedulable"
     WAITING_FOR_VICTIMS = "waiting_for_victims"
@@ -135,35 +135,35 @@ class Result(enum.StrEnum):
 
 
 class GangEvent(enum.StrEnum):
-    """The reason of the Event that tells a gang that it waits."""
+    """The reason of the Event that a waiting gang gets."""
 
     NONE = ""
     """No Event: the gang lacks members or mates, is in a line, or waits as it asked for."""
     PREEMPTING = "Preempting"
-    """Told once, when the preemption begins."""
+    """Written once, when the preemption begins."""
     FAILED_SCHEDULING = "FailedScheduling"
     INVALID_GANG = "InvalidGang"
     QUOTA_EXCEEDED = "QuotaExceeded"
-    """This one and InvalidGang: the gang can never start as it is, so it is told at once."""
+    """Like InvalidGang: the gang can never start as it is, so the Event comes at once."""
 
 
 class Rule(NamedTuple):
-    """What follows from a reason: the words for people, then what the scheduler reads."""
+    """The consequences of a reason: the words for people, then the facts for the scheduler."""
 
     lead: str
-    """What it comes to. `explain` adds the cause."""
+    """The meaning of the reason. `explain` adds the cause."""
     meaning: str
     """Sentences of docs/reasons.md."""
     turn: tuple[Turn, ...]
     do: str
-    """What to do about it; may have Markdown links."""
+    """The remedy; may have Markdown links."""
     helped_by: Helped
     strict: Strict
     room: Room
     outlook: Outlook
     traits: Trait
     result: Result | None
-    """None: no decision. The gang lacks members or others, or was not decided on."""
+    """None: no decision. The gang lacks members or other gangs, or was not decided on."""
     event: GangEvent
 
 
@@ -332,7 +332,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "Look at the conditions of the queue. Its administrator resumes it, or corrects the field "
         "that the condition names.",
         helped_by=Helped.QUEUES,
-        # A LocalQueue that is stopped holds up no gang of another one of its ClusterQueue.
+        # A stopped LocalQueue holds up no gang of another LocalQueue of its ClusterQueue.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -501,7 +501,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "spread constraints or alternatives. A changed gang is tried sooner. [What the platform "
         "does](liveness.md#gangs-that-are-hard-to-decide).",
         helped_by=Helped.NONE,
-        # It is tried after all others, so it must not hold any of them up.
+        # Such members are tried after all other gangs, so they must not hold up any.
         strict=Strict.TRIED_ALONG,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -540,7 +540,7 @@ PROMISED: Final = those_with(lambda rule: Trait.PROMISED in rule.traits)
 
 
 class Cause:
-    """What keeps a gang waiting, as data: see `causes` for the kinds that there are.
+    """Why a gang waits, as data; the kinds are in `causes`.
 
     mypy refuses a kind without words. It needs no ABCMeta for that, which would slow isinstance.
     """
@@ -549,7 +549,7 @@ class Cause:
 
     @abc.abstractmethod
     def text(self) -> str:
-        """Return what people read of it. Nothing decides by that."""
+        """Return the words for people. No decision depends on them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Frozen records that are cheap to make by the million, and bounded caches of what was made."""
+"""Frozen records that are cheap to create by the million, and bounded caches."""
 
 import functools
 import weakref
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Make a dataclass with slots whose fields the type checker lets nothing assign to."""
+    """Make a dataclass with slots whose fields the type checker protects from assignment."""
     return dataclass(slots=True)(cls)
 
 
@@ -31,7 +31,7 @@ def revised(noun: T, **changes: object) -> T:
 
 @functools.cache
 def _values(cls: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what reads all fields of a record, in the order in which it is made of them."""
+    """Return a function that reads all fields of a record, in the order of its constructor."""
     return attrgetter(*(each.name for each in fields(cls)))
 
 
@@ -48,9 +48,9 @@ R = TypeVar("R")
 
 
 def by_short_texts(most: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return what remembers the newest results, each by arguments that are short in all.
+    """Return a decorator that remembers the newest results for arguments that are short in total.
 
-    Arguments are strings, and tuples of strings and tuples; what else there is counts as short.
+    Arguments are strings, and tuples of strings and tuples; other values count as short.
     """
 
     def remember(function: Callable[P, R]) -> Callable[P, R]:

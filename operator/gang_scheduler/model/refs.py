@@ -29,19 +29,19 @@ SINGLE: Final = GangSource("Pod")
 
 
 def part_of(namespace: str, job_set: str, replicated_job: str) -> str:
-    """Return what tells a replicatedJob from all others, and from the uid of any Job."""
+    """Return the key of a replicatedJob, different from all others and from the uid of any Job."""
     return f"{namespace}/{job_set}/{replicated_job}"
 
 
 def job_set_gang(job_set: str, replicated_job: str) -> str:
-    """Return the name of the gang of one replicatedJob. No other pair has the same name."""
+    """Return the name of the gang of one replicatedJob; no other pair gives the same name."""
     return f"{job_set}/{replicated_job}"
 
 
 _DIGITS = re.compile(r"([0-9]+)")
 
 Number = tuple[int, str]
-"""How long a number is without zeros in front, and its digits: the order is that of numbers."""
+"""The number of digits without leading zeros, and the digits: sorts as numbers do."""
 
 NaturalKey = tuple[tuple[str | Number, ...], str]
 
@@ -65,7 +65,7 @@ def _number(digits: str) -> Number:
 
 
 EVERYWHERE: Final = "*"
-"""What a setting with a list of namespaces says for all of them."""
+"""Means all namespaces in a setting with a list of namespaces."""
 
 
 class PodRef(NamedTuple):
@@ -97,7 +97,7 @@ class VolumeRef(NamedTuple):
 
 
 class WorkloadRef(NamedTuple):
-    """A Job or JobSet by kind and name: the pods of a JobSet tell no uid of it."""
+    """A Job or JobSet by kind and name: pods of a JobSet do not have its uid."""
 
     kind: str
     namespace: str
@@ -105,7 +105,7 @@ class WorkloadRef(NamedTuple):
 
 
 class GangName(NamedTuple):
-    """How one gang names another one: without the source."""
+    """How one gang names another one, without the source."""
 
     namespace: str
     name: str
@@ -131,11 +131,11 @@ class GangKey(NamedTuple):
 
 
 class JobPods(NamedTuple):
-    """How many pods a Job can have at once: at its start, and with the completions left.
+    """How many pods a Job can have at once, at its start and with the completions left.
 
-    So many `completions` it has in all. `is_part`: a larger workload has made the Job. `created_at`
-    and `ended_at` are in seconds since the epoch, 0 where they are not known. Of a Job that is
-    complete, `gang` and `role` are those of its pods, which may be gone.
+    It has `completions` in total. `is_part`: a larger workload created the Job. `created_at` and
+    `ended_at` are in seconds since the epoch, 0 if unknown. For a complete Job, `gang` and `role`
+    are those of its pods, which may be gone.
     """
 
     at_once: int
@@ -151,8 +151,8 @@ class JobPods(NamedTuple):
 class JobFailures(NamedTuple):
     """What evictions mean for a Job.
 
-    It fails for good once more than `left` pods more have failed; None: pods that are evicted do
-    not count. At most `at_once` of its pods can be evicted together.
+    It fails for good once more than `left` further pods have failed; None: evicted pods do not
+    count. At most `at_once` of its pods can be evicted together.
     """
 
     at_once: int
@@ -165,7 +165,7 @@ class JobFailures(NamedTuple):
 
 
 class QueueNameKind(enum.StrEnum):
-    """What a name of a queue is the name of."""
+    """The kind of object that a queue name refers to."""
 
     QUEUE = "Queue"
     LOCAL_QUEUE = "LocalQueue"
@@ -180,12 +180,12 @@ class QueueName(NamedTuple):
 
 
 class QueueRequest(NamedTuple):
-    """What an object says of the queue of its gang.
+    """The queue that an object names for its gang.
 
-    `names` are different ones, in the order in which they are looked at; more than one contradict
-    each other. `priority_class` is the name of a WorkloadPriorityClass. `provisioning_class` is the
-    class of the ProvisioningRequest by which nodes are bought for it. It `consumes` a request that
-    another writer made: then none is made for it here.
+    `names` are different names in the order of precedence; more than one is a contradiction.
+    `priority_class` is the name of a WorkloadPriorityClass. `provisioning_class` is the class of
+    the ProvisioningRequest that buys its nodes. If it `consumes` a request of another writer, none
+    is created for it here.
     """
 
     names: tuple[QueueName, ...] = ()
@@ -195,9 +195,9 @@ class QueueRequest(NamedTuple):
 
 
 class ChargedTo(NamedTuple):
-    """What the binding of a pod says that it is charged to; empty fields say nothing.
+    """The charge that the binding of a pod records; empty fields are not recorded.
 
-    `queue` is as it was written, `flavors` are pairs of a resource and its flavor.
+    `queue` is as written, `flavors` are pairs of a resource and its flavor.
     """
 
     queue: str = ""

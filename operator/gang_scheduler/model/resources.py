@@ -25,12 +25,12 @@ ENORMOUS = 2**50
 """The largest amount counted: more than any node has, and sums of such amounts fit 64 bits."""
 
 MOST_QUOTA = 2**56
-"""The largest amount of a quota that counts, and what an enormous request is charged."""
+"""The largest amount of a quota that counts. Enormous requests are charged this amount."""
 
 LONGEST = 256
 """How many characters a quantity has at most: the API server writes them in a few."""
 _MOST = 2**63 - 1
-"""The largest number of a quantity: apimachinery caps those that are larger."""
+"""The largest number in a quantity: apimachinery caps larger ones."""
 _MOST_ZEROS = 2 * LONGEST
 """An exponent beyond this, up or down, decides by itself: no text has as many digits."""
 _QUANTITY = re.compile(
@@ -56,7 +56,7 @@ _MILLI_SUFFIXES = ("m", "", "k", "M", "G", "T", "P", "E")
 def parse_quantity(text: str | float, scale: int = 1) -> int:
     """Return `text` times `scale` as an integer, rounded up.
 
-    As in apimachinery, a number above 2^63-1 is capped, and so is what it is times `scale`. Raises
+    As in apimachinery, a number above 2^63-1 is capped, and so is the product with `scale`. Raises
     ValueError for a text that is no Kubernetes quantity.
     """
     written = "" if isinstance(text, bool) else str(text)
@@ -156,10 +156,10 @@ _UNITS: Final = {CPU: 1000}
 
 
 class Transformation(NamedTuple):
-    """What one of a resource counts as: so many units of each output, for each that is requested.
+    """How one unit of a resource counts: an amount of each output for each requested unit.
 
-    `replaces`: the resource itself is not charged then. Where `multiply_by` is requested, too, so
-    many times as much of the resource counts as is requested of that one.
+    `replaces`: the resource itself is not charged. If `multiply_by` is requested, too, the resource
+    counts that many times.
     """
 
     outputs: tuple[tuple[str, Fraction | int], ...]
@@ -169,19 +169,19 @@ class Transformation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """What the settings say of requests: transformations by resource, and what is left out."""
+    """The settings about requests: transformations by resource, and resources that are left out."""
 
     transformations: Mapping[str, Transformation]
     excluded_prefixes: tuple[str, ...] = ()
 
     def charged(self, requests: Requests) -> dict[str, int]:
-        """Return what is charged for requests, by resource; nothing of 0.
+        """Return the charge for requests, by resource; without zeros.
 
-        As in Kueue, what is left out is left out first: it counts as nothing else, either. Parts of
-        a unit are rounded up.
+        As in Kueue, excluded resources are dropped first, so they count as no other resource,
+        either. Fractions of a unit are rounded up.
         """
         charged: dict[str, int] = {}
-        # What is enormous was cut off: it must fill the largest quota.
+        # Enormous requests were cut off. They must fill the largest quota.
         counted = {
             resource: amount if amount < ENORMOUS else MOST_QUOTA
             for resource, amount in requests
@@ -200,7 +200,7 @@ class RequestRules:
 
 
 def _whole(resource: str, requests: Mapping[str, int]) -> int:
-    """Return how many whole ones of a resource are requested, parts rounded up; 1 where none is."""
+    """Return the number of requested whole units, rounded up; 1 if there is no request."""
     amount = requests.get(resource)
     return 1 if amount is None else -(-amount // _UNITS.get(resource, 1))
 

@@ -443,7 +443,7 @@ NO_SETTINGS: Final = Rules()
 
 
 def request_rules(rules: QueueRules) -> RequestRules:
-    """Return what quotas count for requests."""
+    """Return the rules by which quotas count requests."""
     transformations = {}
     for each in rules.resource_transformations:
         outputs = ((name, _factor(name, factor)) for name, factor in each.outputs.items())

@@ -30,7 +30,7 @@ LABEL_OPERATORS: Mapping[Operator, Callable[[str | None, tuple[str, ...]], bool]
     Operator.EXISTS: lambda value, _: value is not None,
     Operator.DOES_NOT_EXIST: lambda value, _: value is None,
 }
-"""By operator: whether a label value, None if the label is absent, satisfies an expression."""
+"""By operator: whether a label value, or None if the label is absent, satisfies an expression."""
 
 
 def hold(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
@@ -130,7 +130,7 @@ class Clause:
 class PodSelector:
     """The pods that all clauses select; `staying`: without pods that are being deleted.
 
-    The hash is kept, since selectors are keys of what is counted.
+    The hash is kept, since selectors are keys of counters.
     """
 
     clauses: tuple[Clause, ...]
@@ -175,9 +175,9 @@ class Affinity:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A topology spread constraint; one that is not `hard` is a preference.
+    """A topology spread constraint; it is a preference unless it is `hard`.
 
-    `honours_affinity` and `honours_taints` decide which nodes are counted at all.
+    `honours_affinity` and `honours_taints` decide which nodes are counted.
     """
 
     key: str

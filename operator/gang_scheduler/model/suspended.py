@@ -46,10 +46,10 @@ TemplatePath = tuple[str | int, ...]
 
 
 class ManagedWorkload(NamedTuple):
-    """A workload that is ours to suspend and to start. `resource_version` is as it was last seen.
+    """A workload that the scheduler suspends and starts. `resource_version` is as last seen.
 
-    `kind` is as in manifests; `uid` is that of the object. `edited`: its templates still have what
-    an earlier admission added.
+    `kind` is as in manifests; `uid` is that of the object. `edited`: its templates still have the
+    additions of an earlier admission.
     """
 
     kind: str
@@ -64,10 +64,10 @@ class ManagedWorkload(NamedTuple):
 
 
 class MemberTemplate(NamedTuple):
-    """A pod template of a suspended workload, and the class of the members that are made of it.
+    """A pod template of a suspended workload, and the class of its members.
 
-    `path` is () for a template that is not in the workload itself: nothing can be added to it.
-    `is_late`: its pods are created only after others, in their own time.
+    `path` is () for a template outside of the workload itself, which cannot be edited. `is_late`:
+    its pods are created only after others.
     """
 
     path: TemplatePath
@@ -77,7 +77,7 @@ class MemberTemplate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """That a gang has no pods, since its workload is suspended, and what its members come of.
+    """Marks a gang without pods, whose workload is suspended; has the templates of its members.
 
     All gangs of one workload are in one group. `templates` are those of this gang.
     """
@@ -87,7 +87,7 @@ class Suspended:
 
 
 class TemplateEdit(NamedTuple):
-    """What the flavors of its members add to a pod template."""
+    """The additions of the members' flavors to a pod template."""
 
     path: TemplatePath
     node_labels: tuple[tuple[str, str], ...] = ()
@@ -96,9 +96,9 @@ class TemplateEdit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """That a suspended workload may start: what must be written into it, at once.
+    """A suspended workload may start: the fields to write into it in one patch.
 
-    `queue` is the leaf as bindings name it. `flavors` are pairs of a resource and its flavor; where
+    `queue` is the leaf as bindings name it. `flavors` are pairs of a resource and its flavor; if
     members differ, those of the first one. `edits` are for templates that flavors change. `nodes`
     are those planned for all members in their order, "" for a member without a place.
     """

@@ -1,4 +1,4 @@
-"""The tree of network domains: which nodes are near each other, as slices of one order of nodes.
+"""The tree of network domains: nodes that are near each other are slices of one order of nodes.
 
 In the order of the tree every domain, of any layer, is one contiguous slice. So sums over all
 domains of a layer are one `np.add.reduceat(values[tree.rows], level.starts)`.
@@ -19,10 +19,10 @@ from gang_scheduler.model.topology_request import HOSTNAME, LayerRef
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """All domains of one layer, in tree order. A domain is identified by its place here.
+    """All domains of one layer, in tree order. A domain is identified by its index.
 
-    Names are unique within a parent at most: two blocks of one name under two spines are two.
-    `starts` and `sizes` are in nodes; `parents` are places in the level above. `ranks` sort the
+    Names are unique only within a parent: two blocks of one name under two spines are two domains.
+    `starts` and `sizes` are in nodes; `parents` are indices in the level above. `ranks` sort the
     domains by name.
     """
 
@@ -80,7 +80,7 @@ class Topology:
         return [self.nodes.nodes[row].name for row in self.outside.tolist()]
 
     def depth_of(self, ref: LayerRef) -> int | None:
-        """Return the place of a layer in `levels`; None if the tree has no such layer."""
+        """Return the index of a layer in `levels`; None if the tree has no such layer."""
         if not ref.by_label and ref.name == CLUSTER_LAYER:
             return 0
         found = (i for i, layer in enumerate(self.layers, start=1) if _is(layer, ref))
@@ -120,9 +120,9 @@ def _is(layer: Layer, ref: LayerRef) -> bool:
 
 
 class _Column(NamedTuple):
-    """The domains of one layer, a row a node: names in natural order, and codes that index them.
+    """The domains of one layer, one row for each node: names in natural order, and their codes.
 
-    A name may be there twice: a node that is a domain of its own can be called like another one.
+    A name may occur twice: a node that is a domain of its own can have the name of another domain.
     """
 
     codes: IntArray

@@ -1,4 +1,4 @@
-"""What members ask of the network: how close together they must or should be."""
+"""The topology request of members: how close together they must or should be."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -55,9 +55,9 @@ class TopologyRequest:
 
 @dataclass(frozen=True, slots=True)
 class GangRequest:
-    """What a pod says that its gang as a whole asks for; None: nothing.
+    """The topology request in a pod for its whole gang; None without one.
 
-    `problem` is what is wrong with the annotation; if it is set, no other field counts.
+    `problem` is the fault of the annotation; if it is set, no other field counts.
     """
 
     topology_request: TopologyRequest | None
@@ -66,10 +66,12 @@ class GangRequest:
 
 @dataclass(frozen=True, slots=True)
 class PodSet:
-    """What a pod's own annotations ask for (Kueue's). Podsets of one `group` share a domain.
+    """The topology request in a pod's own annotations (Kueue's).
 
-    `owner` tells the pods of one workload from the pods of another one in the same gang. `problem`
-    is what is wrong with the annotations; if it is set, no other field counts.
+    Podsets of one `group` share a domain.
+
+    `owner` distinguishes the pods of one workload from those of another one in the same gang.
+    `problem` is the fault of the annotations; if it is set, no other field counts.
     """
 
     topology_request: TopologyRequest = TopologyRequest()

@@ -1,4 +1,4 @@
-"""What a topology request means on the trees there are: layers by depth, and sizes of slices.
+"""The meaning of a topology request on the existing trees: layers by depth, and slice sizes.
 
 A layer is looked up in the trees in their order. A label key that is in no tree makes a tree of its
 own; a layer that is in no tree is unknown.
@@ -41,7 +41,7 @@ class TopologyScope:
 def resolve(
     topology_request: TopologyRequest, tree_specs: Sequence[TreeSpec], nodes: NodeTable
 ) -> TopologyScope | Problem:
-    """Return the scope of the request, or why there is none. Computed once a node table."""
+    """Return the scope of the request, or why it has none. Computed once for each node table."""
     key = ("ground", topology_request, tuple(tree_specs))
     return nodes.derive(key, functools.partial(_resolve, topology_request, tree_specs, nodes))
 
@@ -143,7 +143,7 @@ def _near(name: str, known: Sequence[str]) -> str:
 
 
 def _stem(name: str) -> str:
-    """Return what tells a layer from others: not that it is one, of a topology."""
+    """Return the distinctive part of a layer's name, without the words that all layers share."""
     return name.replace("topology", "").replace("layer", "") or name
 
 

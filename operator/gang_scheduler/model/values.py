@@ -1,7 +1,7 @@
-"""Words of the API that decisions and messages need, each told once for it and for the core.
+"""Words of the API that decisions and messages need, defined once for the API and the core.
 
-Nothing of the package is imported here, so that what describes the API can name these words and
-knows nothing of decisions.
+This module imports nothing of the package, so that the description of the API can use these words
+without knowing about decisions.
 """
 
 import enum
@@ -71,7 +71,7 @@ class EvictionReason(enum.StrEnum):
 
 
 class CheckpointOutcome(enum.StrEnum):
-    """What came of a request to save work."""
+    """The outcome of a request to save work."""
 
     SAVED = "Saved"
     TIMED_OUT = "TimedOut"
@@ -167,7 +167,7 @@ class Operator(enum.StrEnum):
     LT = "Lt"
 
 
-# Keys of labels and annotations that messages name: `api/annotations` says what each is for.
+# Keys of labels and annotations that messages name. `api/annotations` says what each is for.
 
 GANG_GROUPS: Final = "gang.scheduling.koordinator.sh/groups"
 NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"

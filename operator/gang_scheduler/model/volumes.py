@@ -1,4 +1,4 @@
-"""What the volumes of a pod ask of a node, and which volumes there are."""
+"""The requirements of a pod's volumes on a node, and the existing volumes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,10 +43,10 @@ class PodVolume:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a claim of WaitForFirstConsumer asks for, before it is bound.
+    """The requirements of an unbound claim of WaitForFirstConsumer.
 
     `claim` is its `namespace/name`, only if other pods use the claim, too. `volume` is the volume
-    that is kept for the claim, and `node` the node that a volume is being made for.
+    that is reserved for the claim, and `node` the node for which a volume is being created.
     """
 
     storage_class: str
@@ -134,10 +134,10 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Provisioning:
-    """How volumes of a class are made.
+    """How volumes of a class are created.
 
-    `nodes` are the terms of the nodes that volumes can be made for, () for all; `pools` is the
-    capacity that the driver reports, None if it reports none.
+    `nodes` are the terms of the nodes for which volumes can be created, () for all. `pools` is the
+    capacity that the driver reports, None without a report.
     """
 
     nodes: tuple[NodeTerm, ...] = ()

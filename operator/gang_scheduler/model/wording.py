@@ -1,6 +1,6 @@
-"""How moments, numbers of things and fields of metadata are written in messages and objects.
+"""How times, counts and fields of metadata are written in messages and objects.
 
-Nothing of the package is imported here, so that what describes the API can write so, too.
+This module imports nothing of the package, so that the description of the API can use it, too.
 """
 
 from datetime import UTC, datetime

@@ -1,5 +1,5 @@
-"""Causes why gangs wait, as data: each with the numbers and names that a message needs.
+"""Causes why gangs wait, as data: each with the numbers and names that its message needs.
 
-All are hashable, and equal if their fields are. Each says what people read of it, and may have more
-fields than that shows; nothing below report asks for its words. Open `gangs` first.
+All are hashable, and equal if their fields are. Each has its words for people, and may have more
+fields than these show. No code below `report` asks for the words. Open `gangs` first.
 """

@@ -21,7 +21,7 @@ def _because(cause: Cause | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BindingFailed(Cause):
-    """So many of the members that were to be bound are not; `cause` is what was met last."""
+    """So many of the members to bind are not bound; `cause` is the last error."""
 
     failed: int
     of: int
@@ -33,7 +33,7 @@ class BindingFailed(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer(Cause):
-    """What the API server answered to a write, in its words."""
+    """The answer of the API server to a write, in its own words."""
 
     answer: str
 
@@ -63,7 +63,7 @@ class HeldNodeGone(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NotLeading(Cause):
-    """Another replica leads, or none does: this one writes no more."""
+    """Another replica leads, or none does, so this one stops writing."""
 
     def text(self) -> str:
         return "this replica does not lead any more"
@@ -71,7 +71,7 @@ class NotLeading(Cause):
 
 @dataclass(frozen=True, slots=True)
 class HoldEnded(Cause):
-    """Room was held for so many seconds, and `cause` is what was waited for to the end."""
+    """Room was held for so many seconds; `cause` is what it waited for until the end."""
 
     seconds: float
     cause: Cause | None = None
@@ -92,7 +92,7 @@ class UnboundClaim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimsUnbound(Cause):
-    """So many of the claims of a plan are not bound yet; `first` is one of them."""
+    """So many of the claims of a plan are still unbound; `first` is one of them."""
 
     number: int
     of: int
@@ -106,7 +106,7 @@ class ClaimsUnbound(Cause):
 
 
 class ClaimFault(enum.Enum):
-    """Why a claim will not be bound for a pod on its node: what checkBindings finds, in words."""
+    """Why a claim will not be bound for a pod on its node, as checkBindings finds, in words."""
 
     NOT_FOUND = 'persistentvolumeclaim "{name}" not found'
     DELETING = 'persistentvolumeclaim "{name}" is being deleted'
@@ -119,7 +119,7 @@ class ClaimFault(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimFailed(Cause):
-    """A claim will not be bound; `name` is that of the claim or, in a VOLUME fault, its volume."""
+    """A claim will not be bound; `name` is the claim or, in a VOLUME fault, its volume."""
 
     fault: ClaimFault
     name: str
@@ -142,7 +142,7 @@ class PodsClaimFailed(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ClaimNotWritten(Cause):
-    """A `volume` could not be reserved for a claim or, with none, a `node` not be selected."""
+    """A `volume` could not be reserved for a claim or, without one, a `node` not be selected."""
 
     claim: str
     node: str
@@ -166,7 +166,7 @@ class InternalError(Cause):
 
     @classmethod
     def of(cls, error: Exception) -> "InternalError":
-        """Return what there is to say of an exception."""
+        """Return the cause for an exception."""
         return cls(type(error).__name__, str(error))
 
     def text(self) -> str:
@@ -201,7 +201,7 @@ def role_counts(roles: Iterable[RoleCount]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MembersMissing(Cause):
-    """Fewer members exist than the quorum needs; `roles` are those that lack some."""
+    """Fewer members exist than the quorum needs; `roles` are those with too few."""
 
     present: int
     min_member: int
@@ -400,7 +400,7 @@ class NominationUnused(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NominationExpired(Cause):
-    """The gang lacked members, or its group gangs, for so many seconds beside room on a node."""
+    """The gang lacked members, or its group gangs, for so many seconds with room reserved."""
 
     node: str
     seconds: int

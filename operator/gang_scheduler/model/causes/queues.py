@@ -24,7 +24,7 @@ def _of_flavor(resource: str, flavor: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueueOnHold(Cause):
-    """The queue admits nothing new, by its `policy`."""
+    """The queue admits no new gangs, because of its `policy`."""
 
     queue: str
     policy: str
@@ -34,7 +34,7 @@ class QueueOnHold(Cause):
 
 
 class AdmissionLimit(enum.Enum):
-    """What a queue may demand of a gang, whatever is free; in words, where a gang misses it."""
+    """A limit of a queue for gangs, however much room is free; in words for a gang beyond it."""
 
     GPUS_PER_JOB = (
         "the members ask for {value} GPUs, and queue {queue} admits {limit} a gang "
@@ -77,20 +77,20 @@ class FlavorFault(enum.Enum):
 
 
 class UnsuitableFlavor(NamedTuple):
-    """A flavor, and what is wrong with it: `of` names the taint or the topology, if it is one."""
+    """A flavor and why it is unsuitable: `of` names the taint or the topology, if it is one."""
 
     flavor: str
     fault: FlavorFault
     of: str = ""
 
     def text(self) -> str:
-        """Return what people read of it."""
+        """Return the words for people."""
         return self.fault.value.format(flavor=self.flavor, of=self.of)
 
 
 @dataclass(frozen=True, slots=True)
 class FlavorsUnsuitable(Cause):
-    """Members can have none of the flavors of the queue; `pod` is one of these members."""
+    """Members can use none of the flavors of the queue; `pod` is one of these members."""
 
     queue: str
     pod: str
@@ -134,7 +134,7 @@ class JobLimit(Cause):
 
 @dataclass(frozen=True, slots=True)
 class QuotaShort(Cause):
-    """More is asked for than is left; `borrowers` are queues that have more than their own.
+    """The request exceeds the quota that is left; `borrowers` are queues beyond their own quota.
 
     "" stands for the leaf of gangs without a queue.
     """
@@ -163,7 +163,7 @@ class QuotaShort(Cause):
 
 @dataclass(frozen=True, slots=True)
 class AwaitsEvicted(Cause):
-    """A queue has `most` gangs that hold quota; some of them are evicted and have yet to end."""
+    """A queue has `most` gangs that hold quota; some were evicted and have not ended yet."""
 
     queue: str
     most: int
@@ -188,9 +188,9 @@ class BehindGang(Cause):
 
 @dataclass(frozen=True, slots=True)
 class DelaysReserved(Cause):
-    """It would delay a gang of a queue that was promised a start.
+    """The gang would delay a gang of a queue that was promised a start.
 
-    `start` is in seconds, None if it is not known. `gang` is None where its name is hidden.
+    `start` is in seconds, None if unknown. `gang` is None if its name is hidden.
     """
 
     queue: str
@@ -222,7 +222,7 @@ class ChecksUnanswered(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WorkloadChanged(Cause):
-    """Another writer changed the workload after it was decided on: it is decided on anew."""
+    """Another writer changed the workload after the decision, which is therefore made again."""
 
     def text(self) -> str:
         return "it was changed meanwhile, and is decided on anew"
@@ -248,7 +248,7 @@ class TemplateGone(Cause):
 
 @dataclass(frozen=True, slots=True)
 class PatchForbidden(Cause):
-    """The scheduler may not patch a kind of workloads; `kind` is its name as that of a CRD."""
+    """The scheduler may not patch a kind of workloads; `kind` is its name as in its CRD."""
 
     kind: str
 
@@ -297,7 +297,7 @@ _CAME: Final = {
 
 
 def came_text(came: Came, message: str) -> str:
-    """Return what came of a request, with what the autoscaler says of it."""
+    """Return the state of a request with the message of the autoscaler."""
     return f"{_CAME[came]}: {message}" if message else _CAME[came]
 
 
@@ -307,7 +307,7 @@ def _times(number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NodesAwaited(Cause):
-    """A request stands; `message` is what the autoscaler says of it."""
+    """A request is pending; `message` is that of the autoscaler."""
 
     request: str
     class_name: str
@@ -323,7 +323,7 @@ class NodesAwaited(Cause):
 
 @dataclass(frozen=True, slots=True)
 class AskedAgain(Cause):
-    """The attempt `number` came to nothing, and another one is made at `until`, in seconds."""
+    """The attempt `number` failed, and the next one is made at `until`, in seconds."""
 
     number: int
     came: Came
@@ -349,7 +349,7 @@ class RequestLeaves(Cause):
 
 @dataclass(frozen=True, slots=True)
 class MostOutstanding(Cause):
-    """As many requests of a queue stand as a namespace may have at once; "" is for no queue."""
+    """A queue has as many pending requests as allowed for a namespace; "" is for no queue."""
 
     queue: str
     number: int
@@ -364,7 +364,7 @@ class MostOutstanding(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NotProvisioned(Cause):
-    """All attempts came to nothing: the last one so, with this message."""
+    """All attempts failed: the last one in this state, with this message."""
 
     number: int
     came: Came
@@ -413,7 +413,7 @@ class QueueDefault(enum.Enum):
 class QueueUnusable(Cause):
     """The queue that the gang names, of this kind, takes no gangs, or none of its namespace.
 
-    Unless `default` is None the gang names none, and is in this queue by default.
+    Unless `default` is None the gang names no queue, and is in this one by default.
     """
 
     queue: str
@@ -431,7 +431,7 @@ class QueueUnusable(Cause):
 
 
 class Inactivity(enum.StrEnum):
-    """What is invalid about a queue, so that it admits nothing."""
+    """The fault of a queue that therefore admits no gangs."""
 
     PARENT_NOT_FOUND = "ParentNotFound"
     CYCLE = "Cycle"

@@ -24,7 +24,7 @@ def _quoted(names: Iterable[str], between: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class InvalidInput(Cause):
-    """What users wrote is wrong; `message` names the field and the value, as decode found them."""
+    """The input of a user is invalid; `message` names the field and the value, as decode does."""
 
     message: str
 
@@ -39,7 +39,7 @@ class InvalidInput(Cause):
 
 @dataclass(frozen=True, slots=True)
 class BothInvalid(Cause):
-    """What describes a gang is wrong, and what a member of it says, too."""
+    """The description of a gang is invalid, and so are annotations of a member."""
 
     described: Cause
     said: Cause
@@ -77,7 +77,7 @@ class ObjectMissing(Cause):
         # A JobSet describes a gang for each of its replicatedJobs.
         if self.kind == refs.JOB_SET.object_kind:
             name = name.partition("/")[0]
-        # The rights may not cover kinds that came with a later release, or not any more.
+        # The rights may lack kinds that came with a later release, or that were removed.
         or_else = "" if self.kind in ALWAYS_READ else ", or may not be read"
         return f'{self.kind}{of} "{self.gang.namespace}/{name}" does not exist{or_else}'
 
@@ -114,7 +114,7 @@ class MinMemberAboveJobs(Cause):
 
 @dataclass(frozen=True, slots=True)
 class GangMissing(Cause):
-    """A gang that another one names as one of its group does not exist."""
+    """A gang that another one names as part of its group does not exist."""
 
     name: GangName
     named_by: GangKey
@@ -150,7 +150,7 @@ class MateCannotStart(Cause):
 
 @dataclass(frozen=True, slots=True)
 class RoleUnknown(Cause):
-    """A member has a role that its gang does not have; "" is none."""
+    """A member has a role that its gang does not have; "" is no role."""
 
     pod: str
     role: str
@@ -225,12 +225,12 @@ class PriorityClassMissing(Cause):
         return f"WorkloadPriorityClass {self.name} does not exist"
 
 
-# What is wrong with where a gang asks to be placed.
+# Faults in where a gang asks to be placed.
 
 
 @dataclass(frozen=True, slots=True)
 class Requested(Cause):
-    """What is wrong with a topology request; `field` is where it is written."""
+    """The fault of a topology request; `field` is where it is written."""
 
     field: str
     cause: Cause
@@ -241,7 +241,7 @@ class Requested(Cause):
 
 @dataclass(frozen=True, slots=True)
 class UnknownLayers(Cause):
-    """Layers that are in no topology; `known` are those that are, `near` the likeliest of them."""
+    """Layers that are in no topology; `known` are the existing ones, `near` similar ones."""
 
     layers: tuple[str, ...]
     known: tuple[str, ...] = ()
@@ -257,7 +257,7 @@ class UnknownLayers(Cause):
 
 @dataclass(frozen=True, slots=True)
 class LayersApart(Cause):
-    """Layers of one request that are not all in one topology."""
+    """Layers of one request that are not all in the same topology."""
 
     layers: tuple[str, ...]
 
@@ -266,7 +266,7 @@ class LayersApart(Cause):
 
 
 class SliceFault(enum.Enum):
-    """What is wrong with the layer of a slice, in words."""
+    """The fault of the layer of a slice, in words."""
 
     NOT_BELOW_OTHER_SLICES = "must be below the layer of the slices before it"
     ABOVE_GATHERING = "is above the layer that the members gather in"
@@ -307,7 +307,7 @@ class MultipleNeedsMore(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Scattered(Cause):
-    """Bound members are in several domains, `number` in all; the others join those in `home`."""
+    """Bound members are in `number` domains; the other members join those in `home`."""
 
     number: int
     some: tuple[Domain, ...]
@@ -322,7 +322,7 @@ class Scattered(Cause):
 
 @dataclass(frozen=True, slots=True)
 class PodRequestBesideGang(Cause):
-    """A member has a topology request of its own (`field`) beside that of its gang or group."""
+    """A member has a topology request of its own (`field`) next to that of its gang or group."""
 
     pod: str
     field: str
@@ -337,7 +337,7 @@ class PodRequestBesideGang(Cause):
 
 @dataclass(frozen=True, slots=True)
 class GangRequestMisplaced(Cause):
-    """A member says something else of what its gang as a whole asks for than its PodGroup."""
+    """A member requests another topology for its gang as a whole than its PodGroup does."""
 
     pod: str
 
