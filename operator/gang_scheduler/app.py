@@ -38,12 +38,12 @@ SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
 CLOSE_SECONDS = 2
 QUIET_SECONDS = 8
-"""For answers, and to be sure of what was not answered. Otherwise the Lease has to run out."""
+"""The time to wait for answers to writes. After a longer wait the Lease has to run out."""
 TELL_SECONDS = 2
 LEASE_CONNECTIONS = 2
 BEAT_SECONDS = 1.0
 STUCK_SECONDS = 120.0
-"""After this it is not a long cycle any more: the process is better begun anew."""
+"""A longer cycle is not just slow: the process should be restarted."""
 
 log = Logger()
 
@@ -71,16 +71,16 @@ def run(settings: Settings) -> None:
 
 
 async def main(settings: Settings) -> None:
-    """Run the operator on the current event loop, until it is told to stop."""
+    """Run the operator on the current event loop, until a signal stops it."""
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
-    # A token that is read anew is each loop's own.
+    # Each loop has its own renewal of the token.
     for_lease = Connection(
         await connection.load(settings.kubeconfig), LEASE_CONNECTIONS, settings.http_client
     )
     elector = _elector(settings, for_lease)
     fence = Fence(elector if settings.leader_elect else None)
-    # Bindings and evictions go beside each other, and every kind may be listed meanwhile.
+    # Bindings and evictions run concurrently, and every kind may be listed at the same time.
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
     limit += len(kinds.KINDS)
     async with (
@@ -99,7 +99,7 @@ async def main(settings: Settings) -> None:
 async def _entered(
     context: AbstractAsyncContextManager[Any], beside: Beside
 ) -> AsyncIterator[None]:
-    """Enter a context on the loop beside the main one, and leave it there."""
+    """Enter a context on the second loop, and leave it there."""
     await beside.run(context.__aenter__)
     try:
         yield
@@ -139,9 +139,9 @@ class App:
         self._watchdog = Watchdog(self._parts.loop.decision_times, self._tell_successors)
 
     async def run(self) -> None:
-        """Run until a signal; end with an error when a part cannot go on.
+        """Run until a signal; end with an error when a part cannot continue.
 
-        Raises WatchDeadError, after the same end as that by a signal.
+        Raises WatchDeadError after the same orderly end.
         """
         self._catch_signals()
         settings = self._settings
@@ -176,11 +176,12 @@ class App:
                 begin("elector", partial(self._beside.run, self._elector.run))
                 await self._beside.run(self._elector.acquired.wait)
                 await self._beside.run(self._elector.late_writes)
-                # What a predecessor wrote last may not have been told of yet.
+                # The last writes of a predecessor may not have arrived in the watches yet.
                 await self._parts.source.catch_up()
                 self._take_over()
             await self._parts.quota_controllers.look()
-            # Before any gang is told that it lacks room: that would make an autoscaler buy.
+            # This must precede any message that a gang lacks room, which would make an autoscaler
+            # buy nodes.
             self._parts.provisioner.note_served()
             metrics.lead()
             log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
@@ -192,9 +193,9 @@ class App:
                 await self._parts.loop.run()
 
     async def _supervise_watches(self) -> None:
-        """Ask this process to end once it sees of a kind no more: another one sees what it misses.
+        """End this process once it no longer sees a kind: another process sees what it misses.
 
-        The Lease is given up in order, and the next life of this replica begins with lists.
+        The Lease is released in order, and the next life of this replica begins with lists.
         """
         try:
             await self._parts.watch_supervisor.run()
@@ -203,12 +204,12 @@ class App:
             self._stop.set()
 
     async def _stop_when_asked(self, everything: anyio.CancelScope) -> None:
-        """Decide nothing more, finish the bindings and evictions that are begun, and end."""
+        """Stop deciding, finish the bindings and evictions that have begun, and end."""
         await self._stop.wait()
         log.info("stopping")
         self._deciding.cancel()
         self._parts.binder.close()
-        # What may still be on its way must have arrived before another replica leads.
+        # Writes that are still on their way must arrive before another replica leads.
         self._elector.releases = False
         with anyio.move_on_after(DRAIN_SECONDS):
             await self._parts.binder.drain()
@@ -226,7 +227,7 @@ class App:
         everything.cancel()
 
     def _take_over(self) -> None:
-        """Set those gangs aside that a leader before this one had set aside, or was stuck with."""
+        """Set the gangs aside that an earlier leader set aside, or was stuck with."""
         told = set_aside.read(annotations_of(self._elector.lease).get(SET_ASIDE, ""))
         if told:
             log.warning("begins_with_gangs_set_aside", gangs=[str(each.key) for each in told])
@@ -234,16 +235,16 @@ class App:
         self._has_taken_over = True
 
     def _tell_successors(self, suspects: Sequence[set_aside.Costly]) -> None:
-        """Let the Lease name the gangs that are set aside, and those that take too long just now.
+        """Write into the Lease which gangs are set aside, and which take too long right now.
 
-        Called beside the main loop, where the Lease is renewed: whatever holds the main loop up.
+        Called on the second loop, which renews the Lease, even while the main loop is held up.
         """
         if self._has_taken_over:
             told = set_aside.with_suspects(self._parts.cache.gang_queue.set_aside.told, suspects)
             self._elector.annotations = {SET_ASIDE: set_aside.written(told)}
 
     def _tell_of_the_begin(self) -> Callable[[], Coroutine[Any, Any, None]]:
-        """Note how long it took to take over, and return what tells others."""
+        """Record how long the takeover took, and return the function that writes the Event."""
         predecessor, seconds = self._elector.predecessor, 0.0
         if predecessor is not None:
             seconds = boot_time() - predecessor.led_at
@@ -252,7 +253,7 @@ class App:
 
     @asynccontextmanager
     async def _told_of_the_end(self) -> AsyncIterator[None]:
-        """Tell others when this replica has led and leads no more."""
+        """Write an Event and end the metric when this replica has led and leads no more."""
         try:
             yield
         finally:
@@ -266,7 +267,7 @@ class App:
         loop = asyncio.get_running_loop()
         for each in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(each, self._stop.set)
-        # Not by the event loop, which has no turn while a decision goes on.
+        # Not through the event loop, which has no turn during a decision.
         signal.signal(CUT_SIGNAL, lambda _signal, _frame: self._parts.loop.decision_times.cut())
 
     async def _beat(self) -> None:

@@ -1,7 +1,7 @@
-"""What the main thread works on, to be looked at from another thread meanwhile.
+"""The current work of the main thread, for observation from another thread.
 
-To note it costs next to nothing: nothing here is asked for unless the main thread is held up. Of
-decisions the core notes it itself, for its errors, and is only looked at.
+Recording it costs next to nothing: it is only read when the main thread is held up. The core
+records decisions itself, for its errors; they are only read here.
 """
 
 import enum
@@ -27,24 +27,25 @@ class Work(enum.StrEnum):
 
 CUT_SECONDS: Final = 10.0
 CUT_AGAIN_SECONDS: Final = 2.0
-"""CPU time after which a decision is cut, and once one of the cycle was. The first is so much that
-a decision is rather ended than cut; what comes after it has waited long enough."""
+"""CPU seconds after which a decision is cut, and another one in the same cycle. The first limit is
+generous, so that most decisions end before it. Groups behind a cut decision have waited long
+enough, so the second limit is short."""
 
 _LAST: Final[dict[Work, str]] = {}
 
 
 def note(work: Work, about: str) -> None:
-    """Note what work of a kind is about that begins now."""
+    """Record the subject of work of a kind that begins now."""
     _LAST[work] = about
 
 
 def last(work: Work) -> str:
-    """Return what work of a kind was about that began last; "" where it is not noted."""
+    """Return the subject of the work of a kind that began last; "" if it was not recorded."""
     return _LAST.get(work, "")
 
 
 class Deciding(Protocol):
-    """A cycle under way: `deciding` is the group that it decides now, None between groups."""
+    """A running cycle: `deciding` is the group that it decides now, None between groups."""
 
     deciding: GangGroup | None
 
@@ -54,9 +55,9 @@ class DecisionCutError(Exception):
 
 
 class DecisionTimes:
-    """How long the decisions on the groups of one cycle take, as another thread samples it.
+    """The durations of decisions on the groups of one cycle, sampled by another thread.
 
-    The main thread begins and ends cycles, the other one adds.
+    The main thread begins and ends cycles; the other thread adds samples.
     """
 
     def __init__(self) -> None:
@@ -65,16 +66,16 @@ class DecisionTimes:
         self._cut: dict[Gangs, float] = {}
 
     def begin(self, steps: Deciding) -> None:
-        """Look at a cycle from now on; it may be begun anew."""
+        """Observe a cycle from now on; it may be restarted."""
         self._steps = steps
 
     def end(self) -> Mapping[Gangs, float]:
-        """Look at no cycle any more; return what was added for each group."""
+        """Stop observing; return the time of each group."""
         seconds, self._steps, self._seconds, self._cut = self._seconds, None, {}, {}
         return seconds
 
     def so_far(self) -> Mapping[Gangs, float]:
-        """Return what was added for each group until now. For any thread."""
+        """Return the time of each group until now. Any thread may call it."""
         return dict(self._seconds)
 
     def is_too_long(self) -> bool:
@@ -97,7 +98,7 @@ class DecisionTimes:
             raise DecisionCutError(f"cut after {self._seconds[gangs]:.1f} s")
 
     def add(self, seconds: float) -> tuple[Gangs, float] | None:
-        """Add to the group that is decided now; return it with its sum, None if there is none."""
+        """Add to the group that is decided now; return it with its sum, None between groups."""
         gangs, sums = self._gangs(), self._seconds
         if gangs is None:
             return None

@@ -82,12 +82,12 @@ class Saved:
 
     @property
     def entry(self) -> tuple[int, str]:
-        """What checkpoints are ordered by."""
+        """The sort key of checkpoints."""
         return self.sequence, self.name
 
 
 def name_of(step: int, token: int) -> str:
-    """Return the name of a checkpoint: that of its directory."""
+    """Return the name of a checkpoint, which is that of its directory."""
     return f"step-{step:012d}-{token:016x}"
 
 
@@ -119,7 +119,7 @@ def sealed(saved: Saved) -> bytes:
 
 
 def unsealed(content: bytes, path: str) -> Saved:
-    """Read the manifest of the checkpoint at a path; ValueError: it is not what was written."""
+    """Read the manifest of the checkpoint at a path; ValueError: it was changed since."""
     try:
         manifest: dict[str, Any] = json.loads(content)
         if manifest.pop("sha256") != _digest(manifest):
@@ -147,7 +147,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """What storage says of a file. `changed` is in seconds, by the clock of the storage."""
+    """The entry of a file in storage. `changed` is in seconds, by the clock of the storage."""
 
     size: int
     changed: float
@@ -168,7 +168,7 @@ class Place(Protocol):
         """Return all files below a name, by their names from there on."""
 
     def read(self, name: str) -> bytes:
-        """Return a small file; FileNotFoundError: there is none."""
+        """Return a small file; FileNotFoundError: it does not exist."""
 
     def write(self, name: str, content: bytes, aside: str) -> None:
         """Write a small file, whole or not at all; until it is whole, below the name `aside`."""
@@ -177,10 +177,10 @@ class Place(Protocol):
         """Bring a file of a directory of `staging` to its place. It need not stay there."""
 
     def get(self, name: str, target: Path) -> None:
-        """Copy a file to a local one; FileNotFoundError: there is none."""
+        """Copy a file to a local one; FileNotFoundError: it does not exist."""
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
 
     def remove_all(self, prefix: str) -> None:
         """Remove all files below a name."""
@@ -286,7 +286,7 @@ class _Bucket:
         top = self._at(prefix)
 
         def look() -> dict[str, dict[str, Any]]:
-            # What fsspec remembers of a listing may be old.
+            # The listing that fsspec remembers may be outdated.
             self._system.invalidate_cache()
             try:
                 found: dict[str, dict[str, Any]] = self._system.find(top, detail=True)

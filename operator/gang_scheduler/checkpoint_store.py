@@ -296,8 +296,9 @@ class Store:
                 sequence = 1 + max((number for number, _ in self._entries()), default=0)
             except Exception as caught:  # Raised below: the other ranks wait for a number.
                 error = caught
-        # The greatest numbers are those of rank 0, as the others give none. A rank of an earlier
-        # start of the gang, should one still run, takes no part in it. None needs over 31 bits.
+        # The maximum takes the numbers of rank 0, since the others contribute none. A rank of an
+        # earlier start of the gang does not take part, should one still run. No number needs over
+        # 31 bits.
         sequence, high, low = self._agree(sequence), self._agree(high), self._agree(low)
         if error is not None:
             raise error
@@ -306,7 +307,7 @@ class Store:
         return sequence, files.name_of(step, high << 30 | low)
 
     def _together(self, do: Callable[[], None]) -> None:
-        """Do something on all ranks; raise on all of them where it failed on one."""
+        """Run an action on all ranks; raise on all of them if it failed on one."""
         error: Exception | None = None
         try:
             do()
@@ -366,12 +367,12 @@ class Store:
     # Looking.
 
     def _entries(self) -> Sequence[tuple[int, str]]:
-        """Return sequence and name of what is published, the oldest first, after one request."""
+        """Return sequence and name of the published checkpoints, oldest first, with one request."""
         found = (files.ENTRY.fullmatch(each) for each in self._files.find(files.PUBLISHED))
         return sorted((int(each[1]), each[2]) for each in found if each)
 
     def _manifest(self, sequence: int, name: str) -> Saved | None:
-        """Return what a manifest says; None: it is gone or damaged."""
+        """Return the content of a manifest; None: it is gone or damaged."""
         if name not in self._known:
             try:
                 content = self._files.read(files.entry_of(sequence, name))
@@ -443,7 +444,7 @@ class Store:
         return True
 
     def _remove_files(self, name: str) -> None:
-        """Remove all of a name, the marks last: until all else is gone, they tell a writer."""
+        """Remove all files of a name, and its marks last: these warn a writer until then."""
         for where in (name, f"{STAGING}/{name}", f"{PARTS}/{name}", f"{PRUNED}/{name}"):
             self._files.remove_all(where)
 
@@ -467,7 +468,7 @@ class Store:
 
     def _now(self) -> float:
         """Return the time by the clock of the storage."""
-        # The name of no checkpoint: what a kill leaves of it is litter like any other.
+        # A name that no checkpoint has: its remains after a kill are litter like any other.
         name = files.name_of(0, secrets.randbits(61))
         self._write_small(f"{PARTS}/{name}/clock", b"", name)
         try:
@@ -485,7 +486,7 @@ class Store:
 
 
 def _plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a reader of the manifest will get."""
+    """Return the value as a reader of the manifest will get it."""
     # Scalars of NumPy and PyTorch, for example a loss, have `item`.
     text = json.dumps(dict(metadata), default=lambda each: each.item())
     found: dict[str, Any] = json.loads(text)

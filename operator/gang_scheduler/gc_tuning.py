@@ -5,21 +5,21 @@ import gc
 from typing import Final
 
 CALM: Final = (100_000, 50, 1000)
-"""The thresholds at which the collector looks at the young, the older and all objects."""
+"""The thresholds at which the collector visits young, older and all objects."""
 
 
 def collect_rarely() -> None:
-    """Let the collector look only at objects created from now on, and rarely."""
+    """Let the collector visit only objects created from now on, and rarely."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*CALM)
 
 
 def collect_nothing() -> None:
-    """Let the collector look at next to nothing, for a process that ends with its answer.
+    """Let the collector visit next to no object, for a process that ends with its answer.
 
-    Nor at the end: what the modules and the answer consist of goes with the process, and to look
-    through it would take as long as to import a third of them.
+    It does not run at the end, either: the memory of modules and answer goes with the process, and
+    visiting it would take as long as importing a third of the modules.
     """
     collect_rarely()
     atexit.register(gc.freeze)

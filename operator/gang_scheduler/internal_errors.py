@@ -22,11 +22,11 @@ _seen: dict[tuple[str, str, str], float] = {}
 
 
 class confined:  # noqa: N801 - it reads as a function in `with`, as contextlib's classes do.
-    """Note an error of the block instead of raising it; `error` is that error, None before.
+    """Record an error of the block instead of raising it; `error` is that error, None before.
 
-    `about` is the gang, pod or object concerned, or its key: words are made of an error only. A
-    class, and no generator: there are several blocks a gang and cycle, and a generator costs twice
-    as many calls.
+    `about` is the gang, pod or object concerned, or its key: it is formatted only after an error.
+    This is a class instead of a generator, which would cost twice as many calls: there are several
+    blocks for each gang and cycle.
     """
 
     __slots__ = ("_about", "_step", "error")
@@ -74,7 +74,7 @@ def in_short(error: Exception) -> str:
 
 
 def problem() -> str:
-    """Return the latest error within REMEMBERED_SECONDS in words; "" for none."""
+    """Return the latest error within REMEMBERED_SECONDS as text; "" if there was none."""
     since = time.monotonic() - REMEMBERED_SECONDS
     recent = [key for key, at in _seen.items() if at >= since]
     if not recent:

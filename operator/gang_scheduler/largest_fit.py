@@ -30,10 +30,10 @@ LARGEST_PART: Final = 0.01
 
 
 def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> Mapping[str, int]:
-    """Return for each layer how many pods of a class one of its domains takes.
+    """Return for each layer how many pods of a class one of its domains can take.
 
-    Room that is reserved for nominated pods is taken. A layer of several trees is that of the
-    first. Linear in nodes times layers.
+    Room that is reserved for nominated pods counts as taken. If several trees have a layer, the
+    first counts. Linear in nodes times layers.
     """
     trial = Trial(snapshot)
     trial.keep(spare_nodes.kept(snapshot, profile.rules.gangs.spare_nodes))
@@ -52,7 +52,7 @@ def most_members(pod_class: PodClass, snapshot: Snapshot, profile: Profile) -> M
 def _reserved(snapshot: Snapshot) -> list[Share]:
     rows = snapshot.nodes.rows
     pods = (each.pod for each in snapshot.nominated if each.pod.nominated in rows)
-    # Only what they ask of the room matters here.
+    # Only their requests for room matter here.
     asked = ((PodClass(requests=pod.pod_class.requests), rows[pod.nominated]) for pod in pods)
     return shares(asked)
 
@@ -104,10 +104,10 @@ class LargestGangs:
 
 
 def _pod_class(shape: str) -> PodClass:
-    """Return what a pod of a shape asks for: `nvidia.com/gpu=8,cpu=32`.
+    """Return the class of a pod with the requests of a shape: `nvidia.com/gpu=8,cpu=32`.
 
-    It tolerates the taints that are named after its extended resources, as an API server may let
-    pods do that ask for them.
+    It tolerates the taints named after its extended resources, as an API server may let pods do
+    that request them.
     """
     asked = dict(each.split("=") for each in shape.split(","))
     requests = {name: amount_of(name, amount) for name, amount in asked.items()}

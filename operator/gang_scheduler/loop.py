@@ -38,10 +38,10 @@ async def always_fresh() -> None:
 
 
 class Loop:
-    """Turns changes into plans, and plans into bindings and evictions, a batch at a time.
+    """Turns changes into plans, and plans into bindings and evictions, in batches.
 
-    `starts` are what starts suspended workloads, and what suspends them again. `decision_times` are
-    for another thread to add to.
+    `starts` are the parts that start suspended workloads and suspend them again. Another thread
+    adds to `decision_times`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What decisions depend on, made of the settings: for `run` and for `simulate` by the same code."""
+"""The parts that settings shape, built by the same code for `run` and for `simulate`."""
 
 from dataclasses import replace
 

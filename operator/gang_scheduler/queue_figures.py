@@ -17,7 +17,7 @@ from gang_scheduler.state.gangs.phases import in_line, waits
 
 CHARGED: Final = those_with(lambda rule: Room.CHARGED in rule.room)
 WITHOUT_PODS: Final = 2
-"""In a line come first the gangs that have turns, then others, and then those without a pod."""
+"""Order in a line: gangs that have turns, then other gangs, then those without a pod."""
 MOST_LOOKED_AT: Final = 10
 """Of how many gangs of a queue it is asked whether the queue starves."""
 
@@ -25,10 +25,10 @@ MOST_LOOKED_AT: Final = 10
 def figures_of(
     cache: Cache, rules: Rules, now: int, victims: Mapping[str, GangKey] | None = None
 ) -> tuple[QueueFigures, ...]:
-    """Return the figures of all queues, parents first; none without queues. `now` is in seconds.
+    """Return the figures of all queues, parents first; empty without queues. `now` is in seconds.
 
     `victims` are pods, with their gangs, that count as gone already. Costs a step for each queue
-    and each gang that waits.
+    and each waiting gang.
     """
     state = cache.queue_state(now)
     if state is None:
@@ -75,7 +75,7 @@ def _release(cache: Cache, forest: Forest, victims: Mapping[str, GangKey]) -> di
 def pending_of(
     cache: Cache, forest: Forest, rules: Rules, now: int
 ) -> dict[QueueRef, tuple[GangKey, ...]]:
-    """Return the gangs that wait in each queue, in the order of turns; those without one last."""
+    """Return the waiting gangs of each queue in the order of turns; gangs without a turn last."""
     waiting: defaultdict[GangKey, list[Gang]] = defaultdict(list)
     found: defaultdict[QueueRef, list[tuple[tuple[object, ...], tuple[Gang, ...]]]]
     found = defaultdict(list)
@@ -99,7 +99,7 @@ def pending_of(
 
 
 def _waiting(cache: Cache) -> Iterator[Gang]:
-    """Yield the gangs that wait, as a cycle refused them; as they are, while none has."""
+    """Yield the waiting gangs as a cycle refused them, or as they are if no cycle has."""
     for info in cache.gang_queue.infos.values():
         if waits(info, cache):
             refusal = info.verdict.refusal

@@ -22,13 +22,13 @@ from gang_scheduler.telemetry.logger import Logger
 
 LEAST_SECONDS: Final = 1.0
 LAST_SECONDS: Final = 30.0
-"""Figures are made so often also when nothing happens: gangs wait on, and age."""
+"""Figures are also computed this often without a change: waiting gangs age."""
 LARGEST_PART: Final = 0.05
 """No more than this part of the time is spent on figures, however many queues there are."""
 
 
 class QueueReports:
-    """Wakes up after cycles, at most once in LEAST_SECONDS. Does nothing without queues."""
+    """Writes figures after cycles, at most once in LEAST_SECONDS. Does nothing without queues."""
 
     def __init__(
         self,
@@ -90,9 +90,9 @@ class QueueReports:
                     yield key
 
 
-# What queues are charged is compared with a sum over all pods now and then: both must be the same.
-# A difference is an error of the scheduler. It is corrected, logged and counted, so that it is
-# found.
+# Now and then the charges of queues are compared with a sum over all pods: both must be equal. A
+# difference is an error of the scheduler. It is corrected, logged and counted, so that someone
+# finds it.
 
 SWEEP_SECONDS: Final = 300.0
 
@@ -111,7 +111,7 @@ class UsageSweep:
         await every(self._interval, self.sweep, "sweep", "queue usage")
 
     def sweep(self) -> None:
-        """Compare once. Linear in pods, and nothing without queues."""
+        """Compare once. Linear in pods; does nothing without queues."""
         number = self._cache.usage_differences()
         if number:
             metrics.USAGE_DIFFERENCES.inc(number)

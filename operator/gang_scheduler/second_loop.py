@@ -1,6 +1,7 @@
 """An event loop of uvloop, and a second one in a thread of its own.
 
-The second loop serves what must answer while the first one computes: probes, metrics, the Lease.
+The second loop serves everything that must answer while the first one computes: probes, metrics,
+the Lease.
 """
 
 import asyncio
@@ -12,9 +13,9 @@ from typing import Any, Self, TypeVar
 import anyio
 import uvloop
 
-# A second event loop in its own thread, for work that must be done in time whatever the main loop
-# does. A cycle of a large cluster is one long computation. Meanwhile the Lease must be renewed, or
-# another replica would take over; and probes must be answered, or the kubelet would end the
+# A second event loop in its own thread, for work with a deadline that the main loop must not delay.
+# A cycle of a large cluster is one long computation. During it the Lease must be renewed, or
+# another replica would take over, and probes must be answered, or the kubelet would end the
 # process.
 
 T = TypeVar("T")
@@ -38,7 +39,10 @@ class Beside:
         self._loop.close()
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do work on the other loop, and return what it returns. Cancelled, it ends there first."""
+        """Run an awaitable on the other loop and return its result.
+
+        A cancellation ends it there first.
+        """
         tasks: list[asyncio.Task[T]] = []
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()

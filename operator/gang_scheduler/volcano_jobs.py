@@ -38,14 +38,14 @@ log = Logger()
 
 
 class _Quota(NamedTuple):
-    """What queues are charged, with what the members will be that do not exist yet."""
+    """The charges of queues, including members that do not exist yet."""
 
     forest: Forest
     declared: QueueSet
 
 
 class VolcanoJobs:
-    """Looks at PodGroups of Jobs that wait."""
+    """Watches PodGroups of waiting Jobs."""
 
     def __init__(
         self,
@@ -66,12 +66,12 @@ class VolcanoJobs:
         self._written: set[str] = set()
 
     async def run(self) -> None:
-        """Look now and then, until cancelled."""
+        """Check now and then, until cancelled."""
         when = self._writes.allowed
         await every(LOOK_SECONDS, self.look, "write", "phases of Volcano", when=when)
 
     async def look(self) -> None:
-        """Let those go on that their queues would admit, the oldest first."""
+        """Let the Jobs continue that their queues would admit, the oldest first."""
         now = self._clock()
         found = {each.uid: each for each in self._pod_groups()}
         self._forget_others(found)
@@ -124,7 +124,7 @@ class VolcanoJobs:
     # Quota.
 
     def _quota(self, specs: Iterable[GangSpec], now: int) -> _Quota | None:
-        """Return what is left of quota beside those that were let go on and have no pods yet."""
+        """Return the quota that is left after Jobs that were let continue and have no pods yet."""
         state = self._cache.queue_state(now)
         if state is None:
             return None
@@ -145,14 +145,14 @@ class VolcanoJobs:
         return None if resolved is None else resolved.ref
 
     def _why_not(self, spec: GangSpec, quota: _Quota | None) -> Problem | None:
-        """Return why the pods of a Job are not to be created yet; then nothing is charged."""
+        """Return why the pods of a Job must not be created yet; then nothing is charged."""
         resolved = self._cache.gang_queue.queues.of(spec.key)
         problem = spec.problem or (None if resolved is None else resolved.problem)
         if problem is not None or resolved is None or resolved.ref is None or quota is None:
             return problem
         return _charge(quota, resolved.ref, spec)
 
-    # What comes of it.
+    # The result of the charge.
 
     async def _let_go_on(self, spec: GangSpec) -> None:
         self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS

@@ -1,7 +1,8 @@
-"""The watchdog of the event loop: tells what holds it up, while it does, from another thread.
+"""The watchdog of the event loop: reports from another thread what holds the loop up.
 
 A cycle or a handler that computes for long keeps all others waiting: watches, bindings, statuses.
-What it is can be told only while it lasts: once liveness has ended the process, nothing is left.
+The cause can be reported only meanwhile: after a liveness probe has ended the process, no trace is
+left.
 """
 
 import _thread
@@ -24,14 +25,15 @@ from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 
 HELD_SECONDS: Final = 2.0
-"""A loop that does nothing else for so long is held up."""
+"""A loop that does nothing else for this long is held up."""
 LOOK_SECONDS: Final = 0.1
 MOST_A_LOOK: Final = 2 * LOOK_SECONDS
-"""A look that comes later was held up itself, as by a stop of the process: that is no work."""
+"""A check that comes later was held up itself, as by a stop of the process: it proves no work."""
 MOST_FRAMES: Final = 40
-"""So many frames of the stack are told, the innermost ones."""
+"""How many frames of the stack are reported, the innermost ones."""
 CUT_SIGNAL: Final = signal.SIGURG
-"""Does nothing to a process that does not handle it. It is not even sent: only its handler runs."""
+"""A signal without effect on a process without a handler. It is not even sent: only its handler
+runs."""
 PACKAGE: Final = f"{Path(__file__).parent}/"
 WORKS: Final = {
     "loop": Work.CYCLE,
@@ -44,17 +46,17 @@ WORKS: Final = {
     "apply": Work.WRITE,
     "outcome_handler": Work.WRITE,
 }
-"""What the parts do that tasks of the event loop begin in."""
+"""The kind of work of each part in which tasks of the event loop begin."""
 
 log = Logger()
 
 
 class Watchdog:
-    """Looks at the thread that it is made in, and at its event loop. Runs on another loop.
+    """Observes the thread that creates it, and its event loop. Runs on another loop.
 
-    `told` is called at each look, on that other loop: with the groups on which decisions have taken
-    too long in the cycle under way. One that goes on for much longer is cut: the main thread gets
-    CUT_SIGNAL, and looks itself whether the decision still goes on.
+    `told` is called at each check, on that other loop, with the groups whose decisions have taken
+    too long in the current cycle. A decision that continues for much longer is cut: the main thread
+    gets CUT_SIGNAL, and checks itself whether the decision is still running.
     """
 
     def __init__(
@@ -79,12 +81,12 @@ class Watchdog:
         self._work: Work | None = None
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
+        """Check repeatedly, until cancelled."""
         # An error of the watchdog must not end the loop that it watches.
         await every(LOOK_SECONDS, self.look, "watch over", "the event loop")
 
     def look(self) -> None:
-        """Look what the main thread does, and for how long it has."""
+        """Check the current work of the main thread, and how long it has taken."""
         now, cpu = self._clock(), self._cpu_clock()
         late, busy = now - self._looked_at, cpu - self._cpu
         self._looked_at, self._cpu = now, cpu
@@ -102,7 +104,7 @@ class Watchdog:
             self._tell_of_the_hold(taking)
 
     def _goes_round(self) -> None:
-        """Ask the loop for its next turn. It had the one that it was asked for last."""
+        """Ask the loop for its next turn. It has had the last requested one."""
         if self._work is not None:
             log.warning("loop_free", work=self._work, seconds=round(self._held, 1))
         self._held, self._busy, self._work = 0.0, 0.0, None
@@ -115,7 +117,7 @@ class Watchdog:
         self._asked = False
 
     def _tell_of_the_hold(self, taking: tuple[Gangs, float] | None) -> None:
-        # Names of functions and numbers of lines: what variables hold may be secret.
+        # Names of functions and line numbers only: the values of variables may be secret.
         frames = _frames(sys._current_frames().get(self._thread))  # noqa: SLF001 - its public name.
         shown = frames[-MOST_FRAMES:]
         self._work = Work.CYCLE if taking is not None else _work(frames)
@@ -132,7 +134,7 @@ class Watchdog:
 
 
 def cpu_clock_of(thread: int) -> Callable[[], float]:
-    """Return what tells the CPU time of a thread, of the whole process where that is not known."""
+    """Return a clock of the CPU time of a thread, or of the process if that is unavailable."""
     if not hasattr(time, "pthread_getcpuclockid"):
         return time.process_time
     clock = time.pthread_getcpuclockid(thread)
@@ -149,7 +151,7 @@ def _frames(frame: FrameType | None) -> list[tuple[FrameType, int]]:
 
 
 def _work(frames: list[tuple[FrameType, int]]) -> Work:
-    """Return what kind of work a stack is: by the part of ours that it begins in."""
+    """Return the kind of work of a stack, by the part of ours in which it begins."""
     for frame, _ in frames:
         path = frame.f_code.co_filename
         if path.startswith(PACKAGE):
@@ -160,6 +162,6 @@ def _work(frames: list[tuple[FrameType, int]]) -> Work:
 
 
 def _short(frame: FrameType) -> str:
-    """Return where the code of a frame is, without what is the same of all packages."""
+    """Return the place of the code of a frame, without the common prefix of packages."""
     path = frame.f_code.co_filename
     return path.rpartition("site-packages/")[2].removeprefix(str(Path(PACKAGE).parent) + "/")

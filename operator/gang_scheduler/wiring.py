@@ -76,7 +76,7 @@ class Runs(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shared:
-    """What most parts share."""
+    """Objects that most parts share."""
 
     settings: Settings
     api: KubernetesApi
@@ -91,7 +91,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reports:
-    """What tells users of decisions."""
+    """The parts that inform users about decisions."""
 
     backpressure: Backpressure
     events: Events
@@ -104,7 +104,7 @@ class Reports:
 
 
 def shared_by_all(settings: Settings, api: KubernetesApi, writes: Writes) -> Shared:
-    """Return what is shared, of the settings."""
+    """Return the shared objects for these settings."""
     changes, naming = Changes(), policy.naming(settings)
     cache = policy.cache(settings, changes, most_checkpoints=settings.max_checkpoints)
     releases = settings.on_partial_gang is OnPartialGang.RELEASE
@@ -122,7 +122,7 @@ def shared_by_all(settings: Settings, api: KubernetesApi, writes: Writes) -> Sha
 
 
 def eviction_texts(shared: Shared) -> EvictionTexts:
-    """Return the words for what gangs yield to."""
+    """Return the words for the gangs that others are evicted for."""
     return EvictionTexts(shared.cache, shared.naming)
 
 
@@ -130,7 +130,7 @@ def eviction_texts(shared: Shared) -> EvictionTexts:
 
 
 def build_binder(shared: Shared) -> Binder:
-    """Return what binds gangs, and claims before their pods."""
+    """Return the part that binds gangs, and claims before their pods."""
     volume_binder = VolumeBinder(
         *(shared.api, shared.cache, shared.settings.bind_concurrency),
         outcomes=shared.outcomes,
@@ -147,7 +147,7 @@ def build_binder(shared: Shared) -> Binder:
 
 
 def build_admitter(shared: Shared) -> Admitter:
-    """Return what starts suspended workloads."""
+    """Return the part that starts suspended workloads."""
     queues = shared.cache.queues
     return Admitter(
         *(shared.api, shared.settings.bind_concurrency),
@@ -158,12 +158,12 @@ def build_admitter(shared: Shared) -> Admitter:
 
 
 def build_suspender(shared: Shared) -> Suspender:
-    """Return what suspends them again."""
+    """Return the part that suspends them again."""
     return Suspender(shared.api, outcomes=shared.outcomes, writes=shared.writes)
 
 
 def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
-    """Return what makes room: by deletions, and by suspending whole workloads."""
+    """Return the part that makes room: by deletions, and by suspending whole workloads."""
     settings = shared.settings
     return Evictor(
         *(shared.api, shared.cache, settings.bind_concurrency),
@@ -182,7 +182,7 @@ def build_evictor(shared: Shared, suspender: Suspender) -> Evictor:
 
 
 def _saving(shared: Shared, writer: StepWriter) -> Saving:
-    """Return what has gangs save their work, in the modes that the settings allow."""
+    """Return the part that asks gangs to save their work, in the modes that the settings allow."""
     settings, cache = shared.settings, shared.cache
     ways = Ways(
         Annotating(shared.api, cache.checkpoints, writer),
@@ -198,12 +198,12 @@ def _saving(shared: Shared, writer: StepWriter) -> Saving:
 
 
 def degraded_evictions(shared: Shared, evictor: Evictor) -> DegradedEvictions:
-    """Return what evicts gangs whole that cannot replace what they have lost."""
+    """Return the part that evicts whole gangs that cannot replace their losses."""
     return DegradedEvictions(shared.cache, evictor, writes=shared.writes)
 
 
 def outcome_handler(shared: Shared, reports: Reports) -> OutcomeHandler:
-    """Return what takes in what became of writes."""
+    """Return the part that records the outcomes of writes."""
     return OutcomeHandler(
         *(shared.cache, shared.outcomes, reports.gang_events, reports.measures),
         partial_gangs=shared.partial_gangs,
@@ -214,7 +214,7 @@ def outcome_handler(shared: Shared, reports: Reports) -> OutcomeHandler:
 
 
 def build_provisioner(shared: Shared, reports: Reports, source: Source) -> Provisioner:
-    """Return what writes requests for nodes."""
+    """Return the part that writes requests for nodes."""
     return Provisioner(
         *(shared.api, shared.cache, shared.changes),
         not_served=lambda: source.not_served,
@@ -223,11 +223,11 @@ def build_provisioner(shared: Shared, reports: Reports, source: Source) -> Provi
     )
 
 
-# Parts that tell users of decisions: statuses, Events and metrics.
+# Parts that inform users about decisions: statuses, Events and metrics.
 
 
 def build_reports(shared: Shared, binder: Binder) -> Reports:
-    """Return what tells of decisions, which waits while bindings queue."""
+    """Return the parts that inform users. They wait while bindings queue."""
     backpressure = Backpressure(binder.is_busy)
     events = Events(shared.api, backpressure, shared.writes)
     pod_events = PodEvents(
@@ -281,7 +281,7 @@ def status_writers(shared: Shared, reports: Reports) -> Iterator[Runs]:
 
 
 def own_events(shared: Shared, reports: Reports, source: Source) -> Iterator[Runs]:
-    """Yield what tells of the scheduler itself, where it is known what it runs as."""
+    """Yield the parts that report on the scheduler itself, if its own object is known."""
     settings = shared.settings
     if settings.lease_namespace:
         yield ForbiddenKinds(
@@ -312,7 +312,7 @@ def _status_writer(shared: Shared, reports: Reports) -> StatusWriter:
 
 
 def build_queue_writer(shared: Shared) -> QueueWriter:
-    """Return what writes the statuses of queues."""
+    """Return the part that writes the statuses of queues."""
     queues = shared.cache.queues
     return QueueWriter(
         *(shared.api, queues.declared),
@@ -323,7 +323,7 @@ def build_queue_writer(shared: Shared) -> QueueWriter:
 
 
 def queue_writers(shared: Shared, reports: Reports, writer: QueueWriter) -> Iterator[Runs]:
-    """Yield all that tells of queues."""
+    """Yield all parts that report on queues."""
     yield writer
     yield QueueReports(
         *(shared.cache, shared.settings.rules),
@@ -338,7 +338,7 @@ def queue_writers(shared: Shared, reports: Reports, writer: QueueWriter) -> Iter
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """All parts, joined; none of them runs yet. `writers` work beside the loop."""
+    """All parts, joined; none of them runs yet. `writers` run concurrently with the loop."""
 
     cache: Cache
     source: Source
@@ -404,7 +404,7 @@ def build(
 
 
 def _event_handlers(shared: Shared, left_out: LeftOutObjects) -> EventHandlers:
-    """Return what takes objects of all kinds into the cache."""
+    """Return the handlers that take objects of all kinds into the cache."""
     sinks = kinds.sinks(shared.cache, policy.membership(shared.settings))
     grace = shared.settings.queue_deletion_grace_seconds
     return EventHandlers(with_grace(sinks, grace), left_out)
@@ -416,10 +416,10 @@ def _source(
     event_handlers: EventHandlers,
     after_start: Callable[[], None],
 ) -> Source:
-    """Return what feeds the cache."""
+    """Return the source that feeds the cache."""
     if shared.settings.source is PodSource.REFLECTOR:
         return Reflector(open_connection, event_handlers)
-    # Here, since nothing else needs Kopf.
+    # Imported here, since no other code needs Kopf.
     from gang_scheduler.watch.kopf import KopfSource  # noqa: PLC0415
 
     return KopfSource(
@@ -434,7 +434,7 @@ def _source(
 def _supervisor(
     open_connection: Connection, event_handlers: EventHandlers, source: Source
 ) -> WatchSupervisor:
-    """Return what looks after the watches of the source."""
+    """Return the supervisor of the source's watches."""
     watched = (*(each.versions for each in event_handlers.all), (CRDS,))
     return WatchSupervisor(
         WatchTrial(open_connection, watched), source.begin_anew, supervisor.DEFAULT
@@ -463,7 +463,7 @@ def _loop(
 
 
 def _quota_controllers(shared: Shared, reports: Reports, source: Source) -> QuotaControllers:
-    """Return what looks whether the controllers of other products decide quota."""
+    """Return the part that checks whether controllers of other products decide quota."""
     return QuotaControllers(
         *(shared.api, shared.cache),
         namespaces={

@@ -64,13 +64,14 @@ CHECKPOINT_TIMEOUT: Final = "py-gang-scheduler.io/checkpoint-timeout"
 CHECKPOINT_PORT: Final = "py-gang-scheduler.io/checkpoint-port"
 # In mode HTTP the path of the request; else where a checkpoint is, as its gang reports it.
 CHECKPOINT_PATH: Final = "py-gang-scheduler.io/checkpoint-path"
-# Written by us on members that are to save their work. What answers repeats the id.
+# Written by the scheduler on members that are asked to save their work. The answer repeats the id.
 CHECKPOINT_REQUESTED_AT: Final = "py-gang-scheduler.io/checkpoint-requested-at"
 CHECKPOINT_REQUEST_ID: Final = "py-gang-scheduler.io/checkpoint-request-id"
 # Written by the gang, on a member or the PodGroup, when it has saved its work.
 CHECKPOINT_DONE_AT: Final = "py-gang-scheduler.io/checkpoint-done-at"
 CHECKPOINT_STEP: Final = "py-gang-scheduler.io/checkpoint-step"
-# Written by us with a binding: what the gang goes on from, and how often it has done so.
+# Written by the scheduler with a binding: the checkpoint from which the gang continues, and how
+# often it has continued from one.
 RESUME_PATH: Final = "py-gang-scheduler.io/resume-path"
 RESUME_STEP: Final = "py-gang-scheduler.io/resume-step"
 RESUME_COUNT: Final = "py-gang-scheduler.io/resume-count"
@@ -83,34 +84,35 @@ CHECKPOINT_LATEST: Final = "py-gang-scheduler.io/checkpoint-latest"
 QUEUE: Final = values.QUEUE
 KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
-# On a Workload of Kueue: the uid of what it manages.
+# On a Workload of Kueue: the uid of the workload that it manages.
 KUEUE_JOB_UID: Final = "kueue.x-k8s.io/job-uid"
 VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
 VOLCANO_QUEUE_SHORT: Final = "volcano.sh/queue-name"
-# On a Namespace: the queue of gangs that name none.
+# On a Namespace: the queue for gangs that name none.
 DEFAULT_QUEUE: Final = values.DEFAULT_QUEUE
 # Annotations that we write with a binding: QUEUE, and for each resource the flavor that it is
 # charged in, as JSON. Usage follows these, and no label that is changed later.
 FLAVORS: Final = "py-gang-scheduler.io/flavors"
-# Written by us on a workload that was suspended, beside these two: when it was let start. While it
-# is there, the workload is ours to suspend again; if it is suspended otherwise, it stays so.
+# Written by the scheduler on a workload that was suspended, together with these two: when the
+# workload was started. While the annotation exists, the scheduler may suspend the workload again. A
+# workload that another writer suspends stays suspended.
 ADMITTED_AT: Final = "py-gang-scheduler.io/admitted-at"
-# What the templates of such a workload were before its admission added to them, as JSON.
+# The templates of such a workload before the additions of its admission, as JSON.
 ADMITTED_FROM: Final = "py-gang-scheduler.io/admitted-from"
-# The nodes that room was kept on for its pods: a restart keeps it for those that have not come.
+# The nodes on which room is kept for its pods. A restart keeps it for pods that do not exist yet.
 ADMITTED_TO: Final = "py-gang-scheduler.io/admitted-to"
 
 # How nodes are bought for a gang: the class of its ProvisioningRequest. On a PodGroup, a Job or
 # pods.
 PROVISIONING_CLASS: Final = "py-gang-scheduler.io/provisioning-class"
-# On a ProvisioningRequest of ours: the gang, the uid of its object, and what is asked, as a digest
-# and the number of the attempt.
+# On a ProvisioningRequest of ours: the gang, the uid of its object, and the digest and number of
+# the attempt.
 PROVISIONED_GANG: Final = "py-gang-scheduler.io/provisioned-gang"
 PROVISIONED_GANG_UID: Final = "py-gang-scheduler.io/provisioned-gang-uid"
 PROVISIONING_DIGEST: Final = "py-gang-scheduler.io/provisioning-digest"
 PROVISIONING_ATTEMPT: Final = "py-gang-scheduler.io/provisioning-attempt"
-# By these a pod tells the cluster autoscaler which request its node was bought by; the second one
-# is the first by its former name.
+# With these a pod tells the cluster autoscaler which request bought its node; the second key is the
+# former name of the first.
 CONSUMES_REQUEST: Final = "autoscaling.x-k8s.io/consume-provisioning-request"
 CONSUMES_REQUEST_FORMERLY: Final = "cluster-autoscaler.kubernetes.io/consume-provisioning-request"
 CONSUMES_CLASS: Final = "autoscaling.x-k8s.io/provisioning-class-name"
@@ -125,12 +127,12 @@ QUOTA_PREEMPTIBLE: Final = "quota.scheduling.koordinator.sh/preemptible"
 # On the API server's picture of a pod that the kubelet runs from a file.
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
 
-# Written by us with a binding. After a crash they tell a partially bound gang from a gang that lost
-# a member.
+# Written by the scheduler with a binding. After a crash they distinguish a partially bound gang
+# from a gang that lost a member.
 PLAN_ID: Final = "py-gang-scheduler.io/plan-id"
 PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"
 # How many members of the gang the plan left out, and how many gangs the plan starts together;
-# absent: no member, and the gang alone.
+# absent: no member, and only this gang.
 PLAN_LEFT_OUT: Final = "py-gang-scheduler.io/plan-left-out"
 PLAN_GANGS: Final = "py-gang-scheduler.io/plan-gangs"
 PLAN_GANG: Final = "py-gang-scheduler.io/plan-gang"
@@ -141,7 +143,7 @@ OF_BINDINGS: Final = frozenset(
         *(RESUME_PATH, RESUME_STEP, RESUME_COUNT),
     }
 )
-"""All annotations that a pod has from its binding: none of them is in a template."""
+"""All annotations that a pod gets with its binding; no template has one of them."""
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"
@@ -159,19 +161,20 @@ KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"
 KUEUE_POD_GROUP_TOTAL: Final = "kueue.x-k8s.io/pod-group-total-count"
 KUEUE_POD_GROUP_FAST: Final = "kueue.x-k8s.io/pod-group-fast-admission"
 
-# What Go, in which Kueue is written, reads as false and true.
+# The spellings of false and true in Go, in which Kueue is written.
 GO_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 GO_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
-# On the pods of a JobSet: its name, and that of the replicatedJob.
+# On the pods of a JobSet: the name of the JobSet, and of the replicatedJob.
 JOB_SET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 
 # On all that an AppWrapper wraps, and on its pods: its name.
 APP_WRAPPER_LABEL: Final = "workload.codeflare.dev/appwrapper"
 
-# On a JobSet or in a replicatedJob's template: each Job has a domain of this node label of its own,
-# by affinity that its webhook writes, or where the other key stands, on nodes labelled by hand.
+# On a JobSet or in the template of a replicatedJob: each Job gets a domain of this node label for
+# itself. Affinity from its webhook enforces it, or with the other key, labels that were set by
+# hand.
 EXCLUSIVE_TOPOLOGY: Final = values.EXCLUSIVE_TOPOLOGY
 NODE_SELECTOR_STRATEGY: Final = "alpha.jobset.sigs.k8s.io/node-selector"
 
@@ -185,10 +188,10 @@ def ask_for_gang(labels: Mapping[str, str], present: Mapping[str, str]) -> bool:
 
 
 def ask_for_topology(present: Mapping[str, str]) -> bool:
-    """Return whether annotations ask for members to be placed together, in a way known or not.
+    """Return whether annotations ask for members to be placed together, in a known way or not.
 
     If so, the pods of a Job are a gang. An unconstrained podset is a gang, too: it may be on any
-    nodes, but Kueue starts it as a whole. The index of a member asks for nothing.
+    nodes, but Kueue starts it as a whole. The index of a member requests nothing.
     """
     return any(_asks(key, text) for key, text in present.items())
 
@@ -210,8 +213,8 @@ _OF_KUBEFLOW: Final = ("spec", "runPolicy", "suspend")
 class SuspendField(NamedTuple):
     """A kind of workload. `versions` are those in which it may be served, best first.
 
-    `path` is that of the field. `thaws`: the templates may change in the same write that suspends
-    the workload; else only while it is suspended already, and its pods are gone.
+    `path` is the path of the field. `thaws`: the templates may change in the same write that
+    suspends the workload; otherwise only after it is suspended and its pods are gone.
     """
 
     versions: tuple[GVR, ...]

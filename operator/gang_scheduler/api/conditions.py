@@ -12,7 +12,7 @@ CHECKPOINT_REQUESTED: Final = "py-gang-scheduler.io/CheckpointRequested"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one condition type must say now: its status, the reason and the message."""
+    """The current value of one condition type: its status, reason and message."""
 
     type: str
     status: bool

@@ -82,7 +82,7 @@ def _structural(schema: Schema, definitions: dict[str, Schema]) -> Schema:
 
 
 def _resolved(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema with its reference replaced; what stands beside the reference wins."""
+    """Return the schema with its reference replaced; fields next to the reference win."""
     if "$ref" not in schema:
         return schema
     beside = {keyword: value for keyword, value in schema.items() if keyword != "$ref"}
@@ -194,7 +194,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a CRD says beside the schema. `rules` are those of whole objects."""
+    """The parts of a CRD besides the schema. `rules` are for whole objects."""
 
     model: type[CustomResource]
     scope: str
@@ -344,7 +344,7 @@ def files() -> dict[str, str]:
 
 
 def stale(directory: Path) -> list[Path]:
-    """Return the files of the directory that are missing or differ from what would be written."""
+    """Return the files of the directory that are missing or out of date."""
     return [
         directory / name
         for name, text in files().items()

@@ -1,10 +1,10 @@
-"""The kinds of objects that are read or written, as they stand in URLs."""
+"""The kinds of objects that are read or written, as in URLs."""
 
 from typing import NamedTuple
 
 
 class GVR(NamedTuple):
-    """A kind of objects, as it stands in URLs."""
+    """A kind of objects, as in URLs."""
 
     group: str
     version: str
@@ -17,7 +17,7 @@ class GVR(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the kind, as that of a CRD: `podgroups.scheduling.x-k8s.io`."""
+        """The name of the kind, as in its CRD: `podgroups.scheduling.x-k8s.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "") -> str:

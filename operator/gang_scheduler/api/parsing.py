@@ -49,7 +49,7 @@ PROBLEMS: Final = {
 
 @dataclass(eq=False)
 class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the reasons users see
-    """A field of a user's object that cannot be read, with its value and what is wrong with it."""
+    """A field of a user's object that cannot be read, with its value and the fault."""
 
     field: str
     value: object
@@ -67,7 +67,7 @@ class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the re
 
 
 class InvalidFields(InvalidField):
-    """Several fields of one object that cannot be read; the field and value are of the first."""
+    """Several unreadable fields of one object; the field and value are of the first one."""
 
     def __init__(self, faults: Sequence[InvalidField]) -> None:
         super().__init__(faults[0].field, faults[0].value, faults[0].problem)
@@ -81,13 +81,13 @@ class InvalidFields(InvalidField):
 
 
 class Faults:
-    """What is wrong with one object, collected so that all is said at once."""
+    """The faults of one object, collected so that all are reported at once."""
 
     def __init__(self) -> None:
         self._found: list[InvalidField] = []
 
     def read(self, reader: Callable[[], T], default: U) -> T | U:
-        """Return what the reader returns, or the default, and note why it raised InvalidField."""
+        """Return the result of the reader, or the default after noting its InvalidField."""
         try:
             return reader()
         except InvalidField as error:
@@ -109,14 +109,14 @@ class Faults:
 
 
 def printable(text: str) -> str:
-    r"""Return the text with \u and digits in place of what would move the cursor of a terminal."""
+    r"""Return the text with \u and digits instead of characters that move a terminal's cursor."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
 def message(text: str) -> str:
-    """Return a text as people may read it, whatever users wrote of which it is made."""
+    """Return a readable text of bounded length, whatever user input it contains."""
     return shortened(printable(text[: 2 * LONGEST_MESSAGE]), LONGEST_MESSAGE)
 
 

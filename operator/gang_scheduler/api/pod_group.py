@@ -61,8 +61,8 @@ class OneOf:
         source: Any,  # noqa: ANN401 - the signature is pydantic's
         _handler: GetCoreSchemaHandler,
     ) -> CoreSchema:
-        """Return the schema of the enum with these words alone."""
-        # What is none of its members pydantic looks up in the enum itself, where it may be.
+        """Return the schema of the enum restricted to these words."""
+        # pydantic looks up a non-member in the enum itself, which may have it.
         known = core_schema.enum_schema(source, list(self.words), sub_type="str")
         return core_schema.no_info_before_validator_function(self._checked, known)
 
@@ -112,7 +112,7 @@ class ApiModel(BaseModel):
     )
 
     def manifest(self) -> dict[str, Any]:
-        """Return what is written to the API server: JSON values, no field that is not set."""
+        """Return the JSON values for the API server, without unset fields."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

@@ -36,7 +36,7 @@ MOST_RESOURCES: Final = 32
 MOST_FLAVORS: Final = 16
 MOST_QUEUES: Final = 64
 MOST_EXPRESSIONS: Final = 64
-"""Bounds what the rule costs that each of them must keep."""
+"""Bounds the cost of the CEL rule that checks each of them."""
 DURATION: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 Name = Annotated[Text, Field(min_length=1, max_length=253)]
 Names = Annotated[tuple[Name, ...], Field(max_length=MOST_QUEUES)]
@@ -54,7 +54,8 @@ Amount = Annotated[
         }
     ),
 ]
-"""A quantity that is not negative. Its length bounds what rules cost that compare quantities."""
+"""A quantity that is not negative. Its length bounds the cost of CEL rules that compare
+quantities."""
 Amounts = Annotated[dict[Text, Amount], Field(max_length=MOST_RESOURCES)]
 
 
@@ -82,7 +83,7 @@ class WhenBorrowing(enum.StrEnum):
 
 
 def _no_more(least: str, most: str) -> dict[str, str]:
-    """Return the rule that amounts of one field are no more than those of another."""
+    """Return the rule that amounts of one field do not exceed those of another."""
     return {
         "rule": (
             f"!has(self.{least}) || !has(self.{most}) || self.{least}.all(r, !(r in self.{most})"
