@@ -170,7 +170,10 @@ def _nested(found: Iterable[QueueLine]) -> list[QueueLine]:
     for each in given:
         above = (_product(each), each.parent)
         children[above if above in known else ("", "")].append(each)
-    return [*_below(("", ""), children, 0)]
+    tree = [*_below(("", ""), children, 0)]
+    in_tree = {(_product(each), each.name) for each in tree}
+    # A queue in a cycle, or below one, hangs under no root.
+    return [*tree, *(each for each in given if (_product(each), each.name) not in in_tree)]
 
 
 def _below(

@@ -22,6 +22,16 @@ def cluster_of(directory: Path) -> Cluster:
     return files.read([written(directory, BODIES)], Policy())
 
 
+def test_queues_above_each_other_are_in_the_tree(tmp_path: Path) -> None:
+    bodies = [queue("a", 8, "b"), queue("b", 8, "a"), queue("c", 8)]
+    cluster = files.read([written(tmp_path, bodies)], Policy())
+    found = queues.lines_of_queues(cluster, decisions.decide(cluster))
+
+    assert {"a": "Cycle", "b": "Cycle", "c": ""} == {
+        each.name: each.problem for each in found if each.name in "abc"
+    }
+
+
 def test_figures_are_those_of_the_status(tmp_path: Path) -> None:
     cluster = cluster_of(tmp_path)
     decided = decisions.decide(cluster)
