@@ -429,3 +429,12 @@ def test_one_state_has_one_word_in_every_answer(tmp_path: Path) -> None:
         assert found["verdict"] is None or found["state"] in ("Waiting", "Running"), name
     assert "Starts" == explained["room"]["verdict"]
     assert "Waits" == explained["never"]["verdict"]
+
+
+def test_a_start_that_is_no_time_is_not_told(tmp_path: Path) -> None:
+    group, *_ = gang("a", 2)
+    group["status"] = {"queue": {"name": "q", "position": 1, "estimatedStart": "soon"}}
+
+    (item,) = document("list", tmp_path, [group])["items"]
+
+    assert ("Waiting", None) == (item["state"], item["start"])

@@ -4,13 +4,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final
 
 import click
 
+from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.decode import fields
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing import tables
@@ -182,7 +183,10 @@ class _Rows:
         if start is not None or self._decisions.order:
             return start
         text = listing_waits.queue_written(info).get("estimatedStart")
-        return int(datetime.fromisoformat(str(text)).timestamp()) if text else None
+        try:
+            return fields.timestamp(text) if isinstance(text, str) else None
+        except InvalidField:
+            return None
 
     def _share(self, ref: QueueRef | None) -> str:
         if ref is None or ref not in self._shares:
