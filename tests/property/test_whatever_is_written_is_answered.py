@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
-from gang_scheduler.simulation.output import report, tables
+from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from property import corpus
 from property.manifests import OURS
 from property.mutants import mutants, written
+from support.simulated_pages import page_of
 
 
 @st.composite
@@ -48,4 +49,4 @@ def test_whatever_is_written_is_answered(text: str) -> None:
         outcome = simulate(found, Options(Policy(scheduler_names=(OURS,))))
         document = report.document(outcome)
         assert json.dumps(document, ensure_ascii=False).encode()
-        assert tables.render(document, outcome, terminal=False).encode()
+        assert page_of(outcome).encode()

@@ -13,15 +13,16 @@ from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueFigures
+from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.model.topology import Topology
+from gang_scheduler.scheduler import units
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation.filling import filled
 from gang_scheduler.simulation.objects import Objects
-from gang_scheduler.simulation.output import trees
 from gang_scheduler.simulation.output.waiting import Waiting
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
@@ -132,7 +133,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         admissions += taken.admissions
         preemptions += plan.preemptions
         waiting.note(plan)
-        asked |= trees.asked_for(snapshot)
+        asked |= asked_for(snapshot)
         # 5. Go on for as long as something changed.
         if not options.until_settled:
             break
@@ -157,6 +158,17 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         reservations=cache.gang_queue.reservations.standing(),
         admissions=tuple(admissions),
     )
+
+
+def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
+    """Return the tree of each gang with a topology request."""
+    asked: dict[GangKey, Topology] = {}
+    for group in snapshot.groups:
+        found = units.units_of(group, snapshot)
+        for unit in () if isinstance(found, Problem) else found:
+            if unit.scope is not None:
+                asked |= {gang.key: unit.scope.tree for gang in unit.gangs}
+    return asked
 
 
 def next_moment(cache: Cache, now: int, options: Options, *, changed: bool) -> int:

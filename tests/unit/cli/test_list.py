@@ -438,3 +438,19 @@ def test_a_start_that_is_no_time_is_not_told(tmp_path: Path) -> None:
     (item,) = document("list", tmp_path, [group])["items"]
 
     assert ("Waiting", None) == (item["state"], item["start"])
+
+
+def test_gangs_with_roles_show_how_many_of_each_have_nodes(tmp_path: Path) -> None:
+    volcano = {"volcano.sh/task-spec": "worker", "scheduling.k8s.io/group-name": "v"}
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "v", "namespace": "team"},
+        "spec": {"minMember": 2, "minTaskMember": {"worker": 2}},
+    }
+    members = [pod(f"w-{number}", labels=volcano) for number in range(2)]
+    for each in members:
+        each["metadata"]["annotations"] = volcano
+
+    heading, row, *_ = asked("list", tmp_path, [*NODES, group, *members]).stdout.splitlines()
+    assert ("ROLES" in heading, "worker 0/2" in row) == (True, True)

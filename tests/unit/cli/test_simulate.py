@@ -71,7 +71,7 @@ def test_yaml_is_the_same_document() -> None:
 
 
 def test_the_default_is_a_table() -> None:
-    assert "GANG        PHASE" in simulated().stdout
+    assert simulated().stdout.startswith("GANG       PRI  STATE ")
 
 
 def test_the_same_input_gives_the_same_bytes() -> None:

@@ -1,6 +1,7 @@
 """`simulate`: the decisions on manifests, without a cluster."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,12 +11,16 @@ import yaml
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cli.exits import Exit, refuse
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.listing import outcome as outcomes
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.policy import membership
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import defaults, documents, objects, remarks
 from gang_scheduler.simulation.documents import Item
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
-from gang_scheduler.simulation.output import report, tables
+from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import MOST_CYCLES, Options, Outcome, simulate
 from gang_scheduler.simulation.snapshot_files import header_among, policy_of
 
@@ -49,7 +54,8 @@ def answer(wanted: Wanted, given: Policy) -> None:
     outcome = simulate(found, Options(policy, wanted.until_settled, wanted.recreate_victims))
     for note in remarks.of_topologies(found, outcome.cache):
         click.echo(note, err=True)
-    click.echo(_rendered(outcome, wanted.output), nl=False)
+    cluster = Cluster(outcome.cache, policy, found.read_at, Source.FILES)
+    click.echo(_rendered(outcome, cluster, wanted.output), nl=False)
     if not outcome.settled:
         click.echo(f"--until-settled: not settled after {MOST_CYCLES} cycles", err=True)
         sys.exit(NOT_SETTLED)
@@ -87,11 +93,14 @@ def _objects(read: Iterable[Item], policy: Policy, wanted: Wanted) -> Objects:
         refuse(error.lines)
 
 
-def _rendered(outcome: Outcome, output: str) -> str:
+def _rendered(outcome: Outcome, cluster: Cluster, output: str) -> str:
     document = report.document(outcome)
     if output == "json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if output == "yaml":
         return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     terminal = sys.stdout.isatty()
-    return tables.render(document, outcome, terminal=terminal, wide=output == "wide")
+    width = tables.page_width(terminal=terminal)
+    colored = terminal and not os.environ.get("NO_COLOR")
+    look = Look(width, colored, wide=output == "wide")
+    return outcomes.render(document, outcome, cluster, look)

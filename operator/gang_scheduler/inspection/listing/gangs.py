@@ -28,9 +28,12 @@ from gang_scheduler.inspection.listing.vocabulary import (
     WAITING,
 )
 from gang_scheduler.inspection.listing.waits import Wait
+from gang_scheduler.model.gangs import RoleCount
+from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.pods import Pod, numbers_by, one_of_each
 from gang_scheduler.model.queues import NONE, Queue, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.report.queues.status import share_of
 from gang_scheduler.report.words import messages, text
@@ -56,7 +59,8 @@ class Row:
     `bound` of `members` have a node; `workers` are (now, most) of an elastic gang. `since` is when
     it began to wait or to run, and `start` when it is promised a start, in seconds. `gpus` are
     those that all of its members ask for. `fair_share` is the figure by which its queue is
-    compared, `aging` what waiting adds to its priority.
+    compared, `aging` what waiting adds to its priority. `roles` are how many members of each role
+    have a node.
     """
 
     key: GangKey
@@ -74,7 +78,8 @@ class Row:
     start: int | None = None
     nodes: tuple[str, ...] = ()
     wait: Wait = listing_waits.UNKNOWN
-    domain: str = ""
+    domain: Domain | None = None
+    roles: tuple[RoleCount, ...] = ()
     fair_share: str = ""
     aging: int = 0
     evictions: int = 0
@@ -88,9 +93,14 @@ class Row:
 
 def gang_rows(cluster: Cluster, decisions: Decisions, namespace: str = "") -> list[Row]:
     """Return all gangs of a namespace, or of all: those that wait first, in the order of turns."""
+    return rows_of(listed(cluster, namespace), cluster, decisions)
+
+
+def rows_of(infos: Iterable[GangInfo], cluster: Cluster, decisions: Decisions) -> list[Row]:
+    """Return these gangs: those that wait first, in the order of turns."""
     places = {key: place for place, key in enumerate(decisions.order)}
     making = _Rows(cluster, decisions)
-    found = [making.row(info) for info in listed(cluster, namespace)]
+    found = [making.row(info) for info in infos]
     last = len(places)
     return sorted(
         found,
@@ -158,7 +168,10 @@ class _Rows:
             start=self._start(info) if state == WAITING else None,
             nodes=nodes,
             wait=wait,
-            domain=str(domain) if domain is not None else "",
+            domain=domain,
+            roles=tuple(
+                RoleCount(each.role, each.scheduled, each.min_member) for each in counts.by_role
+            ),
             fair_share=self._share(ref),
             aging=self._aging(info, ref) if state == WAITING else 0,
             evictions=self._cluster.cache.evictions.of(info.key).count,
@@ -247,16 +260,17 @@ API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
 _COLOURS: Final = {"Running": "green", "Starting": "cyan", WAITING: "yellow", "Failed": "red"}
 _NUMBERS: Final = ("PRI", "GPU", "MIN", "AGING", "EVICTIONS")
 _HEADINGS: Final = (
-    *("GANG", "QUEUE", "PRI", "STATE", "MEMBERS", "WORKERS"),
+    *("GANG", "QUEUE", "PRI", "STATE", "MEMBERS", "ROLES", "WORKERS"),
     *("GPU", "TIME", "START"),
 )
+_DOMAIN: Final = "DOMAIN"
 _WIDE: Final = ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS")
 _LAST: Final = "NODES(REASON)"
 _START: Final = "START"
-_IF_SAID: Final = ("QUEUE", "WORKERS", _START)
+_IF_SAID: Final = ("QUEUE", "ROLES", "WORKERS", _START)
 """Columns that are left out where they say nothing."""
 
-_DROPS: Final = ("WORKERS", "PRI", "GPU", "QUEUE", "TIME", "MEMBERS")
+_DROPS: Final = ("WORKERS", "ROLES", "PRI", "GPU", "QUEUE", "TIME", "MEMBERS")
 """Columns that go where a terminal is too narrow, in this order."""
 _LONGEST_NODES: Final = 40
 """How long the names of nodes may be in place of how many they are, and where."""
@@ -265,9 +279,18 @@ Json = dict[str, Any]
 
 
 def gang_table(
-    rows: Sequence[Row], cluster: Cluster, page: Page, *, wide: bool = False, starts: bool = False
+    rows: Sequence[Row],
+    cluster: Cluster,
+    page: Page,
+    *,
+    wide: bool = False,
+    starts: bool = False,
+    domains: bool = False,
 ) -> Iterator[str]:
-    """Yield the lines of a table, a line a gang; `starts`: with what is known of their starts."""
+    """Yield the lines of a table, a line a gang.
+
+    `starts`: with what is known of their starts; `domains`: with their domains, in short.
+    """
     numbers = Counter(row.name for row in rows)
     cells = [
         _cells(row, cluster.read_at, wide=wide, starts=starts, alone=numbers[row.name] == 1)
@@ -275,6 +298,11 @@ def gang_table(
     ]
     headings = [*_HEADINGS, *(_WIDE if wide else ()), _LAST]
     if_said = [each for each in _IF_SAID if each != _START or not starts]
+    if domains and not wide:
+        headings.insert(-1, _DOMAIN)
+        if_said.append(_DOMAIN)
+        for row, name in zip(cells, _short_domains(rows), strict=True):
+            row.insert(-1, name)
     shown = tables.without_silent(headings, cells, if_said)
     yield from tables.table_lines(*shown, page, _NUMBERS, _DROPS)
 
@@ -289,14 +317,23 @@ def _cells(row: Row, now: int, *, wide: bool, starts: bool, alone: bool) -> list
     name = row.name if alone else f"{row.name} ({row.key.source})"
     cells = [name, _queue(row), str(row.priority), row.state]
     cells.append(f"{row.bound}/{row.members}")
+    roles = (f"{each.role} {each.present}/{each.needed}" for each in row.roles)
+    cells.append(", ".join(roles) or tables.NOTHING)
     cells.append("/".join(map(str, row.workers)) if row.workers else "-")
     start = _start(row, now, starts=starts)
     cells += [str(row.gpus), tables.age(now - row.since) if row.since else "-", start]
     if wide:
         share = tables.short_share(row.fair_share) if row.fair_share else tables.NOTHING
         numbers = (str(row.aging), str(row.evictions))
-        cells += [row.kind, str(row.min_member), row.domain or "-", share, *numbers]
+        cells += [row.kind, str(row.min_member), str(row.domain or "-"), share, *numbers]
     return [*cells, _nodes_or_reason(row, wide=wide)]
+
+
+def _short_domains(rows: Sequence[Row]) -> list[str]:
+    """Return the domain of each gang; a node is shown by its name."""
+    names = messages.short_names(row.domain for row in rows if row.domain is not None)
+    names |= {each: each.path[-1] for each in names if each.layer == NODE_LAYER}
+    return [names[row.domain] if row.domain is not None else tables.NOTHING for row in rows]
 
 
 def _start(row: Row, now: int, *, starts: bool) -> str:
@@ -358,7 +395,7 @@ def _item(row: Row) -> Json:
         "reason": row.wait.reason or None,
         "message": row.wait.message or None,
         "nodes": list(row.nodes),
-        "domain": row.domain or None,
+        "domain": str(row.domain) if row.domain is not None else None,
         "fairShare": row.fair_share or None,
         "aging": row.aging,
         "evictions": row.evictions,

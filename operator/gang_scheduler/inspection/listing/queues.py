@@ -25,7 +25,7 @@ from gang_scheduler.model.queues import (
     QueueKind,
 )
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.resources import amount_of, exact_amount_of, quantity, quantity_of
+from gang_scheduler.model.resources import amount_of, exact_amount_of, quantity
 from gang_scheduler.report.queues import status
 
 # Lines of queues, either computed now or read from the status that the scheduler wrote. Both have
@@ -61,7 +61,7 @@ def lines_of_queues(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
     if cluster.source is Source.WRITTEN:
         return _nested(of_object(each) for each in cluster.written.get(QUEUES.name, ()))
     pending = status.pending_in_trees(decisions.figures)
-    shown = (each for each in decisions.figures if _is_worth_a_line(each))
+    shown = (each for each in decisions.figures if status.is_worth_a_line(each))
     return _nested(of_figures(each, pending[each.queue.ref]) for each in shown)
 
 
@@ -156,12 +156,6 @@ def _problem(conditions: Iterable[Mapping[str, Any]]) -> str:
     return ""
 
 
-def _is_worth_a_line(figures: QueueFigures) -> bool:
-    """Return whether a queue is declared, or an implied one that something uses."""
-    is_used = any(each.used for each in figures.amounts.values())
-    return bool(figures.queue.uid or is_used or figures.running or figures.pending)
-
-
 def _nested(found: Iterable[QueueLine]) -> list[QueueLine]:
     """Return queues with their depths, each before those below it."""
     given = list(found)
@@ -203,18 +197,22 @@ LEGEND: Final = (
 )
 _HEADINGS: Final = ("QUEUE", "RESOURCE", "QUOTA", "USED", "NOMINAL", "BORROWED", "LENT", "SHARE")
 _COUNTS: Final = ("RUNNING", "PENDING")
-_RIGHT: Final = (*_HEADINGS[3:], *_COUNTS)
-_DROPS: Final = ("LENT", "BORROWED", "RUNNING", "SHARE", "QUOTA")
+_FAIR: Final = "FAIR SHARE"
+_RIGHT: Final = (*_HEADINGS[3:], _FAIR, *_COUNTS)
+_DROPS: Final = ("LENT", _FAIR, "BORROWED", "RUNNING", "SHARE", "QUOTA")
 """Columns that go where a terminal is too narrow, in this order: bars show what is borrowed."""
 _BAR_COLUMN: Final = 2
-_TREE_NAMES: Final = ("nominal", "used", "borrowed", "lent", "fairShare")
 
 
-def queue_table(found: Sequence[QueueLine], page: Page) -> Iterator[str]:
-    """Yield the lines of the tree: of each queue one for each resource that is scarce."""
+def queue_table(found: Sequence[QueueLine], page: Page, *, full: bool = False) -> Iterator[str]:
+    """Yield the lines of the tree: of each queue one for each resource that is scarce.
+
+    `full`: one for every resource, with what of it is the fair share of the queue.
+    """
     top = min((each.depth for each in found), default=0)
-    rows = [row for each in found for row in _rows(each, top)]
-    shown = tables.without_silent((*_HEADINGS, *_COUNTS, "STATE"), rows, ("STATE",))
+    rows = [row for each in found for row in _rows(each, top, full=full)]
+    headings = (*_HEADINGS[:-1], *([_FAIR] if full else []), _HEADINGS[-1], *_COUNTS, "STATE")
+    shown = tables.without_silent(headings, rows, ("STATE",))
     yield from tables.table_lines(*shown, page, _RIGHT, _DROPS)
 
 
@@ -227,17 +225,18 @@ def painted_queues(column: int, text: str) -> str:
     return click.style(text, fg="green") if "#" in text else text
 
 
-def _rows(line: QueueLine, top: int) -> Iterator[list[str]]:
+def _rows(line: QueueLine, top: int, *, full: bool) -> Iterator[list[str]]:
     name = "  " * (line.depth - top) + shown_name(line.name)
     share, state = tables.short_share(line.share or tables.INFINITE), line.problem or tables.NOTHING
     counts = (str(line.running), str(line.pending))
-    shown = scarce(line.amounts)
+    shown = promised_or_used(line.amounts) if full else scarce(line.amounts)
     for of, amounts in shown.items():
-        numbers = [quantity(of.resource, each) for each in _shown(amounts)]
+        numbers = [quantity(of.resource, each) for each in _shown(amounts, full=full)]
         yield [name, _called(of), bar(amounts), *numbers, share, *counts, state]
         name, share, counts, state = "", "", ("", ""), tables.NOTHING
     if not shown:
-        yield [name, "-", "-", *("-" for _ in range(4)), share, *counts, state]
+        nothing = ["-" for _ in _shown(Amounts(), full=full)]
+        yield [name, "-", "-", *nothing, share, *counts, state]
 
 
 def shown_name(queue: str) -> str:
@@ -245,13 +244,19 @@ def shown_name(queue: str) -> str:
     return f"{queue} (no queue)" if queue == NONE.name else queue
 
 
-def _shown(amounts: Amounts) -> tuple[int, int, int, int]:
-    return amounts.used, amounts.nominal, amounts.borrowed, amounts.lent
+def _shown(amounts: Amounts, *, full: bool) -> tuple[int | Fraction, ...]:
+    fair = (amounts.fair_share,) if full else ()
+    return amounts.used, amounts.nominal, amounts.borrowed, amounts.lent, *fair
+
+
+def promised_or_used(amounts: Mapping[FlavorResource, Amounts]) -> dict[FlavorResource, Amounts]:
+    """Return the resources of which a queue has a figure that is not 0."""
+    return {of: each for of, each in amounts.items() if any(each)}
 
 
 def scarce(amounts: Mapping[FlavorResource, Amounts]) -> dict[FlavorResource, Amounts]:
     """Return what devices offer; of a queue that has quota for none, everything."""
-    found = {of: each for of, each in amounts.items() if any(each)}
+    found = promised_or_used(amounts)
     devices = {of: each for of, each in found.items() if _is_device(of.resource)}
     return devices or found
 
@@ -301,10 +306,5 @@ def _item(line: QueueLine) -> Json:
         "running": line.running,
         "pending": line.pending,
         "gangs": [str(key) for key in line.gangs],
-        "resources": [_resource(*each) for each in line.amounts.items()],
+        "resources": [status.amounts_of(*each) for each in line.amounts.items()],
     }
-
-
-def _resource(of: FlavorResource, amounts: Amounts) -> dict[str, Any]:
-    texts = (quantity_of(of.resource, each) for each in amounts)
-    return {**of._asdict(), **dict(zip(_TREE_NAMES, texts, strict=True))}

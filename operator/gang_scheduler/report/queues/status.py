@@ -126,6 +126,18 @@ def activity(figures: QueueFigures) -> Finding:
     return Finding(ACTIVE, status=True, reason=READY, message="gangs can be admitted")
 
 
+def is_worth_a_line(figures: QueueFigures) -> bool:
+    """Return whether a queue is declared, or an implied one that something uses."""
+    is_used = any(each.used for each in figures.amounts.values())
+    return bool(figures.queue.uid or is_used or figures.running or figures.pending)
+
+
+def amounts_of(of: FlavorResource, amounts: Amounts) -> dict[str, str]:
+    """Return the figures of a flavor and resource, as documents have them."""
+    quantities = (quantity_of(of.resource, each) for each in amounts)
+    return {**of._asdict(), **dict(zip(_NAMES, quantities, strict=True))}
+
+
 def share_of(share: Fraction | None) -> str | None:
     """Return the figure by which queues are compared; None where it is infinite."""
     return None if share is None else f"{round(float(share), SHARE_DIGITS):g}"

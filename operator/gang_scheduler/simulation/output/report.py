@@ -1,8 +1,9 @@
 """The output document of `simulate`."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 from gang_scheduler.api.annotations import REPLICATED_JOB_LABEL
@@ -10,17 +11,17 @@ from gang_scheduler.model import refs
 from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.provisioning import AskedPodSet, ProvisioningRequest
-from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.queues import QueueFigures, QueueRef
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity_of
 from gang_scheduler.model.suspended import Admission
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.report.queues import status
 from gang_scheduler.report.words import messages
 from gang_scheduler.report.words.text import foreign_members
 from gang_scheduler.simulation.described import described
-from gang_scheduler.simulation.output import queues
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
@@ -84,7 +85,7 @@ class Queued:
         """Return what an outcome decided."""
         return cls(
             outcome.cache.queue_of,
-            queues.places(outcome.queues),
+            places(outcome.queues),
             {bind.pod.uid: bind.flavors for bind in _binds(outcome)},
             frozenset(each.gang.key for each in outcome.placed if each.borrows),
         )
@@ -123,6 +124,42 @@ def _podset_of(pod: Pod) -> str:
     return next((pod.labels[key] for key in PODSET_LABELS if key in pod.labels), MAIN)
 
 
+# Queues.
+
+
+def queue_rows(figures: Sequence[QueueFigures]) -> list[Json]:
+    """Return the queues that are declared, and the implied ones that something uses."""
+    return [_queue(each) for each in figures if status.is_worth_a_line(each)]
+
+
+def places(figures: Sequence[QueueFigures]) -> dict[GangKey, int]:
+    """Return the place of each gang that waits among those of its queue; 1 is the next."""
+    return {key: place for each in figures for place, key in enumerate(each.pending, start=1)}
+
+
+def _queue(figures: QueueFigures) -> Json:
+    queue, activity, share = figures.queue, status.activity(figures), figures.share
+    return {
+        "queue": queue.ref.name,
+        "kind": queue.ref.kind.value,
+        "parent": queue.parent.name if queue.parent else None,
+        "active": activity.status,
+        "reason": activity.reason,
+        "weight": _number(queue.weight),
+        "resources": [status.amounts_of(*each) for each in figures.amounts.items()],
+        "share": None if share is None else round(float(share), status.SHARE_DIGITS),
+        "running": figures.running,
+        "pending": [str(key) for key in figures.pending],
+    }
+
+
+def _number(value: Fraction) -> int | float:
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+# The whole document.
+
+
 def document(outcome: Outcome) -> Json:
     """Return the decisions as JSON values, in their order."""
     queued = Queued.of(outcome) if outcome.queues else None
@@ -158,7 +195,7 @@ class _Names:
 
 def _queues(outcome: Outcome) -> Json:
     return {
-        "queues": queues.rows(outcome.queues),
+        "queues": queue_rows(outcome.queues),
         "reservations": [*map(_reservation, outcome.reservations)],
         "admissions": [*map(_admission, outcome.admissions)],
     }

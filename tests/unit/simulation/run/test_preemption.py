@@ -6,8 +6,9 @@ import pytest
 
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.output import report, tables
+from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
+from support.simulated_pages import page_of
 
 NODE = """
 ---
@@ -117,25 +118,24 @@ def test_a_nomination_that_is_worth_nothing_holds_no_room_for_ever() -> None:
 
 
 EXPECTED = """\
-GANG           PHASE        MIN   MEMBERS   SCHEDULED   DOMAIN   REASON
-default/low    Running        2         2           2   -        -
-default/high   Scheduling     2         2           0   -        WaitingForVictims
+GANG          PRI  STATE    MEMBERS  GPU  TIME  NODES(REASON)
+default/high    9  Waiting  0/2        0  -     (WaitingForVictims: 2 pods must leave)
+default/low     1  Running  2/2        0  -     n1
 
-VICTIM          NODE   GANG          PREEMPTOR
-default/low-0   n1     default/low   default/high
-default/low-1   n1     default/low   default/high
+VICTIM         NODE  GANG         PREEMPTOR
+default/low-0  n1    default/low  default/high
+default/low-1  n1    default/low  default/high
 
-NOMINATED        NODE   GANG
-default/high-0   n1     default/high
-default/high-1   n1     default/high
+NOMINATED       NODE  GANG
+default/high-0  n1    default/high
+default/high-1  n1    default/high
 """
 
 
 def test_people_see_which_pods_go_and_which_come() -> None:
     outcome = simulate(objects.load(documents.parse("f", FULL), "ours"), OPTIONS)
 
-    page = tables.render(report.document(outcome), outcome, terminal=False)
-    assert page.startswith(EXPECTED)
+    assert page_of(outcome).startswith(EXPECTED)
 
 
 def test_a_page_is_short_however_many_go() -> None:
@@ -143,7 +143,7 @@ def test_a_page_is_short_however_many_go() -> None:
     document = report.document(outcome)
     document["victims"] = VICTIMS * 30
 
-    assert "\nand 20 more (-o wide)\n" in tables.render(document, outcome, terminal=False)
+    assert "\nand 20 more (-o wide)\n" in page_of(outcome, document=document)
 
 
 JOB = """

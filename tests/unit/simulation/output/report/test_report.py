@@ -6,9 +6,10 @@ import pytest
 
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.output import report, tables
+from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 from support import yaml_texts
+from support.simulated_pages import page_of
 
 NODES = """
 {kind: Node, apiVersion: v1, metadata: {name: n1, labels: {spine: s1, block: b1}},
@@ -162,7 +163,7 @@ def test_of_members_of_another_scheduler_it_is_said_whose_they_are(
     outcome = simulate(found, Options(Policy(scheduler_names=("ours",))))
     document = report.document(outcome)
     (told,) = document["unschedulable"]
-    page = tables.render(document, outcome, terminal=False)
+    page = page_of(outcome)
 
     assert f"2 of its pods have schedulerName {scheduler}; ours is ours." == told["message"]
     assert 2 == len(told["pods"])

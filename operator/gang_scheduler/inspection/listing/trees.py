@@ -5,120 +5,25 @@ layers from the top while there are lines left, and the domains in the messages 
 """
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import click
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing.tables import Page
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Offers, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.reasons import Problem
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU, quantity
-from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.topology import Domain, Topology, build
-from gang_scheduler.report.words.text import shortened
-from gang_scheduler.scheduler import units
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.nodes import NodeUsage
-
-# Tables for people: their look, and how amounts are written in them.
-
-GAP: Final = 3
-LEAST_NAME: Final = 12
-"""How much of a name is shown at least."""
-DROPS: Final[Mapping[str, Sequence[str]]] = {
-    "GANG": ("MIN", "WORKERS", "ROLES", "QUEUE", "DOMAIN", "MEMBERS", "SCHEDULED"),
-    "POD": ("GANG",),
-    "VICTIM": ("GANG", "NODE"),
-    "NOMINATED": ("GANG",),
-    "ADMITTED": ("QUEUE",),
-    "QUEUE": ("LENT", "FAIR SHARE", "BORROWED", "RUNNING", "SHARE", "PENDING"),
-    "NODE": ("PODS", "MEMORY", "CPU"),
-}
-"""Columns that go where a page is too narrow, in this order, by the heading of the first column."""
-
-
-def cell_table(names: Iterable[str], numbers: Iterable[str]) -> Table:
-    """Return a table without lines: columns of names, and then of numbers."""
-    made = _empty()
-    for name in names:
-        made.add_column(name, overflow="fold")
-    for name in numbers:
-        made.add_column(name, justify="right")
-    return made
-
-
-def _empty() -> Table:
-    return Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of a table. Numbers are never cut."""
-
-    heading: str
-    is_number: bool
-    cells: list[Text]
-
-    @property
-    def width(self) -> int:
-        return max(len(self.heading), *(each.cell_len for each in self.cells), 0)
-
-    def narrowed(self, width: int) -> "_Column":
-        """Return the column with its names shortened in their middle."""
-        cells = [Text(shortened(each.plain, width), style=each.style) for each in self.cells]
-        return _Column(shortened(self.heading, width), self.is_number, cells)
-
-
-def fitted(whole: Table, width: int) -> Table:
-    """Return a table of which no cell is wrapped on a page.
-
-    Columns go by their rank, then names are shortened in their middle.
-    """
-    columns = [
-        _Column(str(each.header), each.justify == "right", [_text(cell) for cell in each.cells])
-        for each in whole.columns
-    ]
-    for heading in DROPS.get(columns[0].heading, ()) if columns else ():
-        if _width(columns) <= width:
-            break
-        columns = [each for each in columns if each.heading != heading]
-    shown = _narrowed(columns, width)
-    made = _empty()
-    for each in shown:
-        made.add_column(each.heading, justify="right" if each.is_number else "left", no_wrap=True)
-    for row in zip(*(each.cells for each in shown), strict=True):
-        made.add_row(*row)
-    return made
-
-
-def _text(cell: object) -> Text:
-    return cell if isinstance(cell, Text) else Text(str(cell))
-
-
-def _width(columns: Sequence[_Column]) -> int:
-    return sum(each.width for each in columns) + GAP * (len(columns) - 1)
-
-
-def _narrowed(columns: list[_Column], width: int) -> list[_Column]:
-    """Return the columns, those of names narrow enough for the page, as far as that can be."""
-    widths = [each.width for each in columns]
-    names = [number for number, each in enumerate(columns) if not each.is_number]
-    while names and sum(widths) + GAP * (len(widths) - 1) > width:
-        widest = max(names, key=lambda number: widths[number])
-        if widths[widest] <= LEAST_NAME:
-            break
-        widths[widest] -= 1
-    return [
-        each if each.is_number else each.narrowed(most)
-        for each, most in zip(columns, widths, strict=True)
-    ]
 
 
 def is_extended(resource: str) -> bool:
@@ -140,6 +45,7 @@ MOST_LINES: Final = 40
 MOST_GANGS: Final = 3
 MOST_RESOURCES: Final = 2
 NAMES_SHOWN: Final = 10
+_OFFER: Final = re.compile(r"([0-9]+) of ([0-9]+)")
 
 Spot = tuple[int, int]
 """A domain of a tree: its depth, and its place in the level there."""
@@ -173,17 +79,6 @@ class _Use:
         return [use(self.resource, *each) for each in zip(used, offered, strict=True)]
 
 
-def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
-    """Return the tree of each gang with a topology request."""
-    asked: dict[GangKey, Topology] = {}
-    for group in snapshot.groups:
-        found = units.units_of(group, snapshot)
-        for unit in () if isinstance(found, Problem) else found:
-            if unit.scope is not None:
-                asked |= {gang.key: unit.scope.tree for gang in unit.gangs}
-    return asked
-
-
 def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
     """Return the trees that gangs ask for, else the first; none that has only nodes."""
     first = (
@@ -201,37 +96,51 @@ def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
 
 
 def draw(
-    tree: Topology, usage: NodeUsage, refused: Sequence[Refused], resources: Sequence[str]
-) -> Iterator[Table | Text]:
+    tree: Topology,
+    usage: NodeUsage,
+    refused: Sequence[Refused],
+    resources: Sequence[str],
+    page: Page,
+) -> Iterator[str]:
     """Yield a table with the domains of a tree, and lines on the domains and nodes left out."""
     outside = tree.outside_names
-    yield Text(f"{tree.tree_spec.name} (used/all)")
+    yield f"{tree.tree_spec.name} (used/all)"
     if len(tree.rows):
         wishes = [*itertools.islice(_wishes(tree, refused), MOST_GANGS)]
         shown = _shown(tree, wishes)
-        yield _table(tree, shown, [*_uses(tree, usage, resources)], wishes)
+        yield from _table(tree, shown, [*_uses(tree, usage, resources)], wishes, page)
         yield from _left_out(tree, shown)
     if outside:
         more = f" and {len(outside) - NAMES_SHOWN} more" if len(outside) > NAMES_SHOWN else ""
         names = ", ".join(outside[:NAMES_SHOWN])
-        yield Text(f"outside, for lack of a label: {names}{more}")
+        yield f"outside, for lack of a label: {names}{more}"
+
+
+def painted_offers(_: int, text: str) -> str:
+    """Return a cell in colour where a domain offers a gang less than it needs."""
+    found = _OFFER.fullmatch(text)
+    return click.style(text, fg="yellow") if found and int(found[1]) < int(found[2]) else text
 
 
 def _table(
-    tree: Topology, shown: Sequence[Spot], uses: Sequence[_Use], wishes: Sequence[_Wish]
-) -> Table:
-    table = cell_table(["DOMAIN"], (use.heading for use in uses))
-    for wish in wishes:
-        # Folded: names of gangs are long, and lines should be short.
-        table.add_column(wish.gang, overflow="fold")
+    tree: Topology,
+    shown: Sequence[Spot],
+    uses: Sequence[_Use],
+    wishes: Sequence[_Wish],
+    page: Page,
+) -> Iterator[str]:
     columns = [[use.by_domain(level.starts) for use in uses] for level in tree.levels]
-    for depth, place in shown:
-        table.add_row(
-            Text("  " * depth + _name(tree, depth, place)),
+    rows = [
+        [
+            "  " * depth + _name(tree, depth, place),
             *(column[place] for column in columns[depth]),
             *(_offer(wish, (depth, place)) for wish in wishes),
-        )
-    return table
+        ]
+        for depth, place in shown
+    ]
+    numbers = [use.heading for use in uses]
+    headings = ["DOMAIN", *numbers, *(wish.gang for wish in wishes)]
+    yield from tables.table_lines(headings, rows, page, numbers)
 
 
 def _name(tree: Topology, depth: int, place: int) -> str:
@@ -243,11 +152,9 @@ def _name(tree: Topology, depth: int, place: int) -> str:
     return "/".join(filter(None, words))
 
 
-def _offer(wish: _Wish, spot: Spot) -> Text:
+def _offer(wish: _Wish, spot: Spot) -> str:
     slots = wish.slots.get(spot)
-    if slots is None:
-        return Text("")
-    return Text(f"{slots} of {wish.needs}", style="yellow" if slots < wish.needs else "")
+    return "" if slots is None else f"{slots} of {wish.needs}"
 
 
 def _uses(tree: Topology, usage: NodeUsage, resources: Sequence[str]) -> Iterator[_Use]:
@@ -309,11 +216,11 @@ def _up(tree: Topology, spot: Spot) -> Iterator[Spot]:
         depth -= 1
 
 
-def _left_out(tree: Topology, shown: Sequence[Spot]) -> Iterator[Text]:
+def _left_out(tree: Topology, shown: Sequence[Spot]) -> Iterator[str]:
     left = {
         level.layer: len(level) - sum(1 for at, _ in shown if at == depth)
         for depth, level in enumerate(tree.levels[:-1])
     }
     words = ", ".join(f"{number} of {layer}" for layer, number in left.items() if number)
     if words:
-        yield Text(f"not shown: {words}")
+        yield f"not shown: {words}"

@@ -4,10 +4,13 @@ import re
 
 import pytest
 
+from gang_scheduler.inspection.listing import queues
+from gang_scheduler.inspection.listing.outcome import Look
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.output import report, tables
+from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
+from support.simulated_pages import PIPED, page_of
 
 INPUT = """
 {kind: Node, apiVersion: v1, metadata: {name: n-1},
@@ -24,18 +27,18 @@ INPUT = """
 """
 
 EXPECTED = """\
-GANG            PHASE       MIN   MEMBERS   SCHEDULED   DOMAIN   REASON
-default/train   Pending       3         1           0   -        WaitingForMembers
-default/lone    Scheduled     1         1           1   -        -
+GANG           PRI  STATE     MEMBERS  GPU  TIME  NODES(REASON)
+default/train    0  Waiting   0/3        0  -     (WaitingForMembers)
+default/lone     0  Starting  1/1        0  -     n-1
 
-POD            NODE   GANG
-default/lone   n-1    default/lone
+POD           NODE  GANG
+default/lone  n-1   default/lone
 
 default/train: WaitingForMembers
   1 of minMember 3 members exist
 
-NODE       CPU      MEMORY    PODS   nvidia.com/gpu
-n-1    0.5/3.5   1.5Gi/8Gi   1/110              0/2
+NODE      CPU     MEMORY   PODS  nvidia.com/gpu
+n-1   0.5/3.5  1.5Gi/8Gi  1/110             0/2
 """
 
 
@@ -52,11 +55,15 @@ def test_a_gang_without_members_says_so_and_one_without_a_pod_group_has_no_quoru
     found = objects.load(documents.parse("f", MISSPELT), Policy().rules.gangs.scheduler_names[0])
     outcome = simulate(found, Options(Policy()))
 
-    page = tables.render(report.document(outcome), outcome, terminal=False)
+    page = page_of(outcome)
 
     rows = [line.split() for line in page.splitlines()]
-    assert ["default/c4", "Pending", "2", "0", "0", "-", "WaitingForMembers"] in rows
-    assert ["default/c4x", "PreScheduling", "-", "1", "0", "-", "PodGroupNotFound"] in rows
+    assert ["default/c4", "0", "Waiting", "0/2", "0", "-", "(WaitingForMembers)"] in [
+        row[:7] for row in rows
+    ]
+    assert ["default/c4x", "0", "Waiting", "0/1", "0", "-", "(PodGroupNotFound)"] in [
+        row[:7] for row in rows
+    ]
     assert "\ndefault/c4: WaitingForMembers\n  0 of minMember 2 members exist; pod " in page
     assert ' names PodGroup "c4x", which does not exist: is this one meant?\n' in page
 
@@ -105,43 +112,44 @@ default/goes: UnknownLayer (a warning)
 did you mean SpineLayer?
 
 ClusterNetworkTopology default (used/all)
-DOMAIN                 NODES      CPU   default/waits
-ClusterTopologyLayer     1/3   0.5/20
-  SpineLayer/s1          1/2   0.5/12   1 of 2
-    n1                   1/1    0.5/4
-    n2                   0/1      0/8
-  SpineLayer/s2          0/1      0/8   1 of 2
-    n3                   0/1      0/8
+DOMAIN                NODES     CPU  default/waits
+ClusterTopologyLayer    1/3  0.5/20
+  SpineLayer/s1         1/2  0.5/12  1 of 2
+    n1                  1/1   0.5/4
+    n2                  0/1     0/8
+  SpineLayer/s2         0/1     0/8  1 of 2
+    n3                  0/1     0/8
 """
 
 
-def rendered(text: str = INPUT, *, terminal: bool, wide: bool = False) -> str:
+def rendered(text: str = INPUT, look: Look = PIPED) -> str:
     found = objects.load(documents.parse("f", text), "py-gang-scheduler")
     outcome = simulate(found, Options(Policy(scheduler_names=("py-gang-scheduler",))))
-    return tables.render(report.document(outcome), outcome, terminal=terminal, wide=wide)
+    return page_of(outcome, look)
 
 
 def test_a_page_has_gangs_reasons_and_nodes() -> None:
-    assert EXPECTED == rendered(terminal=False)
+    assert EXPECTED == rendered()
 
 
-def test_only_a_terminal_gets_colour() -> None:
-    assert (False, True) == tuple("\x1b[" in rendered(terminal=each) for each in (False, True))
+@pytest.mark.parametrize("colored", [False, True])
+def test_a_page_has_colour_only_where_that_is_asked_for(*, colored: bool) -> None:
+    page = rendered(SPINES, Look(colored=colored))
+
+    assert colored == ("\x1b[33mWaiting" in page) == ("\x1b[33m1 of 2" in page)
 
 
 def test_a_page_has_the_tree_with_what_it_offers_the_gangs_that_wait() -> None:
-    page = rendered(SPINES, terminal=False)
+    page = rendered(SPINES)
 
     assert EXPECTED_TREE in page
     assert "\nNODE " not in page
 
 
 def test_a_gang_in_the_table_is_in_its_domain() -> None:
-    (row,) = [
-        line for line in rendered(SPINES, terminal=False).splitlines() if "Scheduled " in line
-    ]
+    (row,) = [line for line in rendered(SPINES).splitlines() if "Starting " in line]
 
-    assert ["n1", "-"] == row.split()[-2:]
+    assert ["n1", "n1"] == row.split()[-2:]
 
 
 MANY_NODES = "".join(
@@ -152,7 +160,7 @@ MANY_NODES = "".join(
 
 
 def test_many_bindings_are_summed_up_by_gang() -> None:
-    page = rendered(MANY_NODES + group_of(41) + single(1), terminal=False)
+    page = rendered(MANY_NODES + group_of(41) + single(1))
 
     assert ["default/g", "41 pods on 11 nodes: n-0 (4), n-1 (4), n-2 (4), n-3 (4), ..."] in cut(
         page
@@ -162,15 +170,15 @@ def test_many_bindings_are_summed_up_by_gang() -> None:
 
 
 def test_many_gangs_are_counted_and_those_that_wait_come_first() -> None:
-    page = rendered(MANY_NODES + single(164) + single(1, first=900), terminal=False)
+    page = rendered(MANY_NODES + single(164) + single(1, first=900))
 
-    assert ["default/p-900", "Scheduling"] == cut(page)[1][:2]
-    assert "\nand 125 more: 125 Scheduled (-o wide)\n" in page
+    assert ["default/p-900", "0", "Waiting"] == cut(page)[1][:3]
+    assert "\nand 125 more: 125 Starting (-o wide)\n" in page
     assert "\nand 124 pods of 124 more gangs (-o wide)\n" in page
 
 
 def test_a_wide_page_has_every_line() -> None:
-    page = rendered(MANY_NODES + single(42), terminal=False, wide=True)
+    page = rendered(MANY_NODES + single(42), Look(wide=True))
 
     assert {f"n-{i}" for i in range(41)} <= {row[0] for row in cut(page)}
     assert 2 * 42 == sum(row[0].startswith("default/p-") for row in cut(page))
@@ -231,14 +239,15 @@ def test_gangs_of_one_name_are_told_apart_by_their_sources() -> None:
     outcome = simulate(found, Options(Policy()))
     document = report.document(outcome)
 
-    page = tables.render(document, outcome, terminal=False)
+    page = page_of(outcome)
 
-    rows = {" ".join(line.split()[:-6]): line.split()[-6:] for line in page.splitlines()[1:4]}
+    rows = {cells[0]: cells for cells in cut(page)[1:4]}
     assert {"default/train (PodGroup)", "default/train (Job)", "default/other"} == set(rows)
-    assert ["Scheduled", "-"] == rows["default/train (PodGroup)"][::5]
-    assert ["Scheduling", "Unschedulable"] == rows["default/train (Job)"][::5]
+    assert ["Starting", "n-1"] == rows["default/train (PodGroup)"][2::4]
+    assert "Waiting" == rows["default/train (Job)"][2]
+    assert rows["default/train (Job)"][-1].startswith("(Unschedulable: ")
     assert "\ndefault/train (Job): Unschedulable\n" in page
-    assert "w-0   n-1    default/train (PodGroup)" in page
+    assert "w-0  n-1   default/train (PodGroup)" in page
     bound = [("default/train", "PodGroup")]
     assert bound == [(each["gang"], each["source"]) for each in document["bindings"]]
     sources = {(each["gang"], each.get("source")) for each in document["unschedulable"]}
@@ -263,38 +272,35 @@ WIDE_INPUT = f"""
 """
 
 
-def seen(width: int, monkeypatch: pytest.MonkeyPatch, *, wide: bool = False) -> list[str]:
-    """Return the lines of the tables on a terminal of a width, without colours."""
-    monkeypatch.setenv("COLUMNS", str(width))
-    page = rendered(WIDE_INPUT, terminal=True, wide=wide)
-    return re.sub(r"\x1b\[[0-9;]*m", "", page).splitlines()
+def seen(width: int, *, wide: bool = False) -> list[str]:
+    """Return the lines of the tables on a terminal of a width."""
+    return rendered(WIDE_INPUT, Look(width, wide=wide)).splitlines()
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_no_cell_is_wrapped_on_a_narrow_terminal(
-    width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = seen(width, monkeypatch)
+def test_no_cell_is_wrapped_on_a_narrow_terminal(width: int) -> None:
+    lines = seen(width)
 
     headings = [line for line in lines if re.match(r"(GANG|POD|QUEUE|NODE)  ", line)]
     assert ["GANG", "POD", "QUEUE", "NODE"] == [line.split()[0] for line in headings]
     for heading in headings:
         rows = lines[lines.index(heading) + 1 :]
         rows = rows[: rows.index("")] if "" in rows else rows
+        rows = [row for row in rows if row not in queues.LEGEND]
         expected = {"GANG": 2, "POD": 1, "QUEUE": 3, "NODE": 1}[heading.split()[0]]
         assert expected == len(rows), rows
         assert all(len(line) <= width for line in (heading, *rows))
     gangs = lines[lines.index(headings[0]) + 1 :][:2]
-    assert all(line.startswith("default/") for line in gangs)
-    assert gangs[0].split()[-1] == "WaitingForMembers"
-    assert "PHASE" in headings[0]
+    assert all(line.startswith("default") for line in gangs)
+    assert "(WaitingForMembers" in gangs[0]
+    assert "STATE" in headings[0]
     assert "nvidia.com/gpu" in headings[3]
 
 
-def test_columns_go_by_their_rank_and_a_wide_page_has_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    narrow, wide = seen(60, monkeypatch), seen(60, monkeypatch, wide=True)
+def test_columns_go_by_their_rank_and_a_wide_page_has_all() -> None:
+    narrow, wide = seen(60), seen(60, wide=True)
 
-    assert "MIN" not in narrow[0].split()
-    assert EXPECTED.splitlines()[0].split() == wide[0].split()[:7]
+    assert "PRI" not in narrow[0].split()
+    assert {*EXPECTED.splitlines()[0].split(), "MIN", "DOMAIN"} <= {*wide[0].split()}
     assert any(f"default/{LONG}-alone" in line for line in wide)
-    assert not any(LONG in line for line in narrow)
+    assert not any(LONG in line for line in narrow if not line.endswith(": WaitingForMembers"))

@@ -1,21 +1,21 @@
 """Trees for people: short, without colours, and with what domains offer gangs that wait."""
 
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.decode import topology
+from gang_scheduler.inspection.listing import trees
+from gang_scheduler.inspection.listing.tables import Page
 from gang_scheduler.model.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.topology import Domain, build
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
-from gang_scheduler.simulation.output import trees
+from gang_scheduler.simulation.run import asked_for
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.nodes import NodeUsage
@@ -41,17 +41,17 @@ NODES = {
 
 DRAWN = """\
 tree t (used/all)
-DOMAIN                 NODES    CPU   default/a
-ClusterTopologyLayer     2/4   5/32
-  Spine/s1               1/3   4/24   2 of 3
-    Block/b1             1/2   4/16
-      n1                 1/1    4/8
-      n2                 0/1    0/8
-    Block/b2             0/1    0/8
-      n3                 0/1    0/8
-  Spine/s2               1/1    1/8   0 of 3
-    Block/b1             1/1    1/8
-      n4                 1/1    1/8
+DOMAIN                NODES   CPU  default/a
+ClusterTopologyLayer    2/4  5/32
+  Spine/s1              1/3  4/24  2 of 3
+    Block/b1            1/2  4/16
+      n1                1/1   4/8
+      n2                0/1   0/8
+    Block/b2            0/1   0/8
+      n3                0/1   0/8
+  Spine/s2              1/1   1/8  0 of 3
+    Block/b1            1/1   1/8
+      n4                1/1   1/8
 outside, for lack of a label: n5
 """
 
@@ -91,11 +91,8 @@ def drawn(
         usage.upsert_node(each)
     for name, cpu in (used or {}).items():
         usage.add(pod(f"on-{name}", cpu=cpu), name)
-    page = io.StringIO()
-    console = Console(file=page, width=200, markup=False, highlight=False)
-    for part in trees.draw(build(layers, usage.table()), usage, refused, ["cpu"]):
-        console.print(part)
-    return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
+    lines = trees.draw(build(layers, usage.table()), usage, refused, ["cpu"], Page())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def test_a_small_tree_is_drawn_down_to_its_nodes() -> None:
@@ -195,7 +192,7 @@ def test_the_tree_that_a_gang_asks_for_is_drawn() -> None:
     asking = builders.group(gang("a"), gang("b"), topology_request=topology_request)
     tree_specs = cache.topologies.tree_specs()
 
-    asked = trees.asked_for(snapshot(nodes_of(NODES), [asking, gang("c")], tree_specs=tree_specs))
+    asked = asked_for(snapshot(nodes_of(NODES), [asking, gang("c")], tree_specs=tree_specs))
 
     assert ["a", "b"] == [key.name for key in asked]
     assert ["Topology t1"] == [tree.tree_spec.name for tree in trees.to_draw(asked, cache)]
