@@ -1,4 +1,4 @@
-"""Why one gang waits, and which change would help: asked in the cycle, when it reaches the gang.
+"""Why one gang waits, and which change would help. All of it is asked at the turn of the gang.
 
 Open `explain` first.
 """

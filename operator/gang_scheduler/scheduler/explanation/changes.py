@@ -1,4 +1,4 @@
-"""Changes that might start a group: the snapshot with one fact changed, and weaker demands."""
+"""Changes that might start a group: one fact changed, a weaker request, or more quota."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,13 +42,13 @@ PROMISES: Final[Mapping[QueueKind, tuple[str, ...]]] = {
     QueueKind.VOLCANO_QUEUE: ("spec.deserved", "spec.capability"),
     QueueKind.QUEUE: ("spec.quota.soft", "spec.quota.hard"),
 }
-"""In which field a queue is promised quota; the second one limits it."""
+"""The field with the quota of a queue. The second field, if any, has its limit."""
 
 
 class Raised(NamedTuple):
-    """What a queue would be promised of a flavor and resource, and what it is promised now.
+    """More quota of a flavor and resource for a queue, and its quota now (`instead_of`).
 
-    `limit` is what it may hold at most, None for no limit; a lower one is raised with the promise.
+    `limit` is the most that the queue may hold, None without a limit. It is raised with the quota.
     """
 
     queue: QueueRef
@@ -58,7 +58,7 @@ class Raised(NamedTuple):
     limit: int | None
 
     def part(self) -> MoreQuota:
-        """Return the same as a part of the document."""
+        """Return this quota as a part of the document."""
         flavor, resource = self.key
         promise, *limits = PROMISES[self.queue.kind]
         over = self.limit is not None and self.limit < self.promised
@@ -74,7 +74,7 @@ class Raised(NamedTuple):
 
 
 def with_members(snapshot: Snapshot, group: GangGroup, key: GangKey, number: int) -> Snapshot:
-    """Return the snapshot in which one gang of the group starts with so many members."""
+    """Return the snapshot in which one gang of the group has this minMember."""
 
     def fewer(gang: Gang) -> Gang:
         if gang.key != key:
@@ -86,7 +86,7 @@ def with_members(snapshot: Snapshot, group: GangGroup, key: GangKey, number: int
 
 
 def _fewer_of_roles(roles: tuple[Role, ...], fewer: int) -> tuple[Role, ...]:
-    """Return roles that need so many members fewer: of the role that needs most."""
+    """Return the roles with that many members fewer in the role that needs most."""
     if not roles:
         return roles
     most = max(roles, key=lambda role: role.min_member)
@@ -97,7 +97,7 @@ def _fewer_of_roles(roles: tuple[Role, ...], fewer: int) -> tuple[Role, ...]:
 
 
 def layers_of(group: GangGroup) -> tuple[LayerRef, ...]:
-    """Return the layers that members of the group must gather in."""
+    """Return the layers in which members of the group must gather."""
     found = [*(group.topology_request.must if group.topology_request else ())]
     for pod in (pod for gang in group.waiting for pod in gang.pending):
         if pod.podset is not None:
@@ -106,7 +106,7 @@ def layers_of(group: GangGroup) -> tuple[LayerRef, ...]:
 
 
 def with_preferred(snapshot: Snapshot, group: GangGroup, layer: LayerRef) -> Snapshot:
-    """Return the snapshot in which members would rather gather in a layer, and need not."""
+    """Return the snapshot in which members prefer to gather in a layer, and need not."""
 
     def member(pod: Pod) -> Pod:
         if pod.podset is None:
@@ -131,9 +131,9 @@ def _softer(request: TopologyRequest, layer: LayerRef) -> TopologyRequest:
 def with_priority(
     snapshot: Snapshot, group: GangGroup, priority: int, running: BoundPods
 ) -> Snapshot:
-    """Return the snapshot in which the group has a priority, and pods that it may evict by it.
+    """Return the snapshot in which the group has a priority, with the pods that it may evict by it.
 
-    Its members on nodes have it, too: the priority of a gang is the lowest of its members.
+    Members on nodes get it, too, because the priority of a gang is the lowest of its members.
     """
 
     def higher(gang: Gang) -> Gang:
@@ -146,7 +146,7 @@ def with_priority(
 
 
 def _ranked(known: BoundPods, group: GangGroup, priority: int) -> BoundPods:
-    """Return the pods on nodes; those of a group with the priority that it would have."""
+    """Return the pods on nodes, where the pods of the group have this priority."""
     own = {gang.key for gang in group.gangs}
 
     def ranked(pods: Iterable[BoundPod]) -> tuple[BoundPod, ...]:
@@ -164,12 +164,12 @@ def _ranked(known: BoundPods, group: GangGroup, priority: int) -> BoundPods:
 
 
 def with_bound_pods(snapshot: Snapshot, bound_pods: BoundPods) -> Snapshot:
-    """Return the snapshot with other knowledge of the pods on nodes."""
+    """Return the snapshot with other pods on nodes."""
     return replace(snapshot, bound_pods=bound_pods)
 
 
 def with_labels(snapshot: Snapshot, group: GangGroup, labels: Labels) -> Snapshot:
-    """Return the snapshot in which members select other values of these labels."""
+    """Return the snapshot in which members select these values of labels."""
     chosen = dict(labels)
 
     def member(pod: Pod) -> Pod:
@@ -217,7 +217,7 @@ def _with_classes(
 
 
 def with_quota(snapshot: Snapshot, raised: Iterable[Raised]) -> Snapshot:
-    """Return the snapshot in which queues are promised more; what they may hold is no less."""
+    """Return the snapshot in which queues have more quota, and limits that are no lower."""
     if snapshot.queues is None:
         return snapshot
     declared = snapshot.queues.declared
@@ -250,7 +250,7 @@ def _selector(pod: Pod) -> Labels:
 
 
 def with_ended(snapshot: Snapshot, gang: GangKey, running: BoundPods) -> Snapshot:
-    """Return the snapshot in which the pods of a gang leave in any case."""
+    """Return the snapshot in which the pods of a gang are leaving."""
     known = snapshot.bound_pods or running
     going = tuple(each for each in known.pods if each.gang == gang)
     going = going or tuple(each for each in running.pods if each.gang == gang)
@@ -273,22 +273,22 @@ def _with_group(snapshot: Snapshot, group: GangGroup, changed: GangGroup) -> Sna
     return replace(snapshot, groups=groups)
 
 
-# Weaker demands of a group, and the quota that it would need. None of them is tried here:
-# `variants` runs a cycle with each to find the ones that start the group.
+# Weaker requests of a group, and the quota that it would need. `variants` tries each of them in a
+# cycle.
 
 MOST_CLASSES: Final = 3
 MOST_SETS: Final = 2
 MOST_LABELS: Final = 3
 LEAST_PART: Final = 2
-"""A member that fits some nodes is not told to ask for less than this part of what it asks."""
+"""If a member fits some nodes, no request below this part of its request is proposed."""
 MOST_ON_A_NODE: Final = 16
-"""Into how many parts the room of a node is divided at most."""
+"""The most parts into which the room of a node is divided."""
 
 
 def raised(turn: Turn, lines: Sequence[QueueQuota], *, above: bool) -> tuple[Raised, ...]:
-    """Return more quota that may be enough: for the queue itself, and `above`: those above it.
+    """Return more quota that may be enough: of the queue, and if `above`, of the queues above it.
 
-    Empty where none is short of any.
+    Empty if no queue is short of quota.
     """
     forest = turn.forest
     if forest is None or not lines or lines[0].queue == NONE:
@@ -309,7 +309,7 @@ def raised(turn: Turn, lines: Sequence[QueueQuota], *, above: bool) -> tuple[Rai
 
 
 def _raised(line: QueueQuota, forest: Forest, below: int) -> Raised:
-    """Return the quota that a queue lacks; no less than the promise `below` it grows by."""
+    """Return the quota that a queue lacks, at least as much as the quota `below` it grows by."""
     promised = max(line.nominal + max(line.short, below), line.used + line.adds)
     quota = forest.queue(line.queue).quotas.get(line.key)
     limit = quota.limit if quota is not None else None
@@ -317,9 +317,9 @@ def _raised(line: QueueQuota, forest: Forest, below: int) -> Raised:
 
 
 def lowered(turn: Turn, needed: int) -> Iterator[tuple[LessAsked, ...]]:
-    """Yield what members may ask at most: of that which no node has, else of what is short.
+    """Yield the most that members may ask of resources that no node has, else of the short ones.
 
-    `needed` members are to fit at once.
+    `needed` members must fit at once.
     """
     classes = _classes(turn)
     in_vain = _in_vain(classes, turn)
@@ -353,7 +353,7 @@ def _in_vain(classes: Sequence[PodClass], turn: Turn) -> tuple[Oversized, ...]:
 
 
 def _largest(free: IntArray, needed: int, asked: int) -> int | None:
-    """Return the most below `asked` of which so many parts are free; None if that is nothing."""
+    """Return the largest request below `asked` for which all members have room; None if none."""
     on_a_node = min(needed, MOST_ON_A_NODE)
     parts = np.unique((free[:, np.newaxis] // np.arange(1, on_a_node + 1)).ravel())
     for each in reversed(parts.tolist()):
@@ -363,9 +363,9 @@ def _largest(free: IntArray, needed: int, asked: int) -> int | None:
 
 
 def tolerated(turn: Turn) -> Iterator[tuple[Taint, ...]]:
-    """Yield taints that keep members from nodes and nothing else does but room; most nodes first.
+    """Yield the taints that alone keep members from nodes, apart from room; most nodes first.
 
-    Then all of these together.
+    Then all of these taints together.
     """
     nodes = turn.snapshot.nodes
     codes, sets = nodes.taint_sets()
@@ -375,7 +375,7 @@ def tolerated(turn: Turn) -> Iterator[tuple[Taint, ...]]:
         others &= ~taints.passes(pod_class, nodes)
         for code, number in zip(*np.unique(codes[others], return_counts=True), strict=True):
             lacks = tuple(taints.untolerated(pod_class, sets[code]))
-            # A node that is not well is not to be tolerated.
+            # No toleration of a broken node is proposed.
             if not any(each.key.startswith(taints.OF_STATES) for each in lacks):
                 counts[lacks] += int(number)
     ranked = sorted(counts, key=lambda each: (-counts[each], [*map(_name, each)]))
@@ -389,7 +389,7 @@ def _name(taint: Taint) -> tuple[str, str, str]:
 
 
 def selectors(turn: Turn) -> Iterator[tuple[tuple[str, str], ...]]:
-    """Yield each label of the node selectors that some node does not have; then all of them."""
+    """Yield each label of the node selectors that some node lacks; then all of these together."""
     nodes = turn.snapshot.nodes
     found = dict.fromkeys(pair for each in _classes(turn) for pair in each.node_selector)
     pairs = [(key, value) for key, value in found if not nodes.label(key).matches([value]).all()]
@@ -405,7 +405,7 @@ def _classes(turn: Turn) -> list[PodClass]:
 
 
 def _passing(pod_class: PodClass, turn: Turn, but_for: Obstacle | None = None) -> BoolArray:
-    """Return the nodes that all node filters let pass but one."""
+    """Return the nodes that pass all node filters except one."""
     nodes = turn.snapshot.nodes
     passing = np.ones(len(nodes), dtype=np.bool_)
     for each in turn.profile.node_filters:

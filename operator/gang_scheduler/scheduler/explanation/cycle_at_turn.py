@@ -1,4 +1,4 @@
-"""The cycle as it was at the turn of one gang: the same cycle that `schedule` makes."""
+"""The state of a cycle at the turn of one gang. The cycle is that of `schedule`."""
 
 from collections.abc import Iterable
 
@@ -18,11 +18,10 @@ from gang_scheduler.scheduler.units import PlacementUnit
 
 
 class Turn:
-    """What a group was decided on: all that was decided before it is taken.
+    """The state of the cycle when it decides a group: all room decided before is taken.
 
-    `snapshot` is without members that their gangs' pace holds back. `forest` is None where there
-    are no queues. `placements`, `preemptions` and `nominated` are what was decided before, and
-    which room is reserved.
+    `snapshot` lacks members that the pace of their gangs holds back. `forest` is None without
+    queues. `placements` and `preemptions` were decided before, and `nominated` is reserved room.
     """
 
     def __init__(self, cycle: Cycle, group: GangGroup) -> None:
@@ -38,13 +37,13 @@ class Turn:
         self._trial = placing.trial.copy()
 
     def trial(self) -> Trial:
-        """Return the trial as it was, to be changed, with looks of its own."""
+        """Return a copy of the trial to change, with an effort of its own."""
         trial = self._trial.copy()
         trial.effort = Effort()
         return trial
 
     def group_of(self, unit: PlacementUnit) -> GangGroup:
-        """Return the group of a unit that has a place."""
+        """Return the group of a unit that was placed."""
         return self._cycle.placing.decided.groups[unit.gangs[0].key]
 
     def units(self) -> tuple[PlacementUnit, ...]:
@@ -58,7 +57,7 @@ class Turn:
         return units if isinstance(found, Problem) else found
 
     def request(self) -> Request | None:
-        """Return what the group asks of its queue; None without queues, or if it asks in vain."""
+        """Return the request of the group to its queue; None without queues, or if refused."""
         quota, group = self._cycle.quota, self.group
         if quota is None:
             return None
@@ -74,10 +73,10 @@ class Turn:
 
 
 class Watched:
-    """A cycle, and the turn that one gang had in it.
+    """A cycle, and the turn of one gang in it.
 
-    `order` has all groups that had a turn, in that order, by their first gangs. `turn` is None for
-    a gang that had none: it could not be tried.
+    `order` has all groups in the order of their turns, by their first gangs. `turn` is None for a
+    gang without a turn: the cycle could not try it.
     """
 
     def __init__(self, snapshot: Snapshot, profile: Profile, asked: GangKey) -> None:
@@ -89,7 +88,7 @@ class Watched:
 
     def _record(self, cycle: Cycle, group: GangGroup) -> None:
         if cycle is not self._cycle:
-            # The cycle was begun anew: without a group whose decision failed.
+            # The cycle began again, without a group whose decision failed.
             self._cycle, self.order, self.turn = cycle, {}, None
         self.order.setdefault(group.gangs[0].key, group)
         if self._asked in keys_of(group):

@@ -1,7 +1,7 @@
-"""How many members each domain takes, and what the nearest missing one lacks there.
+"""How many members fit in each domain, and what the next member lacks there.
 
-The domains are those that members must gather in; without such a layer, the best layer that they
-would rather gather in; and without any, the cluster as one.
+The domains are of the layer in which members must gather, else of the best layer that they prefer,
+else the whole cluster is one domain.
 """
 
 from collections.abc import Sequence
@@ -31,13 +31,13 @@ from gang_scheduler.scheduler.trial import Share, Trial
 from gang_scheduler.scheduler.units import PlacementUnit
 
 EXPLAINED: Final = 10
-"""Of how many domains it is said what the next member lacks."""
+"""For how many domains the document says what the next member lacks."""
 
 
 def room_of(turn: Turn, holders: Holders, *, short: bool) -> Room | None:
-    """Return the room of the unit that is shortest of it; None if nothing is asked at once.
+    """Return the room for the unit with the largest shortfall; None if no unit has a quorum.
 
-    `short`: the group found no place, so that no domain has room enough.
+    `short`: the group found no place, so no domain has enough room.
     """
     asked = [unit for unit in turn.units() if unit.quorum]
     found = [_UnitRoom(unit, turn) for unit in asked]
@@ -48,7 +48,7 @@ def room_of(turn: Turn, holders: Holders, *, short: bool) -> Room | None:
 
 
 class _UnitRoom:
-    """One unit on one trial: the slots of every domain for it."""
+    """The slots of every domain for one unit, on one trial."""
 
     def __init__(self, unit: PlacementUnit, turn: Turn) -> None:
         self._unit = unit
@@ -66,7 +66,7 @@ class _UnitRoom:
         return int(self._slots.max(initial=0))
 
     def room(self, holders: Holders, *, short: bool) -> Room:
-        """Return the room of all domains, in full."""
+        """Return the room of all domains, with what explains it."""
         at_most = self._tied or len(self._unit.classes) > 1 or self.best >= self.needed
         slots = self._slots.clip(max=self.needed - 1) if short else self._slots
         order = self._in_order(slots)
@@ -88,7 +88,7 @@ class _UnitRoom:
         return Room(where, self._on_a_node(), tuple(gang.key for gang in self._unit.gangs))
 
     def _on_a_node(self) -> int:
-        """Return how many members fit on a node at most, by what it can allocate."""
+        """Return the most members that fit on one empty node."""
         nodes = self._trial.nodes
         if not len(nodes):
             return 0
@@ -109,7 +109,7 @@ class _UnitRoom:
         return area.must or max(area.prefer, default=0)
 
     def _slots_of_domains(self) -> IntArray:
-        """Return how many members fit in each domain; of one class as if there were no other."""
+        """Return how many members fit in each domain. Each class counts as if it were alone."""
         if self._area is None:
             some = [self._anywhere(each, n) for each, n in self._unit.classes.items()]
             return np.array([sum(some)])
@@ -126,7 +126,7 @@ class _UnitRoom:
         return min(number, int(slots.clip(max=number).sum()))
 
     def _in_order(self, slots: IntArray) -> list[int]:
-        """Return the domains that are open to the members, those with most room first."""
+        """Return the domains that are open to the members, most room first."""
         open_to_it = np.arange(len(slots))
         if self._area is not None:
             starts = self._area.tree.levels[self._depth].starts
@@ -143,7 +143,7 @@ class _UnitRoom:
         return _with_holders(rooms, holders)
 
     def _fill(self) -> tuple[PodClass, IntArray]:
-        """Let members take every place; return the class that is shortest, and what nodes take."""
+        """Fill all room with members; return the class that lacks most, and the members by node."""
         classes = self._unit.classes
         slots = {each: offer_slots(each, self._trial, self._profile) for each in classes}
         shortest = min(classes, key=lambda each: int(slots[each].clip(max=1).sum()) / classes[each])
@@ -185,7 +185,7 @@ class _UnitRoom:
 
 
 def _area_of(unit: PlacementUnit) -> Area | None:
-    """Return where the members may go; None where they ask nothing of the network."""
+    """Return the domains where the members may go; None without a topology request."""
     scope = unit.scope
     if scope is None or not len(scope.tree.rows):
         return None
@@ -198,7 +198,7 @@ def _area_of(unit: PlacementUnit) -> Area | None:
 
 
 def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray) -> NearestNode:
-    """Return the node that lacks the fewest resources, and the least part of one."""
+    """Return the node that lacks the fewest resources; of these, the smallest part of one."""
     rows = np.flatnonzero(near)
     asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
     free = np.array([trial.free_of(name)[rows] for name, _ in asked])
@@ -220,7 +220,7 @@ def _nearest(pod_class: PodClass, trial: Trial, near: BoolArray, taken: IntArray
 
 
 def _with_holders(rooms: Sequence[DomainRoom], holders: Holders) -> tuple[DomainRoom, ...]:
-    """Return the rooms with the gangs that hold the nearest nodes. A look at each pod that runs."""
+    """Add the gangs that hold the nearest nodes. Looks at every pod that runs, once a resource."""
     nearest = [each.nearest for each in rooms if each.nearest is not None]
     by_resource = {
         resource: holders.of((each.node for each in nearest), resource)

@@ -1,4 +1,4 @@
-"""What room is made for a gang by evictions, or what forbids it."""
+"""The evictions that make room for a gang, or what forbids them."""
 
 import math
 from collections import Counter
@@ -46,7 +46,7 @@ def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroun
 
 
 def _leaving(turn: Turn, plan: Plan, running: BoundPods) -> Iterator[BoundPod]:
-    """Yield the pods that leave whatever becomes of the group: victims of others among them."""
+    """Yield the pods that leave even without this group, victims of other gangs among them."""
     own = preemption_for(turn.group, plan)
     yield from running.leaving
     for each in plan.preemptions:
@@ -55,7 +55,7 @@ def _leaving(turn: Turn, plan: Plan, running: BoundPods) -> Iterator[BoundPod]:
 
 
 def _awaited(turn: Turn, plan: Plan, running: BoundPods) -> tuple[str, ...]:
-    """Return the pods that leave the nodes where the group is to be."""
+    """Return the pods that are leaving the nodes where the group will be."""
     made = preemption_for(turn.group, plan)
     nodes = {bind.node for bind in made.nominations} if made is not None else set()
     nodes |= {pod.nominated for gang in turn.group.waiting for pod in gang.pending if pod.nominated}
@@ -64,7 +64,7 @@ def _awaited(turn: Turn, plan: Plan, running: BoundPods) -> tuple[str, ...]:
 
 
 def preemption_for(group: GangGroup, plan: Plan) -> Preemption | None:
-    """Return the room that a plan makes for a group, if it makes any."""
+    """Return the preemption of a plan for a group, if it has nominations."""
     own = {gang.key for gang in group.waiting}
     found = (each for each in plan.preemptions if any(gang.key in own for gang in each.gangs))
     return next((each for each in found if each.nominations), None)
@@ -94,7 +94,7 @@ def _of_gang(
 
 
 def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
-    """Return what protects the pods of others that run; None if none does."""
+    """Return what protects the running pods of other gangs; None without such pods."""
     running = surroundings.running
     own = {gang.key for gang in turn.group.gangs}
     pods = [each for each in running.pods if not each.pod.pinned and each.gang not in own]
@@ -123,13 +123,13 @@ def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
 
 
 def _is_spent(bound_pod: BoundPod, running: BoundPods) -> bool:
-    """Return whether a budget of a pod allows no eviction."""
+    """Return whether a PodDisruptionBudget of the pod allows no eviction."""
     budgets = (each for each in bound_pod.budgets if each != ENDS_LATE)
     return any(running.allowed.get(budget, 0) <= 0 for budget in budgets)
 
 
 def _spares(protected: Iterable[BoundPod], surroundings: Surroundings) -> Iterator[Spared]:
-    """Yield what protects how many pods, most pods first."""
+    """Yield each protection with the number of its pods, most pods first."""
     known = surroundings.sparing
     found = [(known.get(each.pod.uid, Sparing.MIN_RUNTIME), each.pod.key) for each in protected]
     first = dict(reversed(found))
@@ -161,7 +161,7 @@ def _rights(turn: Turn, forest: Forest, queue: Queue, running: BoundPods) -> Que
 
 
 def _highest_within(group: GangGroup, rules: EvictionRules) -> float:
-    """Return up to which priority the group may evict in its own queue."""
+    """Return the highest priority that the group may evict in its own queue."""
     if rules.within_queue is EvictionPolicy.NEVER:
         return -math.inf
     return math.inf if rules.within_queue is EvictionPolicy.ANY else group.priority - 1

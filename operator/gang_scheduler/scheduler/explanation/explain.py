@@ -1,7 +1,7 @@
-"""The explanation of one gang: the decision on it, and everything that led to the decision.
+"""The explanation of one gang: the decision, and all that led to it.
 
-1. Run the cycle, and watch it until it reaches the gang.
-2. Ask there: which gangs come before, what is short, where, and which rule forbids evictions.
+1. Run a cycle, and keep its state at the turn of the gang.
+2. Ask that state: which gangs come before, what is short, where, and what forbids evictions.
 3. Change one thing at a time, and run the cycle again.
 """
 
@@ -39,15 +39,14 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.units import PlacementUnit
 
-# If a gang lacks several things, the largest shortfall is told first. The cycle names the first
-# thing that it meets, and it checks quota before nodes. So a gang that waits for quota may lack
-# room as well, and freed quota would not start it.
+# The cycle checks quota before nodes, and names the first shortfall. A gang that waits for quota
+# may lack room as well, and more quota would not start it. The larger shortfall is told first.
 
 NOTHING: Final = Fraction(0)
 
 
 def room_beside_quota(turn: Turn, refused: Refused) -> Refused | None:
-    """Return what a gang that waits for quota would be told with quota, but for evictions.
+    """Return why a gang that waits for quota would wait with quota, without evictions.
 
     None if there is room for it.
     """
@@ -61,10 +60,10 @@ def room_beside_quota(turn: Turn, refused: Refused) -> Refused | None:
 def in_order(
     room: Refused | None, turn: Turn, quota: tuple[QueueQuota, ...], variants: Iterable[Variant]
 ) -> Beside | None:
-    """Return the room that a gang lacks beside quota; None if quota alone would start it.
+    """Return the room that a gang lacks in addition to quota; None if quota alone would start it.
 
-    It comes first where more of it is missing, part for part. Gangs without a queue have what the
-    nodes have and no queue was promised: where their nodes are full, room is what they lack.
+    Room comes first if it is the larger relative shortfall. For gangs without a queue it always
+    comes first: they may use what no queue was promised, so they wait for nodes.
     """
     by_quota = any(each.change is Change.MORE_QUOTA for each in variants)
     if by_quota or room is None or room.misfit is None:
@@ -76,12 +75,12 @@ def in_order(
 
 
 def _missing_of(quota: tuple[QueueQuota, ...]) -> Fraction:
-    """Return which part of what is asked for is not there: of that of which most is missing."""
+    """Return the largest missing part of any resource that the gang adds."""
     return max((Fraction(each.short, each.adds) for each in quota if each.adds), default=NOTHING)
 
 
 def _unfit(turn: Turn) -> tuple[PlacementUnit, Misfit] | None:
-    """Return what finds no place at the turn of the group, with no pod evicted; None if all do."""
+    """Return the unit that finds no place without evictions; None if every unit finds one."""
     request = turn.request()
     first = None
     for assignment in request.assignments if request is not None else ():
@@ -102,7 +101,7 @@ NEVER: Final = those_with(lambda rule: rule.outlook is Outlook.IF_CHANGED)
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The gangs that wait, those in line first; `place` is that of one of them, from 0."""
+    """The waiting gangs, gangs in line first; `place` is the index of the asked one."""
 
     gangs: tuple[Gang, ...]
     place: int
@@ -118,7 +117,7 @@ class _Line:
 
 
 def position_of(key: GangKey, watched: Watched) -> Position | None:
-    """Return the place of the gang that was watched; None if it is in no line."""
+    """Return the place of the gang in line; None if it is in no line."""
     turn = watched.turn
     refused = {each.gang.key: each for each in watched.plan.refused}
     if turn is None or not _is_in_line(key, refused):
@@ -151,7 +150,7 @@ def _is_in_line(key: GangKey, refused: Mapping[GangKey, Refused]) -> bool:
 
 
 def _never_starts(gang: Gang, refused: Mapping[GangKey, Refused], turn: Turn) -> bool:
-    """Return whether a gang starts on no account as it is, whatever ends or leaves."""
+    """Return whether a gang can never start as it is, whatever ends or leaves."""
     found = refused.get(gang.key)
     if found is None:
         return False
@@ -167,7 +166,7 @@ def _never_starts(gang: Gang, refused: Mapping[GangKey, Refused], turn: Turn) ->
 
 
 def _asked(gangs: Iterable[Gang]) -> Counter[str]:
-    """Return what the quorums of gangs ask for."""
+    """Return the requests of the quorums of gangs."""
     asked: Counter[str] = Counter()
     for gang in gangs:
         for pod in gang.pending[: gang.quorum]:
@@ -182,7 +181,7 @@ HELPED: Final = those_with(lambda rule: rule.outlook is not Outlook.NONE)
 def explain(
     snapshot: Snapshot, profile: Profile, gang: GangKey, surroundings: Surroundings = ALONE
 ) -> Explanation:
-    """Return why a gang waits, and what would help. Its verdict is that of `schedule`.
+    """Return why a gang waits, and what would help. The verdict is that of `schedule`.
 
     Costs a cycle, and another one for each change that is tried: about ten in all.
     """
@@ -219,7 +218,7 @@ def explain(
 
 
 def _decided(key: GangKey, group: GangGroup, watched: Watched) -> Explanation:
-    """Return what the cycle decided, without what explains it."""
+    """Return the decision of the cycle, without what explains it."""
     plan = watched.plan
     refused = next((each for each in plan.refused if each.gang.key == key), None)
     placed = next((each for each in plan.placed if each.gang.key == key), None)
@@ -243,7 +242,7 @@ def _decided(key: GangKey, group: GangGroup, watched: Watched) -> Explanation:
 
 
 def _lacks_room(refused: Refused) -> bool:
-    """Return whether members found no place: of the gang, or of another one of its group."""
+    """Return whether members of the gang, or of another gang of its group, found no place."""
     is_short = refused.misfit is not None or refused.with_group is not None
     return is_short and not refused.left_over
 

@@ -1,7 +1,6 @@
-"""What an explanation says, as data: the words and the layout are made elsewhere.
+"""What an explanation says, as data. Words and layout are made elsewhere.
 
-A `Part` is a part of the JSON document as it stands: its fields are the fields there. Gangs and
-queues are in it by their names.
+A `Part` is a part of the JSON document, field by field. It has the names of gangs and queues.
 """
 
 import enum
@@ -60,11 +59,11 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surroundings:
-    """What is asked about the pods on nodes, whatever the cycle needs to know of them.
+    """What an explanation needs to know of pods on nodes, in addition to what the cycle knows.
 
     `running` are all pods on nodes, with the expected ends of their gangs. `rested` are the same
-    once all minimum run times are over; None where none counts. `sparing` is what protects those
-    that are not evictable, by uid. `evicting` is whether gangs may evict at all, by the setting.
+    pods once all minimum run times are over; None if there are none. `sparing` is what protects the
+    pods that are not evictable, by uid. `evicting`: preemption is not switched off.
     """
 
     running: BoundPods = field(default_factory=BoundPods)
@@ -76,9 +75,9 @@ class Surroundings:
 class Position(Part, frozen=True):
     """The place of a gang in the order of turns: 1 comes first. Incomplete gangs have none.
 
-    They are last of all that wait, of which there are `of` in its queue, `of_cluster` in all.
-    `ahead` is what the gangs before it in its queue ask for, of which `never_start` can never start
-    as they are.
+    `of` gangs wait in its queue, and `of_cluster` in all; incomplete gangs are the last of them.
+    `ahead` is what the gangs before it in its queue ask for; `never_start` of these gangs can never
+    start as they are.
     """
 
     queue: str | None
@@ -114,7 +113,7 @@ class Start(Part, frozen=True):
 
 
 class Borrower(Part, frozen=True):
-    """A queue that uses so much more than it was promised."""
+    """A queue, and how much it uses above its quota."""
 
     queue: str
     borrowed: Amount
@@ -123,10 +122,10 @@ class Borrower(Part, frozen=True):
 class QuotaLine(Part, frozen=True):
     """What one queue may use of a flavor and resource, and what the gang would add.
 
-    `used` is without what is `ahead`: that is for gangs that come before this one and are to start,
-    or for which it is kept. `available` is what may still be charged to the queue, borrowed or not;
-    None without a limit. Where that is less than the gang adds, it is `short`, and `held_by` are
-    the queues that have borrowed most. Of what the gang adds the queue `borrows` so much.
+    `ahead` is for gangs that come before and will start, or for which it is kept; `used` does not
+    count it. `available` may still be charged to the queue, borrowed or not; None without a limit.
+    `short` is what is missing then, and `held_by` are the queues that have borrowed most.
+    `borrows` is the part of `adds` above the quota.
     """
 
     queue: str
@@ -144,9 +143,9 @@ class QuotaLine(Part, frozen=True):
 
 
 class Holder(Part, frozen=True):
-    """So many pods of a gang have so much of a resource of one node.
+    """A gang that holds an amount of a resource of one node with its `pods`.
 
-    `gang` None: gangs that come before this one take it now.
+    `gang` None: gangs that come before this one take it in this cycle.
     """
 
     gang: str | None
@@ -155,9 +154,9 @@ class Holder(Part, frozen=True):
 
 
 class NearestNode(Part, frozen=True):
-    """The node that lacks the least for one member more: so much of a resource is free of it.
+    """The node that lacks the least for one more member: `free` of a resource of which it `asked`.
 
-    That is `beside` so many members that find room there.
+    `beside` members find room there.
     """
 
     node: str
@@ -169,24 +168,24 @@ class NearestNode(Part, frozen=True):
 
 
 class RejectedNodes(Part, frozen=True):
-    """So many nodes take no pod for a reason, in kube-scheduler's words."""
+    """How many nodes reject a pod for a reason, in kube-scheduler's words."""
 
     reason: str
     nodes: int
 
 
 class DomainSlots(Part, frozen=True):
-    """How many of the members find room in a domain; None: anywhere."""
+    """How many members find room in a domain; None: anywhere."""
 
     domain: str | None
     slots: int
 
 
 class DomainRoom(DomainSlots, frozen=True):
-    """A domain that is explained: why no more members find room on its `nodes`.
+    """A domain with the reasons why no more members find room on its `nodes`.
 
-    `nearest` lacks nothing but resources; `rejections` are why other nodes take no member more.
-    `filled` nodes are full of the members themselves.
+    `nearest` lacks only resources; `rejections` are the reasons of the other nodes. `filled` nodes
+    are full of the members themselves.
     """
 
     nodes: int
@@ -196,10 +195,9 @@ class DomainRoom(DomainSlots, frozen=True):
 
 
 class Where(Part, frozen=True):
-    """The room of every domain of a layer, the most first, for members that need `needed` slots.
+    """The room of every domain of a layer, most room first, for `needed` members.
 
-    `must`: they must be in one of the domains. `at_most`: each number is a bound. The first domains
-    are explained.
+    `must`: the members must be in one domain. `at_most`: the numbers are upper bounds.
     """
 
     layer: str | None
@@ -216,9 +214,9 @@ class Where(Part, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room of the unit that is shortest of it: it is of `gangs`.
+    """The room for the unit with the largest shortfall. `gangs` are its gangs.
 
-    At most `a_node` of its members fit on a node, however empty it is.
+    At most `a_node` of its members fit on one empty node.
     """
 
     where: Where
@@ -227,7 +225,7 @@ class Room:
 
 
 class LabelValue(Part, frozen=True):
-    """A value that so many nodes have of a label."""
+    """A value of a label, and how many nodes have it."""
 
     value: str
     nodes: int
@@ -243,17 +241,17 @@ class LabelHint(Part, frozen=True):
 
 
 class NodeReason(RejectedNodes, frozen=True):
-    """Why so many nodes take no pod; `some` are the first of them."""
+    """Why nodes reject a pod; `some` are the first of these nodes."""
 
     some: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Barred:
-    """The nodes that match the labels that a pod asks for, all of which are barred to it.
+    """The nodes with the labels that a pod asks for, if it may be on none of them.
 
-    So many of them have `taints` that it does not tolerate, most nodes first, or are cordoned, or
-    not ready. `selector` is empty for a pod that asks by node affinity alone.
+    `taints` has each taint that the pod does not tolerate, with its number of nodes, most first.
+    `selector` is empty for a pod that asks only by node affinity.
     """
 
     nodes: int
@@ -265,7 +263,7 @@ class Barred:
 
 
 class ClassNodes(Part, frozen=True):
-    """Of all nodes `fitting` take a pod like `pod`, of which the gang has `pods`."""
+    """How many nodes take a pod like `pod` (`fitting`). The gang has `pods` pods like it."""
 
     pod: str
     pods: int
@@ -276,9 +274,9 @@ class ClassNodes(Part, frozen=True):
 
 
 class Victims(Part, frozen=True):
-    """Pods of one gang that leave: how many, from which nodes, and since when the gang runs.
+    """Pods of one gang that leave, with their nodes, and since when the gang runs.
 
-    `eviction_class` is by what right of queues they are evicted.
+    `eviction_class` is the rule of queues by which they are evicted.
     """
 
     gang: str
@@ -291,7 +289,7 @@ class Victims(Part, frozen=True):
 
 
 class Spared(Part, frozen=True):
-    """So many pods of lower priority that something protects, and the first of them."""
+    """How many pods of lower priority something protects, and the first of them."""
 
     reason: Sparing
     pods: int
@@ -301,10 +299,9 @@ class Spared(Part, frozen=True):
 class Protection(Part, frozen=True):
     """How many pods run, and which of them a gang of this priority may not evict.
 
-    `ranked` have a priority that is not lower, `lowest_of_ranked` of which the pod `nearest`;
-    `protected` are lower, and may not be evicted now, as `spared_by` says. All others are `lower`.
-    So many of these are under a budget that allows no eviction (`under_budget`): they would go
-    last.
+    `ranked` pods do not have a lower priority; the lowest is `lowest_of_ranked`, of pod `nearest`.
+    `protected` pods have one, but may not be evicted now: `spared_by` says why. The others are
+    `lower`. For `under_budget` of these a PodDisruptionBudget allows no eviction: they go last.
     """
 
     pods: int
@@ -319,11 +316,11 @@ class Protection(Part, frozen=True):
 
 
 class QueueRights(Part, frozen=True):
-    """Which pods a gang in a queue may evict: of its own queue by priority, of others by quota.
+    """Which pods a gang in a queue may evict: in its own queue by priority, in others by quota.
 
-    `own_pods` run in its queue, of which it may evict `own_lower`; `borrowing` run in other queues
-    that use more than their own of what it asks for. `goes_over`: with the gang its queue would use
-    more than its own. `reclaims`: as that is, it may evict pods of other queues.
+    `own_pods` run in its queue, and it may evict `own_lower` of them. `borrowing` pods run in
+    queues that use more than their quota of what the gang asks for. `goes_over`: with the gang, its
+    queue would use more than its quota, too. `reclaims`: it may evict pods of other queues then.
     """
 
     queue: str
@@ -335,13 +332,12 @@ class QueueRights(Part, frozen=True):
 
 
 class Evictions(Part, frozen=True):
-    """The room that is made, else what forbids it.
+    """The evictions that make room, else what forbids them.
 
-    `verdict` is that of the try, and `message` says it in words; None if none was made: then
-    `protection` says why, and where there are queues `rights`. `leaving` is how many pods leave
-    whatever becomes of the gang, and `awaited` those of them that leave the nodes where it is to
-    be. `queue_forbids`: the policy of its queue lets it evict no pod. `switched_off`: no gang
-    evicts any, by the setting.
+    `verdict` and `message` are of the attempt. They are None without an attempt: then `protection`
+    says why, and with queues also `rights`. `leaving` is how many pods leave even without the gang,
+    and `awaited` are the ones that leave the nodes where it will be. `queue_forbids`: its queue may
+    evict no pods. `switched_off`: no gang may, by the setting.
     """
 
     verdict: PreemptionVerdict | None
@@ -356,7 +352,7 @@ class Evictions(Part, frozen=True):
 
 
 class Change(enum.StrEnum):
-    """One thing that could be other than it is."""
+    """One thing to change."""
 
     FEWER_MEMBERS = "FewerMembers"
     SOFTER_LAYER = "SofterLayer"
@@ -371,9 +367,9 @@ class Change(enum.StrEnum):
 
 
 class MoreQuota(Part, frozen=True):
-    """What a queue would be promised of a flavor and resource, and what it is promised now.
+    """More quota of a flavor and resource for a queue, and its quota now (`instead_of`).
 
-    `fields` are the fields of its object that are to be changed.
+    `fields` are the fields of its object to change.
     """
 
     kind: QueueKind
@@ -386,7 +382,7 @@ class MoreQuota(Part, frozen=True):
 
 
 class LessAsked(Part, frozen=True):
-    """What a member would ask of a resource, and what it asks now."""
+    """A smaller request of each member for a resource, and its request now (`instead_of`)."""
 
     resource: str
     amount: Amount
@@ -394,13 +390,13 @@ class LessAsked(Part, frozen=True):
 
 
 class Variant(Part, frozen=True, kw_only=True):
-    """A change with which the gang starts now, and where; `victims` leave for it then.
+    """A change with which the gang starts now on `nodes`; `victims` leave for it then.
 
-    `number` is the minMember of `gang` or the priority, `layer` the layer that is preferred
-    instead, `after` the gang that has ended, at the time `at`. `labels` are those of the other
-    flavor, or those of the node selector that are taken out of it; `taints` are those that are
-    tolerated. `quotas` are those of queues, `requests` what members ask for. `by` can make the
-    change; None: it only takes time.
+    Each change has its own fields. `number` is the minMember of `gang`, or the priority. `layer` is
+    the layer to prefer only. `after` is the gang that ends, at the time `at`. `labels` are those of
+    the other flavor, or the ones to take out of the node selector. `taints` are to be tolerated.
+    `quotas` are of queues, `requests` of members. `by` is the role that can make the change; None:
+    it only takes time.
     """
 
     change: Change
@@ -422,7 +418,7 @@ class Variant(Part, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a gang lacks beside that which the cycle names; `first`: more of it is missing."""
+    """What a gang lacks in addition to what the cycle names; `first`: it lacks more of it."""
 
     refused: Refused
     first: bool
@@ -432,10 +428,10 @@ class Beside:
 class Explanation:
     """The decision on one gang, and all that explains it. A part that says nothing is None.
 
-    Where no member waits that is due for a try, `verdict`, `gang` and `group` are None.
-    `nodes_taken` are the nodes that members get. `in_vain` is what a member asks that no node has,
-    however empty. `barred` are all nodes with the labels that a member asks for, if it may be on
-    none of them. `beside` is what the gang lacks besides.
+    `verdict`, `gang` and `group` are None if no member waits that the cycle would try.
+    `nodes_taken` are the nodes that members get. `in_vain` is what a member asks that no node could
+    ever provide. `barred` are the nodes with the labels that a member asks for, if it may be on
+    none of them. `beside` is a second shortfall.
     """
 
     key: GangKey

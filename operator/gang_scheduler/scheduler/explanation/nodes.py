@@ -1,4 +1,4 @@
-"""Nodes for one member: how many take it, what rules out the others, and which gangs hold them."""
+"""How many nodes take one member, why the others do not, and which gangs hold them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -33,14 +33,14 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 class Holders:
-    """What gangs have of nodes. The pods of nodes are looked up once, all others never."""
+    """The gangs that hold a resource of nodes."""
 
     def __init__(self, running: BoundPods, turn: Turn) -> None:
         self._running = running
         self._turn = turn
 
     def of(self, nodes: Iterable[str], resource: str) -> dict[str, tuple[Holder, ...]]:
-        """Return the gangs with some of a resource of each node, those with the most first."""
+        """Return the gangs that hold a resource of each node, the largest amount first."""
         wanted = set(nodes)
         on_nodes: dict[str, list[BoundPod]] = {name: [] for name in wanted}
         for each in (*self._running.pods, *self._running.leaving):
@@ -50,7 +50,7 @@ class Holders:
         return {name: _holders(some, resource, taken[name]) for name, some in on_nodes.items()}
 
     def _taken(self, wanted: set[str], resource: str) -> Counter[str]:
-        """Return what gangs take that had their turn before, by node."""
+        """Return what gangs with earlier turns take, by node."""
         taken: Counter[str] = Counter()
         for bind in self._binds():
             if bind.node in wanted:
@@ -82,15 +82,15 @@ def _amount(pod: Pod, resource: str) -> int:
     return dict(pod.pod_class.requests).get(resource, 0)
 
 
-# The nodes that each filter rejects for one more pod of a class. A node counts for the first
-# filter that rejects it.
+# The nodes that each filter rejects for one more pod of a class. A node counts for the first filter
+# that rejects it.
 
 Words = Callable[[BoolArray], Counter[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejection:
-    """The nodes that a filter rejects, and no filter before it. `words` count some of them."""
+    """The nodes that a filter is the first to reject. `words` counts the reasons of given nodes."""
 
     obstacle: Obstacle
     rows: BoolArray
@@ -99,14 +99,14 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rejections:
-    """All that keeps a pod from nodes: `fitting` take it, `short` lack nothing but resources."""
+    """Why nodes reject a pod. `fitting` nodes take it, and `short` nodes lack only resources."""
 
     found: tuple[Rejection, ...]
     fitting: BoolArray
     short: BoolArray
 
     def counted(self, among: BoolArray) -> tuple[RejectedNodes, ...]:
-        """Return the reasons of some nodes, most nodes first."""
+        """Return the reasons of the given nodes, most nodes first."""
         counts: Counter[str] = Counter()
         for each in self.found:
             if (rows := each.rows & among).any():
@@ -115,7 +115,7 @@ class Rejections:
 
 
 def rejections_of(pod_class: PodClass, trial: Trial, profile: Profile) -> Rejections:
-    """Return what keeps one more pod of a class from the nodes. A look at each filter."""
+    """Return why nodes reject one more pod of a class. Asks each filter once."""
     left = np.ones(len(trial.nodes), dtype=np.bool_)
     short = np.zeros_like(left)
     found = []
@@ -133,7 +133,7 @@ def rejections_of(pod_class: PodClass, trial: Trial, profile: Profile) -> Reject
 def _filters(
     pod_class: PodClass, trial: Trial, profile: Profile
 ) -> Iterator[tuple[Obstacle, BoolArray, Words]]:
-    """Yield each filter that concerns the class: the nodes it is against, and its words."""
+    """Yield each filter that concerns the class: the nodes that it rejects, and its words."""
     for node_filter in profile.node_filters:
         full = ~node_filter.passes(pod_class, trial.nodes)
         yield node_filter.obstacle, full, partial(node_filter.reasons, pod_class, trial.nodes)
@@ -149,12 +149,12 @@ def _filters(
 MOST_CLASSES: Final = 8
 NODES_NAMED: Final = 3
 MOST_READ: Final = 200
-"""Of how many nodes with one of several reasons it is asked which one they have."""
+"""How many nodes are asked for their reason, if a filter has several."""
 VALUES_NAMED: Final = 4
 
 
 class Nodes(NamedTuple):
-    """What keeps one pod of each class from nodes; `in_vain` and `barred` are of the first one."""
+    """Why nodes reject a pod of each class. `in_vain` and `barred` are of one class."""
 
     classes: tuple[ClassNodes, ...]
     in_vain: tuple[Oversized, ...]
@@ -162,7 +162,7 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(turn: Turn) -> Nodes:
-    """Return what keeps one pod of each class from nodes, the class with most members first."""
+    """Return why nodes reject a pod of each class, the class with most members first."""
     trial = turn.trial()
     members: dict[PodClass, list[Pod]] = {}
     for pod in (pod for unit in turn.units() for pod in unit.members):
@@ -190,7 +190,7 @@ def _of_class(pod_class: PodClass, pods: list[Pod], found: Rejections, trial: Tr
 
 
 def _barred(pod_class: PodClass, nodes: NodeTable) -> Barred | None:
-    """Return the nodes with the labels that are asked for, if some are and all are barred."""
+    """Return the nodes with the labels that the pod asks for, if it may be on none of them."""
     matching = node_affinity.passes(pod_class, nodes)
     if matching.all() or not matching.any():
         return None

@@ -1,4 +1,4 @@
-"""What the queue of a gang and those above it may use, use, and would use with it."""
+"""The quota of the queue of a gang and of the queues above it, and what the gang would add."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ class QueueQuota:
         return 0 if self.available is None else max(0, self.adds - max(0, self.available))
 
     def line(self) -> QuotaLine:
-        """Return the same as a part of the document."""
+        """Return this quota as a part of the document."""
         flavor, resource = self.key
 
         def so_much(number: int) -> Amount:
@@ -70,9 +70,9 @@ class QueueQuota:
 
 
 def quota_of(turn: Turn) -> tuple[QueueQuota, ...]:
-    """Return the quota of each queue on the way up and what it governs; none without queues.
+    """Return the quota of each queue from the leaf up to the root; none without queues.
 
-    The leaf comes first. What the group holds already is in `used`.
+    What the group holds already is in `used`.
     """
     forest = turn.forest
     if forest is None:
@@ -83,7 +83,7 @@ def quota_of(turn: Turn) -> tuple[QueueQuota, ...]:
 
 
 def charge_of(turn: Turn, forest: Forest) -> Charge:
-    """Return what the quorums are charged: in the first flavors that suit, else in any."""
+    """Return the charge of the quorums: in the first flavors that suit, else in any flavor."""
     state = turn.snapshot.queues
     declared = state.declared if state is not None else QueueSet()
     request = turn.request()
@@ -103,7 +103,7 @@ def charge_of(turn: Turn, forest: Forest) -> Charge:
 def _lines(
     forest: Forest, before: Forest, group: GangGroup, charge: Charge
 ) -> Iterator[QueueQuota]:
-    """Yield the quota on the way up; `before` any turn of the cycle was charged."""
+    """Yield the quotas from the leaf up. `before` has the charges at the start of the cycle."""
     figures = forest.figures()
     way = forest.way(group.queue or NONE)
     amounts = {each.queue.ref: each.amounts for each in figures}
@@ -123,7 +123,7 @@ def _lines(
 def _borrowers(
     figures: Sequence[QueueFigures], way: Sequence[Queue], key: FlavorResource
 ) -> tuple[tuple[QueueRef, int], ...]:
-    """Return the queues that have borrowed most: leaves of the same tree, but for the gang's."""
+    """Return the leaves of the same tree that have borrowed most, without the gang's own queues."""
     parents = {each.queue.parent for each in figures}
     own = {queue.ref for queue in way}
     found = (

@@ -1,7 +1,6 @@
-"""When a gang starts: as it is promised, else once the gangs have ended that must.
+"""When a gang starts: at its promised start, else once enough running gangs have ended.
 
-Only ends count that are declared. The gang is looked at alone: what comes before it may take the
-room that is free by then.
+Only declared ends count. Gangs that come before are ignored: they may take the freed room.
 """
 
 import itertools
@@ -24,14 +23,14 @@ from gang_scheduler.scheduler.turns.requests import FlavorAssignment, FlavorOpti
 from gang_scheduler.scheduler.units import PlacementUnit
 
 ANY_TIME: Final = 2**40
-"""Every declared end counts, however far away it is."""
+"""A horizon so far away that every declared end counts."""
 
 MOST_PLACES: Final = 100
-"""So many ends are gone through one by one where an earlier one may be the right one."""
+"""The most ends that are tried one by one, where an earlier end may be enough."""
 
 
 def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
-    """Return when the group starts; None if that is no matter of gangs that end."""
+    """Return when the group starts; None if it does not depend on the ends of gangs."""
     own = {gang.key for gang in turn.group.waiting}
     for each in plan.reservations:
         if any(gang.key in own for gang in each.gangs):
@@ -41,7 +40,7 @@ def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
 
 
 def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
-    """Return what holds room or quota, in the order of expected ends: of all but the group."""
+    """Return what other gangs hold of room and quota, in the order of expected ends."""
     clock = Clock(turn.snapshot.taken_at, ANY_TIME)
     rows = turn.snapshot.nodes.rows
     victims = [each for made in turn.preemptions for each in made.victims]
@@ -56,7 +55,7 @@ def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
 
 
 def _request(turn: Turn) -> Request | None:
-    """Return what the group asks for; without queues what asks no queue for anything."""
+    """Return the request of the group; without queues, a request without quota."""
     if turn.forest is not None:
         return turn.request()
     units = turn.units()
@@ -65,7 +64,7 @@ def _request(turn: Turn) -> Request | None:
 
 
 def _after_ends(turn: Turn, request: Request, running: BoundPods) -> Start | None:
-    """Look for the first place in the sequence at which the group fits."""
+    """Find the first end after which the group fits."""
     releases = releases_of(turn, running)
     nothing = QueueState(QueueSet(), QueueUsage())
     forest = turn.forest or Forest(nothing, turn.snapshot.nodes)
@@ -96,9 +95,9 @@ def _start(basis: StartBasis, at: int | None, after: GangKey | None) -> Start:
 
 
 def _by_halving(last: int, fits: Callable[[int], bool]) -> int | None:
-    """Return the first place that fits, where all later ones fit, too; None if the last does not.
+    """Return the first place that fits, if all later ones do; None if the last place does not fit.
 
-    More room leaves no group without a place, unless members ask for other pods near them.
+    More room never takes a place away, unless members ask for other pods near them.
     """
     if not fits(last):
         return None
@@ -110,13 +109,13 @@ def _by_halving(last: int, fits: Callable[[int], bool]) -> int | None:
 
 
 def _depends_on_others(request: Request) -> bool:
-    """Return whether members fit or not by which pods run near them: these may end too early."""
+    """Return whether members ask for pods near them, which may end too early."""
     classes = (each for unit in request.units for each in unit.classes)
     return any(each.pod_affinity is not None for each in classes)
 
 
 def _places(releases: Sequence[Release], known: int | None) -> Iterator[int]:
-    """Yield the places before a known one, of each moment the last: the first so many of them."""
+    """Yield the first places before a known one, only the last place of each moment."""
     most = len(releases) if known is None else known - 1
     moments = (
         place
@@ -129,7 +128,7 @@ def _places(releases: Sequence[Release], known: int | None) -> Iterator[int]:
 
 
 def _of_decided(turn: Turn, clock: Clock) -> Iterator[Release]:
-    """Yield the gangs that the cycle has given a place before."""
+    """Yield the gangs that the cycle placed before."""
     rows, by_group = turn.snapshot.nodes.rows, dict[GangKey, Release]()
     for unit, placement in turn.placements.items():
         if not placement.binds:
@@ -150,7 +149,7 @@ def _end_of(group: GangGroup, clock: Clock) -> int | None:
 def _of_nominated(
     nominated: Iterable[Nominated], rows: dict[str, int], own: set[GangKey]
 ) -> Iterator[Release]:
-    """Yield the gangs that room is reserved for: when they end is not known."""
+    """Yield the gangs with reserved room. Their ends are not known."""
     seats: dict[GangKey, list[Seat]] = {}
     for each in nominated:
         if each.gang not in own:

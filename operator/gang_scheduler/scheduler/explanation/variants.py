@@ -1,7 +1,6 @@
-"""With which one change a gang would start now: each is verified by a whole cycle.
+"""Single changes with which a gang would start now. Each is verified by a whole cycle.
 
-A cycle on the changed snapshot decides all gangs anew, so a variant is never more than `schedule`
-would do.
+The cycle on the changed snapshot decides all gangs again, so each change keeps what it promises.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,21 +33,18 @@ from gang_scheduler.scheduler.explanation.starts import releases_of
 from gang_scheduler.scheduler.policies import Profile
 
 MOST: Final = 6
-"""How many variants are told."""
+"""The most variants that are told."""
 MOST_NUMBERS: Final = 6
-"""How many numbers of members, or priorities, are tried."""
+"""How many numbers of members or priorities are tried at most."""
 MOST_FLAVORS: Final = 4
 MOST_RAISES: Final = 4
-"""How often quota is raised further, for what gangs that come before take of it."""
+"""How often quota is raised again, because gangs that come before take some of it."""
 DOMAINS_NAMED: Final = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """What variants are looked for: the snapshot, and the group in it, which waits for room.
-
-    `turn` is the turn that it had, `room` and `quota` what it found then.
-    """
+    """The group that waits, and the snapshot. `room` and `quota` are those at its `turn`."""
 
     snapshot: Snapshot
     profile: Profile
@@ -60,7 +56,7 @@ class Asked:
 
 
 def variants_of(asked: Asked) -> tuple[Variant, ...]:
-    """Return the variants with which the group starts now. A cycle for each that is tried."""
+    """Return the variants with which the group starts now. Costs a cycle for each attempt."""
     found: list[Variant] = []
     for look in LOOKS:
         for each in look(asked):
@@ -74,12 +70,12 @@ def variants_of(asked: Asked) -> tuple[Variant, ...]:
 
 
 def _more_quota(asked: Asked) -> Iterator[Variant]:
-    """Yield the quota with which the group starts; nothing if it lacks none, or room as well."""
+    """Yield the quota with which the group starts; nothing if it lacks no quota, or lacks room."""
     yield from _first(_with_quota(asked, above=each) for each in (False, True))
 
 
 def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
-    """Return what queues must be promised for the group to start, raised until that is enough.
+    """Return the quota with which the group starts: it is raised until it is enough.
 
     More quota also starts gangs that come before the group, and these take some of it.
     """
@@ -105,7 +101,7 @@ def _with_quota(asked: Asked, *, above: bool) -> Variant | None:
 
 
 def _less(asked: Asked) -> Iterator[Variant]:
-    """Yield the most that each member may ask for, of one resource or of all that no node has."""
+    """Yield the largest requests with which members fit."""
     needed = asked.room.where.needed if asked.room is not None else 1
     return _first(
         _in_free_room(
@@ -120,7 +116,7 @@ def _less(asked: Asked) -> Iterator[Variant]:
 
 
 def _tolerated(asked: Asked) -> Iterator[Variant]:
-    """Yield the taints that members would have to tolerate."""
+    """Yield the taints to tolerate."""
     return _first(
         _in_free_room(
             asked,
@@ -136,7 +132,7 @@ def _tolerated(asked: Asked) -> Iterator[Variant]:
 
 
 def _unselected(asked: Asked) -> Iterator[Variant]:
-    """Yield the labels that members need not select nodes by."""
+    """Yield the labels to take out of the node selector."""
     return _first(
         _in_free_room(
             asked,
@@ -148,7 +144,7 @@ def _unselected(asked: Asked) -> Iterator[Variant]:
 
 
 def _fewer(asked: Asked) -> Iterator[Variant]:
-    """Yield the most members that start, for the largest gang of the unit that lacks room."""
+    """Yield the largest minMember that starts, of the largest gang of the unit that lacks room."""
     gang = _largest(asked)
     least, most = gang.bound + 1, gang.min_member - 1
     if gang.singly or least > most:
@@ -182,7 +178,7 @@ def _largest(asked: Asked) -> Gang:
 
 
 def _softer(asked: Asked) -> Iterator[Variant]:
-    """Yield each layer that need only be preferred."""
+    """Yield each layer that the group would only have to prefer."""
     for layer in changes.layers_of(asked.group):
         shot = changes.with_preferred(asked.snapshot, asked.group, layer)
         made = Variant(change=Change.SOFTER_LAYER, layer=layer.name, by=reasons.Turn.SUBMITTER)
@@ -206,7 +202,7 @@ def _higher(asked: Asked) -> Iterator[Variant]:
         made = Variant(change=Change.HIGHER_PRIORITY, number=priority, by=reasons.Turn.SUBMITTER)
         return _started(asked, shot, made)
 
-    # The more of the candidates are left out at the top, the lower the priority.
+    # The search maximises a number: the more candidates are left out, the lower the priority.
     if candidates:
         last = len(candidates) - 1
         found = start(0)
@@ -216,7 +212,7 @@ def _higher(asked: Asked) -> Iterator[Variant]:
 
 
 def _rested(asked: Asked) -> Iterator[Variant]:
-    """Yield what evictions do once all gangs have run for their minimum run times."""
+    """Yield the start that evictions allow once all minimum run times are over."""
     if asked.surroundings.rested is not None:
         shot = changes.with_bound_pods(asked.snapshot, asked.surroundings.rested)
         found = _started(asked, shot, Variant(change=Change.RUN_TIMES_OVER, by=None))
@@ -225,7 +221,7 @@ def _rested(asked: Asked) -> Iterator[Variant]:
 
 
 def _other_flavor(asked: Asked) -> Iterator[Variant]:
-    """Yield other flavors of the queue than those that the members select by labels."""
+    """Yield flavors of the queue other than the one that members select by labels."""
     forest, state = asked.turn.forest, asked.turn.snapshot.queues
     if forest is None or state is None:
         return
@@ -256,7 +252,7 @@ def _selected(gang: Gang) -> Iterator[tuple[str, str]]:
 
 
 def _next_end(asked: Asked) -> Iterator[Variant]:
-    """Yield what is once the gang has ended that is the next of which the end is known."""
+    """Yield the start after the next declared end of a gang."""
     running = asked.surroundings.running
     now = asked.snapshot.taken_at
     known = (each for each in releases_of(asked.turn, running) if each.ends_at is not None)
@@ -279,16 +275,16 @@ LOOKS: Final = (
     *(_more_quota, _fewer, _softer, _tolerated, _unselected, _less),
     *(_higher, _rested, _other_flavor, _next_end),
 )
-"""What is looked for, in this order."""
+"""The searches for variants, in this order."""
 
 
-# Whether it starts then.
+# Whether the group starts with a change.
 
 
 def _largest_that(
     start: Callable[[int], Variant | None], least: int, most: int, likely: int
 ) -> Variant | None:
-    """Return what starts with the largest number of a range, as far as a few tries tell."""
+    """Return the variant with the largest number of a range that starts, after a few attempts."""
     found = None
     number = max(least, likely)
     for _ in range(MOST_NUMBERS):
@@ -304,7 +300,7 @@ def _largest_that(
 def _started(
     asked: Asked, snapshot: Snapshot, variant: Variant, layer: LayerRef | None = None
 ) -> Variant | None:
-    """Return the variant with where the group starts by it; None if it does not."""
+    """Return the variant with the nodes where the group starts; None if it does not start."""
     plan = schedule(snapshot, asked.profile, to_the_end=True)
     return _in_plan(asked, plan, variant, layer)
 
@@ -312,7 +308,7 @@ def _started(
 def _in_plan(
     asked: Asked, plan: Plan, variant: Variant, layer: LayerRef | None = None
 ) -> Variant | None:
-    """Return the variant with where the group starts in a plan; None if it does not."""
+    """Return the variant with the nodes of a plan where the group starts; None without a start."""
     running = asked.surroundings.running
     nodes = _nodes_of(asked.group, plan)
     made = preemption_for(asked.group, plan)
@@ -324,18 +320,18 @@ def _in_plan(
 
 
 def _in_free_room(asked: Asked, snapshot: Snapshot, variant: Variant) -> Variant | None:
-    """Return the variant as `_started` does; None, too, if pods would leave for the group."""
+    """Return the variant as `_started` does; also None if pods would have to leave."""
     found = _started(asked, snapshot, variant)
     return found if found is not None and not found.victims else None
 
 
 def _first(tried: Iterable[Variant | None]) -> Iterator[Variant]:
-    """Yield the first variant that starts the group; none after it is tried."""
+    """Yield the first variant that starts the group, and try no later one."""
     return islice(filter(None, tried), 1)
 
 
 def _nodes_of(group: GangGroup, plan: Plan) -> tuple[str, ...]:
-    """Return the nodes of a group that starts in a plan, or that room is made for; else none."""
+    """Return the nodes of a group that starts in a plan, or for which room is made."""
     keys = {gang.key for gang in group.waiting}
     placed = [each for each in plan.placed if each.gang.key in keys]
     made = preemption_for(group, plan)
@@ -347,7 +343,7 @@ def _nodes_of(group: GangGroup, plan: Plan) -> tuple[str, ...]:
 
 
 def _domains_of(asked: Asked, nodes: Sequence[str], layer: LayerRef | None) -> tuple[str, ...]:
-    """Return the lowest domain that has all nodes; or the domains of a layer that have some."""
+    """Return the lowest domain with all nodes; for a layer, its domains with some of them."""
     tree = _tree_of(asked)
     if tree is None:
         return ()
@@ -363,7 +359,7 @@ def _domains_of(asked: Asked, nodes: Sequence[str], layer: LayerRef | None) -> t
 
 
 def _tree_of(asked: Asked) -> Topology | None:
-    """Return the tree that the group asks for, else the first one; None without any."""
+    """Return the tree that the group asks for, else the first tree; None without trees."""
     scopes = [unit.scope for unit in asked.turn.units() if unit.scope is not None]
     if scopes:
         return scopes[0].tree
