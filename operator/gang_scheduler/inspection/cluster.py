@@ -1,4 +1,4 @@
-"""A cluster at one moment, whatever it was read from, and the origin of the answers about it."""
+"""A cluster at one moment, from any source, and the origin of the answers about it."""
 
 import enum
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from gang_scheduler.state.cache import Cache
 
 
 class Source(enum.StrEnum):
-    """Where an answer comes from. WRITTEN is what the scheduler wrote, and no more than that."""
+    """Where an answer comes from. WRITTEN: only what the scheduler wrote is known."""
 
     LIVE = "live"
     FILES = "files"
@@ -29,7 +29,7 @@ Objects = Mapping[str, Sequence[Mapping[str, Any]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
-    """All that is known of a cluster: `cache` is filled, and changes no more.
+    """All that is known of a cluster. The `cache` is filled, and does not change any more.
 
     `read_at` is in seconds since the epoch. `settings_of` names the operator that `policy` is of,
     "" where these are the defaults, or flags. `notes` are for stderr, a line each. `unread` are the
@@ -57,16 +57,16 @@ class Cluster:
 
     @property
     def profile(self) -> Profile:
-        """The policies that decisions are made by."""
+        """The policies that make decisions."""
         return policy.profile(self.policy)
 
     def snapshot(self) -> Snapshot:
-        """Return what a cycle would decide on now. Dear: call it once."""
+        """Return the snapshot that a cycle would decide on now. It is expensive: call it once."""
         self.cache.find_gone_nodes()
         return self.cache.snapshot(self.read_at)
 
 
-# The origin of an answer: the last line of printed text, and a field of JSON documents.
+# The origin of an answer: the last line of text, and the first fields of JSON.
 
 DEFAULTS = "default settings"
 NOT_READABLE = f"with {DEFAULTS}: ConfigMap py-gang-scheduler-profile cannot be read"
@@ -82,7 +82,7 @@ ASK_FOR_QUEUES: Final = (
 
 
 def short_line(cluster: Cluster) -> str:
-    """Return the last line of a list: only that settings are defaults, and not why."""
+    """Return the last line of a list. It does not say why settings are defaults."""
     return origin_line(cluster).replace(NOT_READABLE, DEFAULTS)
 
 
@@ -100,7 +100,7 @@ def origin_line(cluster: Cluster) -> str:
 
 
 def origin_document(cluster: Cluster) -> dict[str, object]:
-    """Return the same for documents. `readAt` is all that differs between two equal answers."""
+    """Return the origin for documents. Two equal answers differ only in `readAt`."""
     found: dict[str, object] = {
         "source": cluster.source.value,
         "readAt": datetime.fromtimestamp(cluster.read_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

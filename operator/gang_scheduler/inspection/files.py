@@ -27,7 +27,7 @@ def read(filenames: Sequence[str], policy: Policy, *, at: int | None = None) -> 
 def loaded(
     items: Sequence[Item], policy: Policy, *, at: int | None = None
 ) -> tuple[Cluster, Objects]:
-    """Return the same of what was read of files, with its objects."""
+    """Return the cluster of the items of files, and its objects."""
     header = header_among(items)
     try:
         policy, of_settings = policy_of(header, policy)
@@ -53,6 +53,6 @@ def loaded(
 
 
 def _namespaced(found: Objects) -> frozenset[str]:
-    """Return the namespaces of what manifests have."""
+    """Return the namespaces that manifests name."""
     metadata = (each.body["metadata"] for each in found.loaded if each.body is not None)
     return frozenset(each["namespace"] for each in metadata if each.get("namespace"))

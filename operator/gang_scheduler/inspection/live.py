@@ -43,12 +43,12 @@ SETTINGS: Final = "settings.json"
 OPERATOR: Final = "operator"
 """The key of the name of the Deployment."""
 FLAGS: Final = "extraArgs.json"
-"""The key of flags of the operator beside its settings, which win over these."""
+"""The key of the operator's flags, which override its settings."""
 CONFIG_MAPS: Final = GVR("", "v1", "configmaps")
 
 
 class OperatorSettings(NamedTuple):
-    """Settings, and which operator they are of: "" for none, then they are defaults."""
+    """Settings, and the name of their operator; "": they are defaults."""
 
     policy: Policy
     settings_of: str = ""
@@ -77,7 +77,7 @@ async def read_profiles(server: Server) -> OperatorSettings:
 
 
 def of_config_map(body: dict[str, Any]) -> OperatorSettings:
-    """Return the settings that a ConfigMap has, defaults and a note where they are none."""
+    """Return the settings of a ConfigMap; defaults and a note if they cannot be read."""
     namespace, data = body["metadata"]["namespace"], body.get("data") or {}
     known = Policy.model_fields
     try:
@@ -92,7 +92,7 @@ def of_config_map(body: dict[str, Any]) -> OperatorSettings:
 
 
 def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
-    """Return the settings with those instead that are given, and a note of which these are."""
+    """Return the settings, overridden by the given ones, and a note that names these."""
     names = sorted(given.model_fields_set)
     if not names:
         return found
@@ -103,7 +103,7 @@ def but_for(given: Policy, found: OperatorSettings) -> OperatorSettings:
 
 
 def _of_flags(settings_of: str, flags: str) -> tuple[str, ...]:
-    """Return that flags are not counted which say something else of a setting, if some do."""
+    """Return a note about flags that override a setting and are not read, if there are any."""
     known = {f"--{name.replace('_', '-')}" for name in Policy.model_fields}
     given = [
         each.partition("=")[0].replace("--no-", "--", 1) for each in re.findall(r"--[\w=-]+", flags)
@@ -139,7 +139,7 @@ BESIDE_GANGS: Final = frozenset(
         api_kinds.CSI_STORAGE_CAPACITIES.name,
     }
 )
-"""Kinds that only decisions need: where these are written and not made, they are not read."""
+"""Kinds that only decisions need. They are not read where no decision is made."""
 
 
 NOTHING_GIVEN: Final = Policy()
@@ -191,7 +191,7 @@ async def everything(
 
 
 async def only(server: Server, operator: OperatorSettings, namespace: str) -> Cluster:
-    """Return what is written in a namespace. Raises ApiError, 403 if its pods may not be listed."""
+    """Return what the scheduler wrote in a namespace. ApiError 403: its pods may not be listed."""
     cache, left_out, event_handlers = _empty(operator.policy)
     reading = _Namespace(server, namespace, event_handlers)
     async with anyio.create_task_group() as group:
@@ -217,7 +217,7 @@ def _is_of_queues(gvr: GVR) -> bool:
 
 
 class _Namespace:
-    """Reads the objects of a namespace, and those without one that gangs are in.
+    """Reads the objects of a namespace, and the cluster-wide objects of its gangs.
 
     `refused` is the answer that nothing can be said without: of pods.
     """
@@ -266,7 +266,7 @@ def _is_of_all(gvr: GVR) -> bool:
 
 
 def _empty(of: Policy) -> tuple[Cache, LeftOutObjects, EventHandlers]:
-    """Return an empty cache, and what fills it."""
+    """Return an empty cache, and the handlers that fill it."""
     cache, left_out = policy.cache(of, Changes()), LeftOutObjects()
     cache.gang_queue.expect_nothing()
     return cache, left_out, EventHandlers(kinds.sinks(cache, policy.membership(of)), left_out)
@@ -283,14 +283,14 @@ def _told(left_out: LeftOutObjects) -> list[str]:
 
 
 def _of_unlisted(forbidden: Sequence[str]) -> list[str]:
-    """Return what is to be known of an answer without some kinds."""
+    """Return the notes about kinds that could not be read."""
     if not forbidden:
         return []
     return [f"not counted, since they may not be listed: {', '.join(forbidden)}"]
 
 
 async def _quota_notes(server: Server, cache: Cache, unlisted: Unlisted) -> list[str]:
-    """Tell the cache whether other controllers decide quota; return a line for each that does."""
+    """Tell the cache which other controllers decide quota; return a line for each of them."""
     lines: list[str] = []
 
     def tell(product: Product, lease: LeaseName, _: str) -> None:

@@ -1,4 +1,4 @@
-"""Names of objects, for shells that complete one: the first of them, and nothing but names."""
+"""Names of objects, for completion in shells."""
 
 import asyncio
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ class _Pods(Wire, frozen=True):
 
 
 async def gangs(server: Server, namespace: str, most: int) -> set[str]:
-    """Return the names of gangs in a namespace: of PodGroups, and of those that pods are in."""
+    """Return the names of gangs in a namespace: of PodGroups, and of the gangs of pods."""
     kinds = (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0])
     found = await asyncio.gather(
         *(_names(server, gvr, most, namespace) for gvr in kinds),
@@ -68,7 +68,7 @@ async def _names(server: Server, gvr: GVR, most: int, namespace: str = "") -> It
 
 
 async def _of_pods(server: Server, namespace: str, most: int) -> Iterable[str]:
-    """Return the gangs of pods that are ours by the default name."""
+    """Return the gangs of pods with our default schedulerName."""
     (ours, *_) = Policy().rules.gangs.scheduler_names
     path = f"{PODS.path(namespace)}?limit={most}&fieldSelector=spec.schedulerName={ours}"
     try:

@@ -1,4 +1,4 @@
-"""The namespaces that there are, and what is raised for a name of none."""
+"""The namespaces of a cluster, and the error for a name that is none of them."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +12,7 @@ _NOT_FOUND: Final = 404
 
 
 class NoSuchNamespace(Exception):  # noqa: N818 - names what is wrong, like InvalidField
-    """A namespace was asked about that is not there; `known` are those that are."""
+    """The namespace does not exist. `known` are the ones that do."""
 
     def __init__(self, name: str, known: frozenset[str]) -> None:
         super().__init__(name)
@@ -21,14 +21,14 @@ class NoSuchNamespace(Exception):  # noqa: N818 - names what is wrong, like Inva
 
 
 def known(cache: Cache) -> frozenset[str]:
-    """Return the namespaces that were read, or that something is in which was."""
+    """Return the namespaces that were read, and the namespaces of objects that were read."""
     declared = cache.selector_matches.namespaces.names
     pods = {pod.namespace for pod in cache.pods()}
     return frozenset({*declared, *pods, *(key.namespace for key in cache.gang_queue.infos)})
 
 
 async def must_be_there(server: "Server", name: str, cache: Cache) -> None:
-    """Raise NoSuchNamespace for a name of none.
+    """Raise NoSuchNamespace if there is no such namespace.
 
     The server is asked where nothing in the cache is in the namespace. Where it does not say, the
     namespace may be there.

@@ -1,4 +1,4 @@
-"""An API server as a kubeconfig names it: what questions are asked of."""
+"""The API server of a kubeconfig, for read-only commands."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,7 +8,7 @@ from gang_scheduler.client import connection
 from gang_scheduler.client.connection import PAGE_SECONDS, Connection
 
 MOST_AT_ONCE: Final = 64
-"""Every kind is listed at once, and the next page of each is on its way."""
+"""All kinds are listed at the same time, and the next page of each is fetched in advance."""
 
 
 class Server(NamedTuple):

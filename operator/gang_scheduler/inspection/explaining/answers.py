@@ -1,4 +1,4 @@
-"""The answer of `explain` for a NAME: a document, or the objects that have that name instead."""
+"""The answer of `explain` for a NAME: a document, or other names that may be meant."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,11 +30,11 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
-# Pods, PodGroups and Jobs that are no gang of ours, and how to make one of them.
+# Pods, PodGroups and Jobs that are not gangs of ours, and how to make them gangs.
 
 
 def sentence_of(match: Match, cache: Cache) -> str:
-    """Return why what was found is no gang; "" if it is one."""
+    """Return why the object is not a gang; "" if it is one."""
     if match.pod is not None:
         return _of_pod(match.pod, cache)
     if match.workload is not None:
@@ -73,7 +73,7 @@ def _of_workload(key: GangKey, cache: Cache) -> str:
 
 
 def _of_gang(key: GangKey, cache: Cache) -> str:
-    """Return why a PodGroup is none of ours: all of its members are another scheduler's."""
+    """Return why a PodGroup is not ours: all of its members belong to another scheduler."""
     foreign = cache.foreign_members.of(key)
     info = cache.gang_queue.infos.get(key)
     if not foreign or (info is not None and info.observed.members):
@@ -82,7 +82,7 @@ def _of_gang(key: GangKey, cache: Cache) -> str:
 
 
 # The answer for users with rights in one namespace only: what the scheduler wrote there. Nothing
-# is computed, because no node is known and no pod of another namespace.
+# is computed, because nodes and pods of other namespaces are not known.
 
 NOT_KNOWN: Final = ("quota", "where", "nodes", "preemption", "wouldStart")
 """The parts that need the whole cluster."""
@@ -91,7 +91,7 @@ NOTHING_WRITTEN: Final = "The scheduler has written nothing about it yet."
 
 
 def document_of(key: GangKey, asked: Question) -> Document:
-    """Return what is written of a gang, and which parts are not known."""
+    """Return what the scheduler wrote about a gang, and which parts are not known."""
     cluster = asked.cluster
     info = cluster.cache.gang_queue.infos[key]
     # The cycle brings what is remembered of gangs in line with their members.
@@ -129,7 +129,7 @@ def _summary(info: GangInfo, phase: Phase, cache: Cache, why: tuple[str, str]) -
 
 
 def _sentence(reason: str, message: str) -> str:
-    """Return what a reason comes to, and the first sentence of the message."""
+    """Return the lead of a reason with the first sentence of the message."""
     lead = RULES[Reason(reason)].lead if reason in set(Reason) else reason
     said = message.partition(". ")[0].removesuffix(".")
     return with_end(f"{lead}: {uncapital(said)}" if said else lead)
@@ -145,7 +145,7 @@ def _why(info: GangInfo) -> tuple[str, str]:
 
 
 def _position(info: GangInfo) -> Position | None:
-    """Return the place in the queue that is written."""
+    """Return the place in the queue from the status of the gang."""
     found = _in_queue(info)
     if found is None:
         return None
@@ -161,7 +161,7 @@ def _position(info: GangInfo) -> Position | None:
 
 
 def _start(info: GangInfo) -> Start | None:
-    """Return the promised start that is written."""
+    """Return the promised start from the status of the gang."""
     found = _in_queue(info)
     at = history.time_of(found.get("estimatedStart")) if found is not None else 0
     return Start(StartBasis.RESERVED, Moment(at)) if at else None
@@ -196,7 +196,7 @@ def _status(info: GangInfo) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The `document` for a NAME; else `several` that it may stand for, or names `near` it."""
+    """The `document` for a NAME; else the `several` objects of that name, or names `near` it."""
 
     document: Document | None = None
     several: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ class Answer:
 
 
 def answer_for(name: str, namespace: str, asked: Question) -> Answer:
-    """Return what is known of a NAME; "" is any namespace. Costs about ten cycles."""
+    """Return the answer for a NAME; namespace "" is any. Costs about ten cycles."""
     cache = asked.cluster.cache
     wanted = names.wanted(name, namespace)
     found = names.find(cache, wanted)

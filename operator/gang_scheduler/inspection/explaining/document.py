@@ -1,4 +1,4 @@
-"""The document about one gang that `explain` prints, whatever state the gang is in."""
+"""The document of `explain` about one gang, in any state."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -47,11 +47,11 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.workloads import table
 
-# The nodes of a running gang, since when it runs, and the gangs that could evict it.
+# Where a gang runs, since when, and which gangs could evict it.
 
 
 def running_of(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Running | None:
-    """Return where members are; None if none has a node. Linear in pods of the cluster."""
+    """Return where members run; None if no member has a node. Linear in pods of the cluster."""
     members = [pod for pod in info.observed.living if pod.node]
     if not members:
         return None
@@ -103,7 +103,7 @@ def ranks_of(info: GangInfo, members: Iterable[Pod]) -> tuple[NodeRanks, ...]:
 
 
 def _evictable(info: GangInfo, cluster: Cluster, bound_pods: BoundPods) -> Evictable:
-    """Return from which priority on gangs may evict members, and in which queue it is."""
+    """Return how many members gangs may evict, and from which priority on."""
     own = [each for each in bound_pods.pods if each.gang == info.key]
     may_go = sum(1 for each in own if each.evictable)
     least = cluster.policy.rules.preemption.min_priority_difference
@@ -122,9 +122,9 @@ OVER: Final = (Phase.FINISHED, Phase.FAILED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """What is asked of a cluster, with the Events about the gang, and since when history counts.
+    """A question about a gang of a cluster, with the Events about it.
 
-    `without_events` says why these are not known, "" where they are.
+    History begins at `since`. `without_events`: why no Events are known; "" if they are.
     """
 
     cluster: Cluster
@@ -142,7 +142,7 @@ KIND: Final = "Explanation"
 
 
 def bare_document(cluster: Cluster, name: str, state: str, summary: str) -> Document:
-    """Return a document with its origin, and with nothing about a gang."""
+    """Return a document with its origin, without a word about a gang."""
     return Document(
         api_version=API_VERSION,
         kind=KIND,
@@ -158,7 +158,7 @@ def bare_document(cluster: Cluster, name: str, state: str, summary: str) -> Docu
 
 
 def document_of(key: GangKey, asked: Question) -> Document:
-    """Return what is known of a gang: why it waits, where it runs, or how it ended."""
+    """Return the document about a gang: why it waits, where it runs, or how it ended."""
     cluster = asked.cluster
     info = cluster.cache.gang_queue.infos[key]
     # The cycle brings what is remembered of gangs in line with their members.
@@ -184,10 +184,10 @@ def document_of(key: GangKey, asked: Question) -> Document:
 
 
 def _told(found: Explanation, cluster: Cluster) -> Explanation:
-    """Return the explanation with what the cycle does not know: other gangs, and words."""
+    """Add to the explanation what the cycle does not know: incomplete gangs, and words."""
     position, evictions, refused = found.position, found.evictions, found.refused
     if position is not None and found.gang is not None:
-        # Those count, too, of which no cycle sees a member.
+        # Gangs whose members no cycle sees count, too.
         numbers = gangs.waiting(cluster)
         of = numbers[found.gang.queue]
         position = structs.replace(position, of=of, of_cluster=numbers.total())
@@ -222,7 +222,7 @@ def _lacks(found: Explanation) -> tuple[str, ...] | None:
 
 
 def _without_volumes(info: GangInfo, cluster: Cluster, found: Explanation) -> Explanation:
-    """Return the explanation; one that has room waits for the volumes that are being made."""
+    """Return the explanation, in which a gang with room waits for the volumes of its claims."""
     gang = found.gang
     cause = waits.cause_of(info, cluster.cache)
     if gang is None or cause is None or found.verdict is not Verdict.STARTS:
@@ -238,7 +238,7 @@ def _surroundings(cluster: Cluster) -> Surroundings:
     current = cache.running(now)
     asked = any(info.observed.min_runtime_seconds for info in cache.gang_queue.infos.values())
     if not (asked or rules.min_runtime_before_preemption_seconds):
-        # All pods are gone through once more only where that may say something else.
+        # Only minimum run times make the second look at all pods worth its cost.
         return Surroundings(current, None, _sparing(current, cache), rules.preemption)
     longest = max(rules.max_min_runtime_seconds, rules.min_runtime_before_preemption_seconds)
     rested = cache.running(now + longest)
@@ -249,7 +249,7 @@ def _surroundings(cluster: Cluster) -> Surroundings:
 
 
 def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
-    """Return what protects the pods that may not be evicted, whatever their priority."""
+    """Return what protects each pod that is not evictable, by uid."""
     spared = (each.pod.uid for each in running.pods if not each.evictable)
     return {uid: cache.evictable_pods.sparing(uid) for uid in spared}
 
@@ -257,10 +257,7 @@ def _sparing(running: BoundPods, cache: Cache) -> dict[str, Sparing]:
 def header_of(
     info: GangInfo, asked: Question, found: Explanation | None = None, *, summary: str
 ) -> Document:
-    """Return what a gang is: its kind, queue, priority and members, and how long it waits.
-
-    And what has happened to it.
-    """
+    """Return the document with the facts of a gang, its waiting time and its history."""
     cluster = asked.cluster
     living = info.observed.living
     queue = cluster.cache.queue_of(info.key)
@@ -293,7 +290,7 @@ def header_of(
 
 
 def workload_of(info: GangInfo) -> str:
-    """Return the kind of what a gang is: of the workload that its PodGroup was made for."""
+    """Return the kind of the workload of a gang."""
     spec = info.observed.spec
     if info.suspended is not None:
         return f"suspended {info.suspended.workload.kind}"
@@ -306,7 +303,7 @@ def workload_of(info: GangInfo) -> str:
 
 
 def _waits(info: GangInfo, now: int) -> int | None:
-    """Return for how long a gang waits, since its quorum was there as far as that is known."""
+    """Return how long a gang waits: since its quorum existed, if that is known."""
     created = [int(pod.created_at) for pod in info.observed.living if not pod.node]
     if not created:
         return None
@@ -337,7 +334,7 @@ def _summary(info: GangInfo, found: Explanation, phase: Phase, cache: Cache, nam
 
 
 def _of_volumes(info: GangInfo) -> str:
-    """Return that volumes do not count yet, of a gang that waits suspended and has some."""
+    """Return that volumes do not count yet, for a suspended gang with volumes."""
     if info.suspended is None or info.awaits_pods:
         return ""
     has_some = any(pod.volumes for pod in one_of_each(info.observed.living))

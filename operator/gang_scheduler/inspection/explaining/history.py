@@ -1,4 +1,4 @@
-"""What happened to a gang: transitions, from what is written on objects and from Events.
+"""The history of a gang: transitions, from its objects and from Events.
 
 Events come from outside: of a live cluster, or of a snapshot of one.
 """
@@ -24,11 +24,11 @@ NOT_SCHEDULED: Final = "waits since then"
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ON_A_NODE: Final = re.compile(r" to \S+")
 MOST: Final = 10
-"""How many transitions are told, the last ones."""
+"""How many transitions are told at most: the last ones."""
 
 
 class Happened(NamedTuple):
-    """What happened at a time, in seconds since the epoch; so many `times`, and at `last` again.
+    """What happened at a time, in seconds since the epoch, how many `times`, and when at `last`.
 
     `of` is the name of the object that an Event is about.
     """
@@ -40,7 +40,7 @@ class Happened(NamedTuple):
     of: str = ""
 
     def and_again(self, later: "Happened") -> "Happened":
-        """Return the same that happened later, too; at one time it is told of several pods."""
+        """Return both as one. At one time they are the same Event of several pods."""
         if later.at <= max(self.at, self.last):
             times, last = max(self.times, later.times), max(self.last, later.last)
             return self._replace(times=times, last=last)
@@ -50,12 +50,12 @@ class Happened(NamedTuple):
 
 def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) -> list[Happened]:
     """Return the last transitions since a time, the oldest first. Linear in members."""
-    # Of what was at the same second, what became of the members came first.
+    # In the same second, transitions of members come first.
     members = [*_of_members(info)]
     first = min((each.at for each in members), default=0)
     # A condition keeps the time of its status while its reason changes.
     conditions = (each._replace(at=max(each.at, first)) for each in _of_conditions(info))
-    # There may be Events about objects of the same names that are gone.
+    # Older Events are about deleted objects of the same name.
     born = _born(info)
     told = _occurrences([each for each in sorted(events) if each.at >= born], info)
     known = [*members, *_of_evictions(info), *told, *conditions]
@@ -64,14 +64,14 @@ def history_of(info: GangInfo, events: Iterable[Happened] = (), since: int = 0) 
 
 
 def of_events(events: Iterable["Event"]) -> tuple[Happened, ...]:
-    """Return what the Events of the scheduler say; what others tell of pods is not about gangs."""
+    """Return the Events of the scheduler; Events of others are not about gangs."""
     return tuple(_of_event(each) for each in events if each.reporter == CONTROLLER)
 
 
 def of_snapshot(
     told: Iterable[Told], namespace: str, names: Collection[str]
 ) -> tuple[Happened, ...]:
-    """Return what the Events of a snapshot say about objects; anonymised ones have no notes."""
+    """Return the Events of a snapshot about these objects. Anonymised Events have no notes."""
     return tuple(
         _of_event(each) for each in told if each.namespace == namespace and each.name in names
     )
@@ -84,7 +84,7 @@ def _of_event(event: "Event | Told") -> Happened:
 
 
 class Transition(Part, frozen=True, omit_defaults=True):
-    """What happened at a time; more than once: so many `times`, and at `last` again."""
+    """What happened at a time; if more than once, how many `times`, and when at `last`."""
 
     at: Moment
     what: str
@@ -93,7 +93,7 @@ class Transition(Part, frozen=True, omit_defaults=True):
 
 
 def part_of(each: Happened) -> Transition:
-    """Return what happened as a part of the document."""
+    """Return a transition as a part of the document."""
     at = Moment(each.at)
     if each.times <= 1:
         return Transition(at, each.what)
@@ -101,7 +101,7 @@ def part_of(each: Happened) -> Transition:
 
 
 def _born(info: GangInfo) -> int:
-    """Return when a gang came to be: its object, or what is left of its members."""
+    """Return when the object of a gang, else its oldest member, was created."""
     spec = info.observed.spec
     if spec is not None and spec.created_at:
         return int(spec.created_at)
@@ -110,10 +110,10 @@ def _born(info: GangInfo) -> int:
 
 
 def _changes(ordered: Iterable[Happened]) -> list[Happened]:
-    """Return what says something else than the one before it, and nothing twice.
+    """Drop repetitions.
 
-    A condition and the Event beside it say the same by other reasons; what says the same but for
-    its numbers is told once, as it was at last.
+    A condition and its Event say the same with different reasons. Messages that differ only in
+    numbers are one, with the last numbers.
     """
     told: dict[str, Happened] = {}
     before = ""
@@ -128,9 +128,9 @@ def _changes(ordered: Iterable[Happened]) -> list[Happened]:
 
 
 def _occurrences(events: Collection[Happened], info: GangInfo) -> Iterator[Happened]:
-    """Yield an Event once of all pods that it is about at one time.
+    """Yield one Event for all pods with the same Event at one time.
 
-    And no Event of pods beside one of the gang with the same reason.
+    Events of pods are left out if the gang has one with the same reason at that time.
     """
     gang = info.key.name.partition("/")[0]
     of_gang = {(each.at, _reason(each)) for each in events if each.of in ("", gang)}
@@ -153,7 +153,7 @@ def _reason(each: Happened) -> str:
 
 
 def _gist(each: Happened) -> str:
-    """Return what is said but for numbers and the pod; all of it for counts of members."""
+    """Return a text without its numbers and the name of the pod; counts of members stay whole."""
     reason, colon, message = each.what.partition(": ")
     if each.of:
         message = _ON_A_NODE.sub(" to #", message.replace(each.of, "#"))
@@ -179,7 +179,7 @@ def _of_members(info: GangInfo) -> Iterator[Happened]:
 
 
 def _counted(pods: Iterable[Pod], field: str, what: str) -> Iterator[Happened]:
-    """Yield how many members came so far, at each time at which some did."""
+    """Yield how many members so far, at each time at which the number grew."""
     times = sorted(getattr(pod, field) for pod in pods if getattr(pod, field))
     number = 0
     for at, some in groupby(times):
@@ -196,12 +196,12 @@ def _of_conditions(info: GangInfo) -> Iterator[Happened]:
 
 
 def _told(condition: Mapping[str, Any]) -> str:
-    """Return what a condition says; "" for one that tells nothing new."""
+    """Return what a condition says; "" if it says nothing new."""
     kind = str(condition.get("type"))
     message = _first_sentence(str(condition.get("message", "")))
     if condition.get("status") == "True":
         return f"{kind}: {message}" if message else kind
-    # Its reason and message are those of now, and may have changed many times since.
+    # Its reason and message are current, and may have changed many times since.
     return NOT_SCHEDULED if kind == "Scheduled" and condition.get("reason") else ""
 
 
@@ -217,7 +217,7 @@ def _of_evictions(info: GangInfo) -> Iterator[Happened]:
 
 
 def time_of(text: object) -> int:
-    """Return a time in seconds since the epoch; 0 for what is none."""
+    """Return a time in seconds since the epoch; 0 if it is not a time."""
     try:
         return fields.timestamp(text) if isinstance(text, str) else 0
     except InvalidField:

@@ -39,11 +39,11 @@ from gang_scheduler.scheduler.explanation.findings import (
 )
 
 DOMAINS: Final = 5
-"""How many domains have a line, unless all are asked for."""
+"""How many domains have a line without `--all`."""
 
 
 class View(NamedTuple):
-    """How the text is made: its width, and whether it has all domains and examples of nodes."""
+    """The width of the text, and whether it has all domains, and examples of nodes."""
 
     width: int = 100
     all_domains: bool = False
@@ -51,7 +51,7 @@ class View(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a part, wrapped where it must be; `under`: below the name of the part."""
+    """A line of a part; `under`: it stands below the name of the part, not next to it."""
 
     text: str
     under: bool = False
@@ -84,7 +84,7 @@ def position(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a 
 
 
 def _of_no_use(ahead: int, never: int) -> str:
-    """Return how many of those before it are in the line for nothing."""
+    """Return how many of the gangs before it can never start."""
     if not never:
         return ""
     if ahead == 1:
@@ -153,7 +153,7 @@ def where(document: Document, view: View) -> list[Line]:
 
 
 def _names(domains: Iterable[str]) -> list[str]:
-    """Return domains without their paths; with them where two would be called the same."""
+    """Return domains without their paths, unless two would have the same name."""
     paths = list(domains)
     names = [short(each) for each in paths]
     return names if len({*names}) == len(names) else paths
@@ -165,13 +165,13 @@ def _slots(each: DomainSlots, found: Where) -> str:
 
 
 def short(domain: str) -> str:
-    """Return LAYER/NAME of a domain with its path."""
+    """Return LAYER/NAME of a domain."""
     layer, *path = domain.split("/")
     return "/".join((layer, *path[-1:]))
 
 
 def _why(each: DomainSlots, needed: int, between_them: str = "; ") -> str:
-    """Return what the nearest missing slot lacks, and what keeps members from other nodes."""
+    """Return why no more members fit in a domain."""
     if each.slots >= needed:
         return f"{between_them}there is room"
     said = "; ".join(_obstacles(each)) if isinstance(each, DomainRoom) else ""
@@ -194,12 +194,12 @@ def _obstacles(each: DomainRoom) -> Sequence[str]:
 
 
 def _is_full(rejection: RejectedNodes) -> bool:
-    """Return whether nodes lack nothing but resources: the nearest one stands for all of these."""
+    """Return whether nodes lack only resources: the nearest node stands for all of them."""
     return rejection.reason.startswith(("Insufficient ", "Too many pods"))
 
 
 def _in_the_way(near: NearestNode | None) -> NearestNode | None:
-    """Return the nearest node, unless it is full of nothing but the members themselves."""
+    """Return the nearest node, unless it is full only of the members themselves."""
     return None if near is None or (near.beside and not near.holders) else near
 
 
@@ -209,7 +209,7 @@ def _holder(holder: Holder) -> str:
 
 
 def _reason(words: str) -> str:
-    """Return kube-scheduler's words without the noun, which stands before them."""
+    """Return kube-scheduler's words without their noun."""
     for noun in ("node(s) were ", "node(s) had ", "node(s) have ", "node(s) "):
         if words.startswith(noun):
             return words.removeprefix(noun)
@@ -217,7 +217,7 @@ def _reason(words: str) -> str:
 
 
 def nodes(document: Document, view: View) -> list[Line]:
-    """Return how many nodes take one member, and what keeps it from the others."""
+    """Return how many nodes take one member, and why the others do not."""
     made = []
     found = document.nodes or ()
     for each in found:
@@ -256,13 +256,13 @@ def _selector(found: LabelHint) -> str:
 
 
 def work(victims: Iterable[Victims], document: Document) -> str:
-    """Return how long the gangs of victims have run; "" where that is not known."""
+    """Return how long the gangs of victims have run; "" if it is not known."""
     ran = [document.read_at - each.since for each in victims if each.since is not None]
     return f", {duration(max(ran))} of work" if ran else ""
 
 
 def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return what happened, the last transitions, and of what none are known."""
+    """Return the last transitions, and what could not be read."""
     now = document.read_at
     told = [
         Line(
@@ -277,13 +277,13 @@ def history(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a p
 
 
 def _again(each: Transition, now: int) -> str:
-    """Return how often something happened, and when it did at last."""
+    """Return how often something happened, and when at last."""
     if each.last is None:
         return ""
     return f" ({each.times} times, last at {tables.moment(each.last, now)})"
 
 
-# Lines about evictions: the pods that go for the gang, or the rule that forbids every eviction.
+# Lines about evictions: the victims, or the rule that forbids all evictions.
 
 SPARED: Final = {
     Sparing.LABEL: f"the label {DISABLE_PREEMPTIBLE} or {QUOTA_PREEMPTIBLE} forbids it",
@@ -295,12 +295,12 @@ SPARED: Final = {
     Sparing.SYSTEM: "its priority is that of the system",
     Sparing.BINDING: "it is being bound",
 }
-"""What protects pods beside their priority, in words."""
+"""What protects pods, apart from their priority, in words."""
 SWITCHED_OFF: Final = "none: preemption is switched off (setting preemption)"
 
 
 def preemption_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return what evictions it makes, or what forbids them."""
+    """Return the evictions that make room, or what forbids them."""
     found = document.preemption
     if found is None:
         return []
@@ -337,7 +337,7 @@ def _forbidden(found: Evictions, priority: int) -> str:
 
 
 def _kept(known: Protection | None) -> str:
-    """Return which pods stay by their priority, and what else protects which."""
+    """Return which pods their priority protects, and which pods something else does."""
     if known is None:
         return ""
     parts = [_ranked(known)] if known.ranked else []
@@ -367,7 +367,7 @@ def _such(pod: str | None) -> str:
 
 
 def _in_queues(rights: QueueRights) -> str:
-    """Return what keeps the pods of its own queue, and those of others."""
+    """Return what protects the pods of its own queue, and the pods of other queues."""
     return f"none: {_of_own(rights)}; {_of_others(rights)}"
 
 
@@ -382,7 +382,7 @@ def _of_own(rights: QueueRights) -> str:
 
 
 def _of_others(rights: QueueRights) -> str:
-    """Return why other queues keep what they have."""
+    """Return what protects the pods of other queues."""
     borrowing = rights.borrowing
     if not borrowing:
         return "no pod runs in a queue that uses more than its own"
@@ -411,14 +411,14 @@ def _protected(known: Protection, priority: int) -> str:
     return f"{said}{_kept(known)}"
 
 
-# Lines about quota: what a queue has and uses, what the gang adds, and what is short.
+# Lines about quota: the quota and usage of a queue, what the gang adds, and what is short.
 
 WITHOUT_QUEUE: Final = "gangs without a queue"
 ALL: Final = "all queues together"
 
 
 def quota_lines(document: Document, view: View) -> list[Line]:
-    """Return a line for its queue; for those above if wide, or if only these have too little."""
+    """Return a line for its queue; also for queues above, if wide or if only they are short."""
     found = document.quota or ()
     flavored = len({each.flavor for each in found}) > 1
     own = [each for each in found if each.queue == found[0].queue]
@@ -438,7 +438,7 @@ def _sentence(each: QuotaLine, *, flavored: bool) -> str:
 
 
 def _what_it_has(each: QuotaLine, what: str) -> str:
-    """Return what a queue was promised, and how much of that is used."""
+    """Return the quota of a queue, and how much of it is used."""
     name, used = _subject(each.queue), each.used
     several = name in (WITHOUT_QUEUE, ALL)
     has, uses = ("have", "use") if several else ("has", "uses")
@@ -452,12 +452,12 @@ def _what_it_has(each: QuotaLine, what: str) -> str:
 
 
 def _subject(queue: str) -> str:
-    """Return how a queue is called in a sentence."""
+    """Return the name of a queue in a sentence."""
     return {NONE.name: WITHOUT_QUEUE, ROOT.name: ALL}.get(queue, queue)
 
 
 def _what_is_added(each: QuotaLine) -> str:
-    """Return what the gang adds, and whether that may be."""
+    """Return what the gang adds, and whether the queue has quota for it."""
     adds, left = f"this adds {each.adds}", each.available
     if left is None or not each.short:
         if not each.borrows:
@@ -470,7 +470,7 @@ def _what_is_added(each: QuotaLine) -> str:
 
 
 def _holders(found: Sequence[Borrower]) -> str:
-    """Return which queues hold more than their own."""
+    """Return which queues use more than their quota."""
     if not found:
         return ""
     said = [f"{_borrows(one.queue)} {one.borrowed}" for one in found]

@@ -1,4 +1,4 @@
-"""What a NAME stands for: a PodGroup, a workload such as `job/x`, a gang or a pod, in order."""
+"""What a NAME stands for, in order: a PodGroup, a workload such as `job/x`, a gang, or a pod."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ WITHOUT_OBJECT: Final = frozenset({refs.ANNOTATION.name, refs.SINGLE.name})
 
 
 class Match(NamedTuple):
-    """What a NAME was found to be: a gang, a pod that is in none of ours, or a workload.
+    """What a NAME stands for: a gang, a pod that is in no gang of ours, or a workload.
 
-    `workload` is one of whose pods each is a gang of one.
+    Each pod of `workload` is a gang by itself.
     """
 
     gang: GangKey | None = None
@@ -39,23 +39,23 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A NAME taken apart; "" for what it does not say."""
+    """The parts of a NAME; "" for parts that it lacks."""
 
     name: str
     kind: str = ""
     namespace: str = ""
 
     def is_of(self, kind: str) -> bool:
-        """Return whether it may be the name of an object of a kind."""
+        """Return whether it may name an object of a kind."""
         return self.kind in ("", kind.lower())
 
     def is_called(self, namespace: str, name: str) -> bool:
-        """Return whether an object is called so."""
+        """Return whether it is the name of this object."""
         return name == self.name and self.namespace in ("", namespace)
 
 
 def wanted(text: str, namespace: str) -> Wanted:
-    """Return a NAME taken apart: NAME, KIND/NAME or NAMESPACE/NAME; "" is any namespace."""
+    """Return the parts of NAME, KIND/NAME or NAMESPACE/NAME; namespace "" is any."""
     first, _, rest = text.partition("/")
     if not rest:
         return Wanted(text, namespace=namespace)
@@ -68,7 +68,7 @@ def wanted(text: str, namespace: str) -> Wanted:
 
 
 def find(cache: Cache, asked: Wanted) -> list[Match]:
-    """Return all that a NAME may stand for, of the first sort of which there is any."""
+    """Return all objects of a NAME, of the first sort that has any."""
     looks: tuple[Callable[[Cache, Wanted], Iterable[Match]], ...]
     looks = (_pod_groups, _workloads, _of_pods_workloads, _gangs, _pods)
     for look in looks:
@@ -79,7 +79,7 @@ def find(cache: Cache, asked: Wanted) -> list[Match]:
 
 
 def objects_of(cache: Cache, match: Match) -> tuple[str, frozenset[str]] | None:
-    """Return the namespace and the names of what Events about a gang are about; None for none."""
+    """Return the namespace and names of the objects of a gang, for its Events; None if no gang."""
     if match.gang is None:
         return None
     info = cache.gang_queue.infos.get(match.gang)
@@ -88,7 +88,7 @@ def objects_of(cache: Cache, match: Match) -> tuple[str, frozenset[str]] | None:
 
 
 def near(cache: Cache, asked: Wanted) -> tuple[str, ...]:
-    """Return names of gangs that may have been meant: the same elsewhere, else like ones here."""
+    """Return names that may be meant: the same in other namespaces, else similar names here."""
     keys = cache.gang_queue.infos
     elsewhere = sorted(str(key) for key in keys if key.name == asked.name)
     here = {key.name for key in keys if asked.namespace in ("", key.namespace)}
@@ -103,7 +103,7 @@ def _pod_groups(cache: Cache, asked: Wanted) -> Iterator[Match]:
 
 
 def _workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
-    """Yield the gangs of workloads of a name: known by pods, or by the PodGroup made for them."""
+    """Yield the gangs of workloads of this name, known by their pods or by their PodGroup."""
     for key, info in cache.gang_queue.infos.items():
         spec = info.observed.spec
         made_for = spec.made_for if spec is not None else None
@@ -116,7 +116,7 @@ def _workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
 
 
 def _of_pods_workloads(cache: Cache, asked: Wanted) -> Iterator[Match]:
-    """Yield the gangs of the pods of a Job; the Job, if each of its pods is a gang of one."""
+    """Yield the gangs of the pods of a Job; the Job itself if each pod is a gang by itself."""
     if not asked.is_of(refs.JOB.name):
         return
     pods = [pod for pod in cache.pods() if pod.job and asked.is_called(pod.namespace, pod.job)]
@@ -146,7 +146,7 @@ def _pods(cache: Cache, asked: Wanted) -> Iterator[Match]:
 
 
 def _names(asked: Wanted, key: GangKey) -> bool:
-    """Return whether a NAME is that of a gang's workload: of a JobSet there may be several."""
+    """Return whether a NAME is that of the workload of a gang. A JobSet may have several gangs."""
     if not asked.is_of(key.source):
         return False
     owner = key.name.partition("/")[0]
@@ -154,7 +154,7 @@ def _names(asked: Wanted, key: GangKey) -> bool:
 
 
 def _has_pods_elsewhere(cache: Cache, key: GangKey) -> bool:
-    """Return whether the pods of a Job name other gangs than that of their Job."""
+    """Return whether the pods of a Job are in gangs other than that of the Job."""
     return key.source == refs.JOB.name and any(
         pod.job == key.name and pod.namespace == key.namespace for pod in cache.pods()
     )

@@ -1,4 +1,4 @@
-"""What is to be created or mended before a gang can start, and whose turn that is.
+"""What must be created or mended before a gang can start, and which role can do it.
 
 No cycle can try these: what is missing is not known well enough to be made up.
 """
@@ -29,7 +29,7 @@ BACK: Final = {
     "node(s) were unschedulable": ("spec.unschedulable", "false, as kubectl uncordon sets it"),
     "node(s) were not ready": ("", "bring the node back, or add another one"),
 }
-"""The words of filters about nodes that the platform may bring back: the field, and its value."""
+"""Reasons of filters for nodes that the platform can bring back: the field, and its value."""
 
 
 class Need(Part, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Need(Part, frozen=True, kw_only=True):
 
 
 def of(found: Explanation) -> tuple[Need, ...]:
-    """Return what a gang that waits needs beside room and quota; the first of each kind."""
+    """Return what a waiting gang needs apart from room and quota."""
     if found.refused is None:
         return ()
     needed = (
@@ -114,7 +114,7 @@ _CAUSES: Final[Mapping[type[Cause], Callable[..., Iterator[Need]]]] = {
 
 
 def _of_jobs(refused: Refused) -> Iterator[Need]:
-    """Yield the field of a gang whose members are of Jobs that make fewer pods than it needs."""
+    """Yield minMember, if the Jobs of a gang make fewer pods than that."""
     cause = refused.cause
     if isinstance(cause, MinMemberAboveJobs):
         kind = table.BY_NAME[refused.gang.key.source].object_kind or "gang"
@@ -124,7 +124,7 @@ def _of_jobs(refused: Refused) -> Iterator[Need]:
 
 
 def _of_claims(refused: Refused) -> Iterator[Need]:
-    """Yield the claims of members that do not exist, as one."""
+    """Yield the missing claims of members, as one need."""
     names: dict[str, None] = {}
     for pod in refused.gang.pending:
         storage = pod.pod_class.storage
@@ -136,7 +136,7 @@ def _of_claims(refused: Refused) -> Iterator[Need]:
 
 
 def _of_layer(refused: Refused) -> Iterator[Need]:
-    """Yield the label that no node has, of a layer to gather in."""
+    """Yield the label of a layer to gather in, if no node has it."""
     unlabelled = refused.misfit.unlabelled if refused.misfit is not None else None
     if unlabelled is not None:
         keys = " or ".join(unlabelled.label_keys)
@@ -144,7 +144,7 @@ def _of_layer(refused: Refused) -> Iterator[Need]:
 
 
 def _of_nodes(found: ClassNodes) -> Iterator[Need]:
-    """Yield the nodes that are cordoned or not ready, of those that take no member."""
+    """Yield the cordoned and unready nodes."""
     for each in found.reasons:
         if each.reason in BACK:
             field, value = BACK[each.reason]

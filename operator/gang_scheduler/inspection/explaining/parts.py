@@ -1,4 +1,4 @@
-"""The document of `explain`: its fields, its JSON, and the names in it that are hidden."""
+"""The document of `explain`: its fields, its JSON, and its hidden names."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 
 class Members(Part, frozen=True):
-    """How many members a gang has; `needed` None: what describes it is missing or invalid."""
+    """How many members a gang has; `needed` None: its description is missing or invalid."""
 
     present: int
     needed: int | None
@@ -45,14 +45,14 @@ class Members(Part, frozen=True):
 
 
 class Warned(Part, frozen=True):
-    """What is wrong with a gang that nevertheless is scheduled."""
+    """A problem of a gang that does not stop it."""
 
     reason: str
     message: str
 
 
 class Span(Part, frozen=True):
-    """In how many domains of a layer members are."""
+    """How many domains of a layer have members."""
 
     layer: str
     domains: int
@@ -140,7 +140,7 @@ def _text(value: object) -> str:
 
 
 def hidden(found: Explanation, names: Names) -> Explanation:
-    """Return an explanation in which no object of another namespace has a name, if so set."""
+    """Return the explanation without names of other namespaces, if the setting hides them."""
     if not names.hides:
         return found
     variants = found.variants

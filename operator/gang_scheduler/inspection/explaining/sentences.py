@@ -38,7 +38,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.workloads import table
 
-# The form of names, amounts and times in sentences.
+# How names, amounts and times read in sentences.
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 OF_ANOTHER_NAMESPACE = "a gang of another namespace"
@@ -46,17 +46,17 @@ OF_ANOTHER_NAMESPACE = "a gang of another namespace"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How gangs are called in one `namespace`; `hides`: those of others are not named there."""
+    """The names that users of a `namespace` see; `hides`: no names of other namespaces."""
 
     namespace: str
     hides: bool = False
 
     def gang(self, key: str) -> str:
-        """Return the name of a gang, or that it is one of another namespace."""
+        """Return the name of a gang, or that it is in another namespace."""
         return OF_ANOTHER_NAMESPACE if self._is_hidden(key) else key
 
     def pods(self, keys: Iterable[str]) -> list[str]:
-        """Return the names of pods; of those that are hidden only how many there are."""
+        """Return the names of pods, and the number of hidden ones."""
         listed = list(keys)
         shown = [each for each in listed if not self._is_hidden(each)]
         hidden = len(listed) - len(shown)
@@ -96,38 +96,36 @@ def amount(resource: str, number: int) -> str:
 
 
 def uncapital(text: str) -> str:
-    """Return a sentence as what follows a colon: without a capital, unless a kind begins it."""
+    """Return a sentence to follow a colon: in lower case, unless it begins with a kind."""
     first = text.partition(" ")[0]
     return text if first[1:] != first[1:].lower() else text[:1].lower() + text[1:]
 
 
 def with_end(text: str) -> str:
-    """Return a sentence with its end."""
+    """Return a sentence with a full stop, unless it has an end."""
     return text if text.endswith((".", "?")) else f"{text}."
 
 
 def between(found: Sequence[str]) -> str:
-    """Return names as a list that ends in and."""
+    """Return names joined by commas and a last "and"."""
     *others, last = found
     return f"{', '.join(others)} and {last}" if others else last
 
 
-# Details that the first sentence leaves open: the members that are missing, and similar names that
-# may be meant.
+# Details after the first sentence: missing members, and similar names that may be meant.
 
 MOST_NAMED: Final = 4
 FIRST_DELAY_SECONDS: Final = 10
 LONGEST_DELAY_SECONDS: Final = 600
 MOST_DOUBLED: Final = 8
-"""The controller of Jobs waits so long after a pod has ended, and doubles that with each other one,
-up to the longest; after so many it has come to that."""
+"""The Job controller doubles its backoff with each failed pod, at most this often."""
 _NUMBERED: Final = re.compile(r"(.*-)(0|[1-9][0-9]{0,8})")
 
 
 def hint_of_refusal(
     refused: Refused, info: GangInfo, cache: Cache, declared: QueueSet, names: Names
 ) -> str:
-    """Return a sentence beside the first one; "" where there is no more to say."""
+    """Return a second sentence; "" if there is no more to say."""
     cause = refused.cause
     if refused.reason is Reason.POD_GROUP_NOT_FOUND:
         return alike_hint(info, cache) or _elsewhere(info, cache, names)
@@ -147,7 +145,7 @@ def _meant(cause: QueueUnusable, declared: QueueSet) -> str:
 
 
 def alike_hint(info: GangInfo, cache: Cache) -> str:
-    """Return the PodGroup that no pod names, and that members of a missing one may mean."""
+    """Return a PodGroup without members that the members of a missing PodGroup may mean."""
     if not missing_members.is_in_want(info):
         return ""
     meant = NearNames(cache.gang_queue.infos.values()).without_members(info.key)
@@ -157,7 +155,7 @@ def alike_hint(info: GangInfo, cache: Cache) -> str:
 
 
 def _elsewhere(info: GangInfo, cache: Cache, names: Names) -> str:
-    """Return the PodGroup of the same name in another namespace that waits for members."""
+    """Return the PodGroup of this name in another namespace that waits for members."""
     meant = NearNames(cache.gang_queue.infos.values()).elsewhere(info.key)
     return (
         missing_members.text_of_other(meant, hides_names=names.hides) if meant is not None else ""
@@ -165,7 +163,7 @@ def _elsewhere(info: GangInfo, cache: Cache, names: Names) -> str:
 
 
 def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
-    """Return that no pod names a gang, and which pods may mean it: those of a missing PodGroup."""
+    """Return that no pod names a gang, and which pods with a missing PodGroup may mean it."""
     spec = info.observed.spec
     if spec is not None and spec.suspended:
         return _suspended(info.key, spec, cache)
@@ -182,7 +180,7 @@ def without_members(info: GangInfo, cache: Cache, names: Names) -> str:
 
 
 def _created_again(info: GangInfo) -> str:
-    """Return when the pods of a gang come again that was evicted; "" for one that was not."""
+    """Return when the pods of an evicted gang come back; "" if it was not evicted."""
     spec = info.observed.spec
     evictions = spec.evictions if spec is not None else None
     if evictions is None or not evictions.last:
@@ -196,7 +194,7 @@ def _created_again(info: GangInfo) -> str:
 
 
 def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
-    """Return that the workload of a gang is suspended, and why nothing here lets it start."""
+    """Return that the workload is suspended, and why this scheduler does not start it."""
     said = "It is suspended (spec.suspend): its controller creates no pods."
     kind = table.BY_NAME[key.source].object_kind or key.source
     found = cache.suspended.kept_back(spec.uid, kind)
@@ -210,7 +208,7 @@ def _suspended(key: GangKey, spec: GangSpec, cache: Cache) -> str:
 
 
 def missing_hints(info: GangInfo) -> str:
-    """Return which members are missing, as far as the numbers of the others tell."""
+    """Return which members are missing, if the numbers of the others tell it."""
     spec = info.observed.spec
     if spec is None:
         return ""
@@ -226,7 +224,7 @@ def _of_role(living: Collection[Pod], role: Role) -> list[str]:
 
 
 def _of_numbered(living: Collection[Pod], needed: int) -> list[str]:
-    """Return the names of those that are missing of pods that are numbered from 0."""
+    """Return the names of the missing pods, if pods are numbered from 0."""
     matches = [_NUMBERED.fullmatch(pod.name) for pod in living]
     found = [each for each in matches if each is not None]
     numbers = {int(each[2]) for each in found}
@@ -237,7 +235,7 @@ def _of_numbered(living: Collection[Pod], needed: int) -> list[str]:
 
 
 def _lacking(numbers: Collection[int], living: Collection[Pod], needed: int) -> list[int]:
-    """Return the numbers below `needed` that are not there, if all that are there are below."""
+    """Return the missing numbers below `needed`, if no number is above."""
     if len(numbers) != len(living) or not numbers or max(numbers) >= needed:
         return []
     return [number for number in range(needed) if number not in numbers]
@@ -257,7 +255,7 @@ TAINT: Final = re.compile(r"untolerated taint (\{.*\})")
 
 
 def first(found: Explanation, names: Names) -> str:
-    """Return the first sentence of what the cycle decides on a gang."""
+    """Return the first sentence about the decision on a gang."""
     if found.verdict is Verdict.STARTS:
         return (
             f"There is room for it now, on {listed(found.nodes_taken)}: the next cycle starts it."
@@ -275,13 +273,13 @@ def first(found: Explanation, names: Names) -> str:
     said = of_refusal(refused, found.room)
     bought = refused.reason is Reason.WAITING_FOR_PROVISIONING
     if refused.misfit is None and found.in_vain and not bought:
-        # Quota that is freed, or another turn, would not help it.
+        # Freed quota or another turn would not help it.
         return f"{FOR_GOOD}: {room_texts.asked_in_vain(found.in_vain)}. {said}"
     return said if found.beside is None else _both(said, found.beside, found.room)
 
 
 def _both(quota: str, beside: Beside, found: Room | None) -> str:
-    """Return that quota and room are lacking; first that of which more is missing."""
+    """Return that quota and room are short, the larger shortfall first."""
     room = of_refusal(beside.refused, found)
     if not beside.first:
         return f"{quota} Quota alone would not start it: {uncapital(room)}"
@@ -290,7 +288,7 @@ def _both(quota: str, beside: Beside, found: Room | None) -> str:
 
 
 def _barred(found: Barred) -> str:
-    """Return which nodes have the labels that are asked for, and why none of them takes pods."""
+    """Return which nodes have the requested labels, and why no pod may be on them."""
     some = listed([*found.some, *[""] * (found.nodes - len(found.some))], len(found.some))
     names = between(found.some) if found.nodes == len(found.some) else some
     labels = ", ".join(f"{key}={value}" for key, value in found.selector)
@@ -304,7 +302,7 @@ def _barred(found: Barred) -> str:
 
 
 def _which(number: int, of: int, verbs: tuple[str, str], what: str) -> str:
-    """Return what is true of so many of the nodes."""
+    """Return how many of the nodes have a property."""
     one, several = verbs
     if of == 1:
         return f"it {one} {what}"
@@ -314,7 +312,7 @@ def _which(number: int, of: int, verbs: tuple[str, str], what: str) -> str:
 
 
 def _of_labels(found: Explanation, refused: Refused) -> str:
-    """Return that no node has the labels that are asked for, or that those that do are barred."""
+    """Return that no node has the requested labels, or that all nodes with them are barred."""
     if refused.reason is not Reason.UNSCHEDULABLE:
         return ""
     selected = _selects_in_vain(found)
@@ -324,7 +322,7 @@ def _of_labels(found: Explanation, refused: Refused) -> str:
 
 
 def _selects_in_vain(found: Explanation) -> str:
-    """Return which label of a node selector no node has; "" if each is that of some node."""
+    """Return which label of a node selector no node has; "" if some node has each."""
     hints = (hint for each in found.nodes for hint in each.selectors if not hint.nodes)
     hint = next(hints, None)
     if hint is None:
@@ -335,7 +333,7 @@ def _selects_in_vain(found: Explanation) -> str:
 
 
 def of_refusal(refused: Refused, room: Room | None = None) -> str:
-    """Return why a gang waits: what its reason comes to, and the cause."""
+    """Return why a gang waits: the lead of its reason, and the cause."""
     rejection = refused.with_group
     if rejection is not None:
         mate = rejection.refused
@@ -385,7 +383,7 @@ def _shortage(refused: Refused, misfit: Misfit) -> str:
 
 
 def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
-    """Return which filter keeps members from nodes, and how many it spares."""
+    """Return which filter keeps members from nodes."""
     lead = NO_NODE_TAKES_IT
     if misfit.fits:
         members = "members fits" if misfit.fits == 1 else "members fit"
@@ -396,7 +394,7 @@ def _of_obstacle(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
 
 
 def _more_of(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
-    """Return what it is about nodes, or about the pod, that a filter is against."""
+    """Return the property of nodes or of the pod that a filter rejects."""
     words = [said for said, _ in misfit.rejections]
     if obstacle == taints.obstacle:
         return ", ".join(each for said in words for each in TAINT.findall(said))
@@ -407,7 +405,7 @@ def _more_of(refused: Refused, misfit: Misfit, obstacle: Obstacle) -> str:
 
 
 def _gathers(room: Room | None) -> bool:
-    """Return whether some domain takes members, but none of them takes all."""
+    """Return whether some domain has room for members, but not for all."""
     if room is None:
         return False
     return room.where.must and any(each.slots for each in room.where.explained)
@@ -449,7 +447,7 @@ def _members_of(where: Where, asked: str) -> str:
 
 
 def _asked(refused: Refused, misfit: Misfit) -> str:
-    """Return what a member asks of the resource that is short; "" if members differ in it."""
+    """Return the request of a member for the short resource; "" if requests differ."""
     lacking = misfit.shortage.lacking if misfit.shortage is not None else ()
     resource = lacking[0][0] if lacking else _main_resource(refused)
     amounts = {dict(pod.pod_class.requests).get(resource, 0) for pod in refused.gang.pending}

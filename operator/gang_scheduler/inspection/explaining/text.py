@@ -20,7 +20,7 @@ from gang_scheduler.scheduler.explanation.findings import (
     Verdict,
 )
 
-# Lines about a running gang: its nodes, since when it runs, and the gangs that could evict it.
+# Lines about a running gang: where it runs, since when, and which gangs could evict it.
 
 
 def running_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
@@ -77,10 +77,10 @@ def evictable_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG0
     return [Line(f"{some} may go for gangs of priority {known.from_priority} or more{queue}")]
 
 
-# Lines about changes: with which change the gang would start now, and what that needs.
+# Lines about changes with which the gang would start now.
 
 WIDEST: Final = 45
-"""How wide the column of changes is at most."""
+"""The most columns for the names of changes."""
 
 
 def would_start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
@@ -103,7 +103,7 @@ def would_start(document: Document, view: View) -> list[Line]:  # noqa: ARG001 -
 
 
 def _nothing(document: Document) -> str:
-    """Return that no change helps that was tried."""
+    """Return that no tried change helps."""
     if document.lacks is not None:
         return "no single change: it lacks both room and quota"
     return "no single change that was tried: fewer members, less asked, a higher priority"
@@ -132,7 +132,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _quota(one: MoreQuota) -> str:
-    """Return which object gets how much quota, in which field."""
+    """Return the object, amount and field of more quota."""
     amount = f"{one.amount} {one.resource} instead of {one.instead_of}"
     return f"{one.kind} {one.queue}: {amount} ({between(one.fields)})"
 
@@ -166,7 +166,7 @@ def _outcome(each: Variant, document: Document) -> str:
 
 
 def needs_lines(document: Document, view: View) -> list[Line]:  # noqa: ARG001 - a part.
-    """Return what is to be created or mended before the gang can start."""
+    """Return what must be created or mended before the gang can start."""
     return [Line(_need(each), under=True) for each in document.needs or ()]
 
 
@@ -176,7 +176,7 @@ def _need(each: Need) -> str:
 
 
 LABEL: Final = 12
-"""How many columns the names of parts have."""
+"""The width of the names of parts."""
 
 
 def render(document: Document, view: View, origin: str) -> str:
@@ -186,7 +186,7 @@ def render(document: Document, view: View, origin: str) -> str:
 
 
 def _header(document: Document, view: View) -> Iterator[str]:
-    """Yield what the gang is, and the first sentence."""
+    """Yield the facts of the gang, and the first sentence."""
     yield from textwrap.wrap("   ".join(_facts(document)), view.width, break_on_hyphens=False)
     yield from _wrapped(document.summary, view.width, "")
     for each in document.warnings or ():
@@ -216,7 +216,7 @@ def _facts(document: Document) -> Iterator[str]:
 
 
 def _parts(document: Document, view: View) -> Iterator[str]:
-    """Yield the parts, an empty line between those of the gang, of the room and of what helps."""
+    """Yield the parts, with an empty line between blocks."""
     for block in BLOCKS:
         made = [
             line
@@ -248,7 +248,7 @@ def _wrapped(text: str, width: int, indent: str) -> Iterator[str]:
 
 
 def _said_of(document: Document, key: str, part: Part, view: View) -> list[Line]:
-    """Return what a part says; of one that would need more rights, that it is not known."""
+    """Return what a part says; if it needs more rights, that it is not known."""
     if key in (document.not_known or ()):
         is_asked = document.verdict is Verdict.WAITS and (key != "quota" or document.queue)
         return [Line(lines.NOT_KNOWN)] if is_asked else []
