@@ -1,4 +1,4 @@
-"""What a cycle would decide now, and in which order gangs have their turns.
+"""The decisions of a cycle now, and the order of turns.
 
 Nothing is carried out. That gangs are refused is noted in the cache, as `run` does: the figures of
 queues count gangs that wait by that.
@@ -23,7 +23,7 @@ from gang_scheduler.scheduler.quota.forest import Forest
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decisions:
-    """What a cycle would decide, by gang.
+    """The decisions of a cycle, by gang.
 
     `starting` have room now, `starts` are the starts that are promised, in seconds. `order` are all
     gangs that wait, those that have turns first. `figures` are those of the queues. `ahead` is how
@@ -39,7 +39,7 @@ class Decisions:
 
 
 def decide(cluster: Cluster) -> Decisions:
-    """Return what a cycle would decide; nothing where no more is known than what is written."""
+    """Return the decisions of a cycle now; none if only the scheduler's own words are known."""
     if cluster.source is Source.WRITTEN:
         return Decisions()
     cache, now = cluster.cache, cluster.read_at
@@ -61,7 +61,7 @@ def decide(cluster: Cluster) -> Decisions:
 def _ahead(
     refused: Iterable[Refused], snapshot: Snapshot, cluster: Cluster
 ) -> Iterator[tuple[GangKey, int]]:
-    """Yield by how much less quota there was at the turns of gangs than before the cycle."""
+    """Yield the quota that gangs with earlier turns take from each gang that is short of quota."""
     if snapshot.queues is None:
         return
     forest = Forest(snapshot.queues, snapshot.nodes)
@@ -80,19 +80,19 @@ def _starts(plan: Plan) -> dict[GangKey, int]:
 
 
 class _Turns:
-    """Looks on at a cycle: which gangs are decided when."""
+    """Records the order of turns in a cycle."""
 
     def __init__(self) -> None:
         self.taken: dict[GangKey, None] = {}
 
     def see(self, _: Cycle, group: GangGroup) -> None:
-        """Note that a group is about to be decided, for the first time or once more."""
+        """Record the turn of a group; a group may have several turns."""
         for gang in group.waiting:
             self.taken.setdefault(gang.key)
 
 
 def _in_line(turns: Iterable[GangKey], plan: Plan) -> dict[GangKey, None]:
-    """Return the gangs that had turns, without those that nothing would help."""
+    """Return the gangs with turns, without the gangs that nothing would help."""
     last = {each.gang.key for each in plan.refused if each.reason in NOT_IN_LINE}
     return dict.fromkeys(key for key in turns if key not in last)
 
@@ -100,7 +100,7 @@ def _in_line(turns: Iterable[GangKey], plan: Plan) -> dict[GangKey, None]:
 def _order(
     turns: Collection[GangKey], groups: Sequence[GangGroup], figures: Iterable[QueueFigures]
 ) -> Iterator[GangKey]:
-    """Yield gangs in the order of their turns; then those without one, queue by queue.
+    """Yield gangs in the order of their turns, then the gangs without a turn, queue by queue.
 
     These are lined up as heads of queues are: by priority, then by age.
     """

@@ -1,4 +1,4 @@
-"""Network domains: their nodes, ready and used, and how large a gang would start in each."""
+"""Network domains: their nodes, their use, and how large a gang would start in each."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,13 +27,12 @@ from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.policies import Profile
 
-# The resources that one pod of a gang asks of a node, and how large a gang of equal members would
-# start now.
+# The shape of a pod, and how large a gang of pods of this shape would start now.
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A pod as its gang has several: what it asks of a node. `amounts` are shown."""
+    """The requests of a member to a node. `amounts` are shown."""
 
     pod_class: PodClass
     amounts: Mapping[str, str]
@@ -43,7 +42,7 @@ class Shape:
 
 
 def parsed_shape(text: str) -> Shape:
-    """Return the shape of `nvidia.com/gpu=8,cpu=4`. Raises ValueError for what is none."""
+    """Return the shape of a text such as `nvidia.com/gpu=8,cpu=4`. Raises ValueError."""
     asked: dict[str, int] = {}
     for part in text.split(","):
         name, found, amount = part.strip().partition("=")
@@ -55,7 +54,7 @@ def parsed_shape(text: str) -> Shape:
 
 
 def commonest(cluster: Cluster) -> Shape | None:
-    """Return what most of the pods ask that wait; None while none does."""
+    """Return the shape of most waiting pods; None if no pod waits."""
     infos = cluster.cache.gang_queue.infos.values()
     ours = cluster.cache.schedulers
     waiting = (pod for info in infos for pod in info.observed.living if not pod.node)
@@ -67,22 +66,22 @@ def commonest(cluster: Cluster) -> Shape | None:
 
 
 def _alone(asked: PodClass) -> PodClass:
-    """Return what a pod asks of a node, whatever other pods and volumes there are."""
+    """Return the requests of a pod to a node, without other pods and volumes."""
     return replace(asked, pod_affinity=None, selected_by=frozenset(), storage=None)
 
 
 def _shown(requests: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return what is shown of requests: what devices offer, else all."""
+    """Return the requests to show: of devices, else all."""
     asked = {name: amount for name, amount in requests if amount and name != PODS}
     devices = {name: amount for name, amount in asked.items() if listing_nodes.is_extended(name)}
     return {name: quantity_of(name, amount) for name, amount in (devices or asked).items()}
 
 
 class Room:
-    """The room for gangs that start now: what runs, and what is reserved, stays."""
+    """The room for gangs that start now. Running pods and reserved room stay."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
-        # Reserved room is taken where a cycle begins.
+        # A cycle begins with reserved room taken.
         self._trial = Placing(replace(snapshot, groups=()), profile, Decided()).trial
         self._profile = profile
 
@@ -93,16 +92,16 @@ class Room:
 
 
 MOST: Final = 1_000_000
-"""Of members that ask for nothing, a node takes any number."""
+"""A node takes any number of members without requests."""
 
 _READY_COLUMN: Final = 1
 TAINTED: Final = "TAINTED"
-"""The heading of a column that is left out where no node is."""
+"""The heading of a column that is left out if it counts no node."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainLine:
-    """A domain: how many of its nodes are ready, cordoned, tainted, and of no use to any pod yet.
+    """A domain: how many of its nodes are ready, cordoned, tainted, and wholly free.
 
     `used` are (used, all) of resources, `members` how many of each shape would start now in it.
     """
@@ -132,7 +131,7 @@ class TreeView:
 def trees(
     cluster: Cluster, snapshot: Snapshot, shapes: Sequence[Shape], depth: int | None = None
 ) -> list[TreeView]:
-    """Return the trees down to a depth: 0 is the cluster, None is what is above the nodes."""
+    """Return the trees down to a depth: 0 is the cluster, None the layer above the nodes."""
     room = Room(snapshot, cluster.profile)
     slots = [room.members(shape) for shape in shapes]
     return [
@@ -216,7 +215,7 @@ def table(view: TreeView, page: Page) -> Iterator[str]:
 
 
 def painted(column: int, text: str) -> str:
-    """Return a cell in colour: nodes that are not ready, and resources of which all is used."""
+    """Return a cell in colour: nodes that are not ready, and resources that are used up."""
     part, slash, whole = text.partition("/")
     if not slash or column == 0:
         return text
@@ -280,7 +279,7 @@ def _domain(line: DomainLine, view: TreeView) -> dict[str, Any]:
 
 
 def used(resource: str, part: int, whole: int) -> Json:
-    """Return how much of a resource is used, as a document has it."""
+    """Return the use of a resource as in documents."""
     return {
         "resource": resource,
         "used": quantity_of(resource, part),

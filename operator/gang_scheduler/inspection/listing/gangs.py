@@ -92,12 +92,12 @@ class Row:
 
 
 def gang_rows(cluster: Cluster, decisions: Decisions, namespace: str = "") -> list[Row]:
-    """Return all gangs of a namespace, or of all: those that wait first, in the order of turns."""
+    """Return the rows of a namespace, or of all: waiting gangs first, in the order of turns."""
     return rows_of(listed(cluster, namespace), cluster, decisions)
 
 
 def rows_of(infos: Iterable[GangInfo], cluster: Cluster, decisions: Decisions) -> list[Row]:
-    """Return these gangs: those that wait first, in the order of turns."""
+    """Return the rows of gangs: waiting gangs first, in the order of turns."""
     places = {key: place for place, key in enumerate(decisions.order)}
     making = _Rows(cluster, decisions)
     found = [making.row(info) for info in infos]
@@ -109,7 +109,7 @@ def rows_of(infos: Iterable[GangInfo], cluster: Cluster, decisions: Decisions) -
 
 
 def listed(cluster: Cluster, namespace: str = "") -> Iterator[GangInfo]:
-    """Yield what is known of the gangs that are listed."""
+    """Yield the gangs to list."""
     for info in described(cluster.cache):
         if namespace in ("", info.key.namespace) and is_ours(info, cluster.cache):
             yield info
@@ -122,7 +122,7 @@ def _by_age(row: Row) -> tuple[int, int, str]:
 
 
 def state_of(info: GangInfo) -> str:
-    """Return the state of a gang in one word, the same wherever it is told."""
+    """Return the state of a gang in one word, the same in all commands."""
     if info.awaits_pods:
         return STARTING  # Its room is kept, and its pods are being created.
     return _STATES.get(phases.phase_of(phases.counts_of(info)), WAITING)
@@ -208,7 +208,7 @@ class _Rows:
         return share_of(share) or tables.INFINITE
 
     def _aging(self, info: GangInfo, ref: QueueRef | None) -> int:
-        """Return what waiting adds to the priority of a gang in its queue."""
+        """Return how much waiting adds to the priority of a gang in its queue."""
         queue: Queue | None = self._queues.get(ref) if ref is not None else None
         if queue is None:
             return 0
@@ -268,12 +268,12 @@ _WIDE: Final = ("KIND", "MIN", "DOMAIN", "FAIRSHARE", "AGING", "EVICTIONS")
 _LAST: Final = "NODES(REASON)"
 _START: Final = "START"
 _IF_SAID: Final = ("QUEUE", "ROLES", "WORKERS", _START)
-"""Columns that are left out where they say nothing."""
+"""Columns that are left out if no row says anything."""
 
 _DROPS: Final = ("WORKERS", "ROLES", "PRI", "GPU", "QUEUE", "TIME", "MEMBERS")
 """Columns that go where a terminal is too narrow, in this order."""
 _LONGEST_NODES: Final = 40
-"""How long the names of nodes may be in place of how many they are, and where."""
+"""The longest list of node names that is shown instead of their number."""
 
 Json = dict[str, Any]
 
@@ -337,7 +337,7 @@ def _short_domains(rows: Sequence[Row]) -> list[str]:
 
 
 def _start(row: Row, now: int, *, starts: bool) -> str:
-    """Return when a gang starts; where that is asked for, that it is not known of those in line."""
+    """Return when a gang starts; `starts`: "unknown" for gangs in line without a promise."""
     if row.start is not None:
         return tables.moment(row.start, now)
     return "unknown" if starts and row.in_line else tables.NOTHING
@@ -356,7 +356,7 @@ def _nodes_or_reason(row: Row, *, wide: bool) -> str:
 
 
 def _nodes(row: Row, *, wide: bool) -> str:
-    """Return the nodes of a gang, without their domain in DNS; of many how many, and where."""
+    """Return the nodes of a gang, without DNS domain; for many nodes, how many and where."""
     names = text.folded(row.nodes)
     if wide or len(names) <= _LONGEST_NODES:
         return names
@@ -465,12 +465,12 @@ ORDERS: Final[Mapping[str, Callable[[Row], tuple[Any, ...]]]] = {
     "queue": lambda row: (row.queue,),
     "start": lambda row: (_NEVER if row.start is None else row.start,),
 }
-"""What gangs may be sorted by; those that are equal stay in the order of turns."""
+"""What gangs may be sorted by. Equal gangs stay in the order of turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is asked for; empty: everything. Words count in any case."""
+    """The gangs to list; empty: all. Upper and lower case are the same."""
 
     states: frozenset[str] = frozenset()
     queues: frozenset[str] = frozenset()
@@ -510,7 +510,7 @@ def _is_one(word: str, of: frozenset[str]) -> bool:
 
 
 def words(given: Sequence[str]) -> frozenset[str]:
-    """Return what was given, several times or with commas, in lower case."""
+    """Return words given in several options, or with commas, in lower case."""
     return frozenset(
         each.strip().lower() for part in given for each in part.split(",") if each.strip()
     )

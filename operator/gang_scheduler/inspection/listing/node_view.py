@@ -1,4 +1,4 @@
-"""A node with the pods on it, and the gangs that these are members of."""
+"""A node with its pods and their gangs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _RIGHT: Final = ("PRI",)
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """A node: (resource, used, all) of what is scarce, and its pods, those of a gang together."""
+    """A node: (resource, used, all) of scarce resources, and its pods, sorted by gang."""
 
     node: Node
     domain: str
@@ -30,7 +30,7 @@ class NodeView:
 
 
 def view(cluster: Cluster, name: str) -> NodeView | None:
-    """Return a node; None for one that is not there."""
+    """Return a node; None if it does not exist."""
     cache = cluster.cache
     nodes, free = cache.node_usage.table(), cache.node_usage.free()
     row = nodes.rows.get(name)
@@ -76,7 +76,7 @@ def _cells(pod: Pod, names: Sequence[str], now: int) -> list[str]:
 
 
 def _gang(pod: Pod) -> str:
-    """Return the gang of a pod; "" for a pod by itself."""
+    """Return the gang of a pod; "" for a single pod."""
     return "" if pod.gang.source == refs.SINGLE.name else str(pod.gang)
 
 

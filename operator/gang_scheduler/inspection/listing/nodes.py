@@ -18,7 +18,7 @@ def is_extended(resource: str) -> bool:
 
 
 def scarce(nodes: NodeTable) -> list[str]:
-    """Return what is scarce: what devices offer, else CPU and memory."""
+    """Return the scarce resources: of devices, else CPU and memory."""
     offered = [
         name
         for name in nodes.resources
@@ -47,7 +47,7 @@ SOFT: Final = "PreferNoSchedule"
 
 
 def taints_of(node: Node) -> tuple[Taint, ...]:
-    """Return the taints that keep pods away, and say more than that it is cordoned or not ready."""
+    """Return the taints that keep pods away, except for cordoned and unready nodes."""
     return tuple(
         each for each in node.taints if each.effect != SOFT and each.key not in TOLD_OTHERWISE
     )
@@ -60,7 +60,7 @@ def shown(taint: Taint) -> str:
 
 
 def node_lines(nodes: NodeTable) -> Iterator[str]:
-    """Yield a line for each thing that keeps pods from nodes, with the names of these."""
+    """Yield a line for each reason that keeps pods from nodes, with the names of the nodes."""
     yield from _line("not ready", _names(node for node in nodes.nodes if not node.ready))
     yield from _line("cordoned", _names(node for node in nodes.nodes if node.unschedulable))
     for taint, names in _by_taint(nodes).items():
@@ -68,13 +68,13 @@ def node_lines(nodes: NodeTable) -> Iterator[str]:
 
 
 def listed_nodes(names: Sequence[str]) -> str:
-    """Return the first names, and how many there are more."""
+    """Return the first names, and how many more there are."""
     left = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {left} more" if left > 0 else "")
 
 
 def node_document(nodes: NodeTable) -> Json:
-    """Return the same for documents."""
+    """Return the reasons that keep pods from nodes, for documents."""
     return {
         "notReady": _names(node for node in nodes.nodes if not node.ready),
         "cordoned": _names(node for node in nodes.nodes if node.unschedulable),
@@ -99,7 +99,7 @@ def _names(nodes: Iterable[Node]) -> list[str]:
 
 
 def _by_taint(nodes: NodeTable) -> dict[Taint, list[str]]:
-    """Return the names of nodes by taint, those of most nodes first."""
+    """Return the names of nodes by taint, most nodes first."""
     found: dict[Taint, list[str]] = {}
     for node in nodes.nodes:
         for each in taints_of(node):

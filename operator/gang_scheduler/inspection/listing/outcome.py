@@ -33,12 +33,12 @@ from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.nodes import NodeUsage
 
 MOST_LINES: Final = 40
-"""As many lines of one kind are shown, unless the page is wide."""
+"""The most lines of one kind, unless the page is wide."""
 NODES_SHOWN: Final = 4
 BINDINGS: Final = {"POD": "pod", "NODE": "node", "GANG": "gang"}
 VICTIMS: Final = {"VICTIM": "pod", "NODE": "node", "GANG": "gang", "PREEMPTOR": "preemptor"}
 NOMINEES: Final = {"NOMINATED": "pod", "NODE": "node", "GANG": "gang"}
-"""Columns, and the fields that stand in them."""
+"""Columns, and their fields."""
 ALWAYS_SHOWN: Final = (resources.CPU, resources.MEMORY, resources.PODS)
 DROPS: Final = {
     "POD": ("GANG",),
@@ -47,7 +47,7 @@ DROPS: Final = {
     "ADMITTED": ("QUEUE",),
     "NODE": ("PODS", "MEMORY", "CPU"),
 }
-"""Columns that go where a page is too narrow, in this order, by the heading of the first column."""
+"""Columns to drop on a narrow page, in this order, by the heading of the first column."""
 PLAIN: Final = Page().paint
 
 Json = Mapping[str, Any]
@@ -55,7 +55,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How wide and colourful the page is. What is long is summed up, unless it is `wide`."""
+    """The width and colour of the page. Long lists are summed up, unless it is `wide`."""
 
     width: int = UNCUT
     colored: bool = False
@@ -72,7 +72,7 @@ class Look:
 
 
 def render(document: Json, outcome: Outcome, cluster: Cluster, look: Look) -> str:
-    """Return the tables as text. `cluster` is the one in which the outcome leaves its cache."""
+    """Return the tables as text. `cluster` has the cache of the outcome."""
     return "".join(f"{line.rstrip()}\n" for line in _lines(document, outcome, cluster, look))
 
 
@@ -101,7 +101,7 @@ def _indented(message: str, width: int) -> list[str]:
 
 
 def _decided(outcome: Outcome) -> Decisions:
-    """Return the last decisions on gangs that wait, in the form in which lists are made of them."""
+    """Return the last decisions on waiting gangs, as lists need them."""
     promised = ((each.gangs, each.start) for each in outcome.reservations)
     starts = {gang.key: start for gangs, start in promised if start is not None for gang in gangs}
     return Decisions(
@@ -126,9 +126,9 @@ def _gangs(outcome: Outcome, decided: Decisions, cluster: Cluster, look: Look) -
 
 
 def _waits(outcome: Outcome, decided: Decisions) -> Iterator[tuple[GangKey, Wait]]:
-    """Yield why gangs wait of which the last decisions do not say it.
+    """Yield why gangs wait that no last decision is about.
 
-    Their members are nominated, and victims must leave; or all of them are other schedulers'.
+    Their members are nominated, and victims must leave; or all members belong to other schedulers.
     """
     for key in {key for key, _ in outcome.nominated}:
         refused = decided.refused.get(key)
@@ -147,7 +147,7 @@ def _in_short(wait: Wait) -> Wait:
 
 
 def _bindings(rows: Sequence[Json], look: Look) -> Iterator[str]:
-    """Yield which pod goes to which node; of many pods, how many of each gang go where."""
+    """Yield the node of each pod; for many pods, the nodes of each gang."""
     if len(rows) <= look.most:
         yield from _pods(BINDINGS, rows, look)
         return
@@ -174,7 +174,7 @@ def _admissions(rows: Sequence[Json], look: Look) -> Iterator[str]:
 
 
 def _on_nodes(nodes: Counter[str]) -> str:
-    """Return how many pods are on which nodes, the fullest first."""
+    """Return how many pods go to which nodes, the most first."""
     named = [f"{name} ({number})" for name, number in nodes.most_common(NODES_SHOWN)]
     more = ["..."] if len(nodes) > NODES_SHOWN else []
     pods, number = nodes.total(), len(nodes)
@@ -226,13 +226,13 @@ def _waiting(document: Json, outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _called(row: Json) -> str:
-    """Return how the gang of a row is called: its source tells it from another of its name."""
+    """Return the name of the gang of a row, with its source if several have the name."""
     name = row["gang"] or ""
     return f"{name} ({row['source']})" if "source" in row else name
 
 
 def _is_without_members(gang: Json) -> bool:
-    """Return whether no pod of a gang was there yet."""
+    """Return whether a gang never had a pod."""
     return gang["phase"] == Phase.PENDING.value and not gang["members"]
 
 
@@ -271,7 +271,7 @@ def _cluster(outcome: Outcome, look: Look) -> Iterator[str]:
 
 
 def _nodes(usage: NodeUsage, look: Look) -> Iterator[str]:
-    """Yield how full the nodes are; of many nodes, all of them together."""
+    """Yield how full the nodes are; many nodes are summed up."""
     nodes, free = usage.table(), usage.free()
     shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if trees.is_extended(name))]
     shown = [name for name in shown if name in nodes.axis]

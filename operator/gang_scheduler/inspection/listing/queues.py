@@ -28,8 +28,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import amount_of, exact_amount_of, quantity
 from gang_scheduler.report.queues import status
 
-# Lines of queues, either computed now or read from the status that the scheduler wrote. Both have
-# the same form.
+# Lines of queues, computed now or read from the status that the scheduler wrote.
 
 _NAMES: Final = ("nominal", "used", "borrowed", "lent")
 _FAIR_SHARE: Final = "fairShare"
@@ -66,7 +65,7 @@ def lines_of_queues(cluster: Cluster, decisions: Decisions) -> list[QueueLine]:
 
 
 class KnownQueues(NamedTuple):
-    """The names of queues; `local` are those of LocalQueues, with the queue that each is of.
+    """The names of queues. `local` has the LocalQueues with their ClusterQueues.
 
     Not `all_known` without the right to list the queues of a product.
     """
@@ -77,7 +76,7 @@ class KnownQueues(NamedTuple):
 
 
 def known(cluster: Cluster, decisions: Decisions) -> KnownQueues:
-    """Return the names of the queues that there are."""
+    """Return the names of all queues."""
     local = cluster.cache.kueue_objects.local_queues.all.values()
     declared = cluster.cache.queues.queue_set()
     names = {each.ref.name for each in declared.queues} if declared is not None else set()
@@ -89,7 +88,7 @@ def known(cluster: Cluster, decisions: Decisions) -> KnownQueues:
 
 
 def of_figures(figures: QueueFigures, pending: int) -> QueueLine:
-    """Return the line of figures; `pending` counts the gangs below the queue, too."""
+    """Return the line of figures; `pending` includes the gangs in queues below."""
     queue, activity = figures.queue, status.activity(figures)
     return QueueLine(
         name=queue.ref.name,
@@ -105,7 +104,7 @@ def of_figures(figures: QueueFigures, pending: int) -> QueueLine:
 
 
 def of_object(body: Mapping[str, Any]) -> QueueLine:
-    """Return the line of a Queue as its status has it."""
+    """Return the line of a Queue from its status."""
     status = body.get("status") or {}
     return QueueLine(
         name=body["metadata"]["name"],
@@ -190,7 +189,7 @@ def _product(line: QueueLine) -> str:
 
 BAR: Final = 10
 MARKS: Final = "#=-."
-"""Of what is used within the own quota, borrowed, free, and lent."""
+"""The marks of quota that is used, borrowed, free, and lent."""
 LEGEND: Final = (
     "QUOTA [####==--..]: of its own # used, - free, . lent; = borrowed from others",
     "PENDING: gangs that wait in it and below it; SHARE: by this number its tree compares queues",
@@ -217,7 +216,7 @@ def queue_table(found: Sequence[QueueLine], page: Page, *, full: bool = False) -
 
 
 def painted_queues(column: int, text: str) -> str:
-    """Return a cell in colour: bars, by whether they show what is borrowed, or used."""
+    """Return a cell in colour: bars with borrowed quota, and bars with used quota."""
     if column != _BAR_COLUMN:
         return text
     if "=" in text:
@@ -240,7 +239,7 @@ def _rows(line: QueueLine, top: int, *, full: bool) -> Iterator[list[str]]:
 
 
 def shown_name(queue: str) -> str:
-    """Return how a queue is called in a table: that of gangs without one is no object."""
+    """Return the name of a queue in a table. The queue of gangs without a queue is no object."""
     return f"{queue} (no queue)" if queue == NONE.name else queue
 
 
@@ -250,12 +249,12 @@ def _shown(amounts: Amounts, *, full: bool) -> tuple[int | Fraction, ...]:
 
 
 def promised_or_used(amounts: Mapping[FlavorResource, Amounts]) -> dict[FlavorResource, Amounts]:
-    """Return the resources of which a queue has a figure that is not 0."""
+    """Return the resources with any figure other than 0."""
     return {of: each for of, each in amounts.items() if any(each)}
 
 
 def scarce(amounts: Mapping[FlavorResource, Amounts]) -> dict[FlavorResource, Amounts]:
-    """Return what devices offer; of a queue that has quota for none, everything."""
+    """Return the resources of devices; all resources of a queue without devices."""
     found = promised_or_used(amounts)
     devices = {of: each for of, each in found.items() if _is_device(of.resource)}
     return devices or found
@@ -270,7 +269,7 @@ def _called(of: FlavorResource) -> str:
 
 
 def bar(amounts: Amounts) -> str:
-    """Return how quota is used: a part that is there has at least one mark."""
+    """Return a bar of the quota. Each part that is not empty has at least one mark."""
     own = max(0, amounts.used - amounts.borrowed)
     lent = max(0, amounts.lent)
     parts = (own, amounts.borrowed, max(0, amounts.nominal - own - lent), lent)
@@ -278,7 +277,7 @@ def bar(amounts: Amounts) -> str:
         return "[" + " " * BAR + "]"
     marks = [1 if part else 0 for part in parts]
     for _ in range(BAR - sum(marks)):
-        # The next mark goes where most is not shown yet.
+        # The next mark goes to the part with the most per mark.
         short = [part / mark if mark else 0 for part, mark in zip(parts, marks, strict=True)]
         marks[short.index(max(short))] += 1
     return "[" + "".join(mark * n for mark, n in zip(MARKS, marks, strict=True)) + "]"

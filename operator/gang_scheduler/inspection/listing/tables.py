@@ -1,4 +1,4 @@
-"""Tables of lists in plain text, as wide as the page: lists may have thousands of lines."""
+"""Tables in plain text that fit the page. They may have thousands of lines."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ def age(seconds: float) -> str:
 
 
 def moment(seconds: int, now: int) -> str:
-    """Return when something is, in UTC: the time of day, with the date if that is another one.
+    """Return a time of day in UTC, with the date if it is not today.
 
     Without the year where that is this one.
     """
@@ -44,14 +44,14 @@ def _two(large: int, of_large: str, small: int, of_small: str) -> str:
 
 
 PIPED: Final = 100
-"""How wide a text is wrapped that no terminal shows."""
+"""The width of text that goes to no terminal."""
 UNCUT: Final = 0
-"""The width of a page without a limit: programs read what no terminal shows."""
+"""The width of a page without a limit, for programs."""
 GAP: Final = "  "
 LEAST: Final = 32
-"""How much of the last column is shown at least: others make room for it."""
+"""The least width of the last column. Other columns make room for it."""
 LEAST_NAME: Final = 12
-"""How much of any other column is shown at least."""
+"""The least width of any other column."""
 NOTHING: Final = "-"
 
 Paint = Callable[[int, str], str]
@@ -64,7 +64,7 @@ def _plain(_: int, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How a table looks. `width` 0 is without a limit: the last column is not cut then."""
+    """The look of a table. `width` 0: no limit, and the last column is not cut."""
 
     width: int = UNCUT
     headers: bool = True
@@ -72,7 +72,7 @@ class Page:
 
 
 def page_width(*, terminal: bool, piped: int = UNCUT) -> int:
-    """Return how wide a page may be: as the terminal, or COLUMNS says; without both, `piped`."""
+    """Return the width of the terminal, else COLUMNS, else `piped`."""
     if terminal:
         return shutil.get_terminal_size((PIPED, 24)).columns
     given = os.environ.get("COLUMNS", "")
@@ -128,7 +128,7 @@ def _narrowed(widths: list[int], numbers: Sequence[bool], width: int) -> list[in
 
 
 def _least(widths: Sequence[int]) -> int:
-    """Return how wide a table is of which the last column is cut as far as it may be."""
+    """Return the width of a table whose last column is cut as far as it may be."""
     return _beside_last(widths) + min(widths[-1], LEAST)
 
 
@@ -152,7 +152,7 @@ def without_silent(
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text that is no longer than `most`: whole words of it, if there is more than one."""
+    """Return a text of at most `most` characters, cut between words if possible."""
     if len(text) <= most:
         return text
     part = text[: most - len(CUT)]
@@ -178,12 +178,12 @@ def _line(
     return GAP.join((*padded, left + shown)).rstrip()
 
 
-# The share by which queues are compared, with as many digits as are needed to tell queues apart.
+# The share by which queues are compared, with the digits that tell queues apart.
 
 DIGITS: Final = 3
 INFINITE: Final = "infinite"
 
 
 def short_share(share: str) -> str:
-    """Return a share, as it is written in the status of a queue, for a column."""
+    """Return the share from the status of a queue, for a column."""
     return share if share == INFINITE else f"{round(float(share), DIGITS):g}"

@@ -37,7 +37,7 @@ def heading(resource: str) -> str:
 
 
 def use(resource: str, used: int, offered: int) -> str:
-    """Return how much is used of how much."""
+    """Return used and all."""
     return f"{quantity(resource, used)}/{quantity(resource, offered)}"
 
 
@@ -48,7 +48,7 @@ NAMES_SHOWN: Final = 10
 _OFFER: Final = re.compile(r"([0-9]+) of ([0-9]+)")
 
 Spot = tuple[int, int]
-"""A domain of a tree: its depth, and its place in the level there."""
+"""A domain of a tree: its depth, and its place in that level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Wish:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Use:
-    """How much of a resource is used, by place in the tree. `resource` is "" for nodes."""
+    """The use of a resource, by place in the tree. `resource` "": nodes."""
 
     resource: str
     used: IntArray
@@ -80,7 +80,7 @@ class _Use:
 
 
 def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
-    """Return the trees that gangs ask for, else the first; none that has only nodes."""
+    """Return the trees that gangs ask for, else the first tree; none with only nodes."""
     first = (
         build(tree_spec, cache.node_usage.table())
         for tree_spec in cache.topologies.tree_specs()[:1]
@@ -117,7 +117,7 @@ def draw(
 
 
 def painted_offers(_: int, text: str) -> str:
-    """Return a cell in colour where a domain offers a gang less than it needs."""
+    """Return a cell, in colour if a domain offers a gang less than it needs."""
     found = _OFFER.fullmatch(text)
     return click.style(text, fg="yellow") if found and int(found[1]) < int(found[2]) else text
 

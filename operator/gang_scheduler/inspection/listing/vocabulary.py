@@ -1,4 +1,4 @@
-"""The words that lists are asked with, apart from all that makes lists: help needs no more."""
+"""The words of the options of lists. `--help` imports nothing else."""
 
 from typing import Final
 

@@ -19,12 +19,12 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
 
-# The reason why a gang waits in a few words for a column: the one number that is short. A reason
-# without a short form is described by the first sentence of the whole message.
+# Why a gang waits, in a few words for a column: the number that is short. A reason without a short
+# form has the first sentence of its message.
 
 
 def brief_of(refused: Refused, ahead: int = 0) -> str:
-    """Return why a gang waits in a few words; "" where there is no short form.
+    """Return why a gang waits in a few words; "" without a short form.
 
     `ahead` is what gangs before it take of the quota that it lacks.
     """
@@ -48,7 +48,7 @@ def _of_quota(cause: QuotaShort, ahead: int) -> str:
 
 
 def _of_room(misfit: Misfit) -> str:
-    """Return how many members find room, and where most of them do."""
+    """Return how many members find room, and where most of them find it."""
     short = misfit.shortage
     if misfit.nodes == 0 or misfit.unlabelled is not None:
         return word_room.lacking(misfit)
@@ -74,12 +74,12 @@ def _of_size(found: Oversized) -> str:
 
 
 NEXT_CYCLE: Final = "NextCycle"
-"""Why a gang waits that has room: it is given that by the next cycle."""
+"""The reason of a gang that has room, and waits for the next cycle."""
 _SENTENCE: Final = re.compile(r"\.\s")
 
 
 class Wait(NamedTuple):
-    """Why a gang waits; "" where that is not known. `few_words` is "" if there is no short form."""
+    """Why a gang waits; "" if it is not known. `few_words` is "" without a short form."""
 
     reason: str = ""
     message: str = ""
@@ -87,7 +87,7 @@ class Wait(NamedTuple):
 
     @property
     def brief(self) -> str:
-        """A few words, else the first sentence."""
+        """The few words, else the first sentence."""
         return self.few_words or _SENTENCE.split(self.message, maxsplit=1)[0].rstrip(".")
 
 
@@ -95,7 +95,7 @@ UNKNOWN: Final = Wait()
 
 
 def of(info: GangInfo, counts: Counts, decisions: Decisions, cluster: Cluster) -> Wait:
-    """Return why a gang waits that has no quorum on nodes."""
+    """Return why a gang without a quorum on nodes waits."""
     refused = decisions.refused.get(info.key)
     if refused is not None and not refused.left_over:
         ahead = decisions.ahead.get(info.key, 0)
@@ -112,7 +112,7 @@ def of(info: GangInfo, counts: Counts, decisions: Decisions, cluster: Cluster) -
 
 
 def written(info: GangInfo) -> Wait:
-    """Return why a gang waits as it is written: in its object, else in a member."""
+    """Return why a gang waits, from its object, else from a member."""
     spec = info.observed.spec
     for each in (spec.status.get("conditions") or ()) if spec is not None else ():
         if isinstance(each, dict) and (each.get("type"), each.get("status")) == _NOT_SCHEDULED:
@@ -123,7 +123,7 @@ def written(info: GangInfo) -> Wait:
 
 
 def queue_written(info: GangInfo) -> dict[str, Any]:
-    """Return what the status of a gang says of its queue."""
+    """Return the part about its queue of the status of a gang."""
     spec = info.observed.spec
     found = spec.status.get("queue") if spec is not None else None
     return found if isinstance(found, dict) else {}
@@ -153,7 +153,7 @@ def _held(info: GangInfo, cache: Cache) -> list[Bind]:
 
 
 def cause_of(info: GangInfo, cache: Cache) -> ClaimsUnbound | None:
-    """Return which claims a gang waits for that has room; None if it waits for none."""
+    """Return the claims for which a gang with room waits; None if it waits for none."""
     waiting = [pod for pod in info.observed.living if not pod.node]
     awaited = {each for pod in waiting for each in cache.volumes.awaited(pod)}
     if not awaited:

@@ -33,7 +33,7 @@ AMOUNT: Final = re.compile(r"[+-]?[0-9]*\.?[0-9]*(?:[numkMGTPE]|[KMGTPE]i|[eE][+
 
 
 def number_of(text: str) -> Iterator[str]:
-    """Yield the numbers of a text that are not to be told."""
+    """Yield the numbers of a text that are hidden."""
     if not AMOUNT.fullmatch(text):
         yield from (each[0] for each in TELLING.finditer(text))
 
@@ -54,7 +54,7 @@ def renamed_numbers(text: str, by: dict[str, str]) -> str:
 
 
 def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
-    """Yield each digit by its place among those that follow the same beginning; zero stays."""
+    """Yield each digit by its place among the digits after the same beginning; zero stays."""
     is_leading = True
     for place, sign in enumerate(number):
         if not sign.isdigit():
@@ -70,7 +70,7 @@ def _signs(number: str, following: dict[str, set[str]]) -> Iterator[str]:
 
 UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HIDDEN: Final = "hidden"
-"""Stands for a text that people read, in which there may be anything."""
+"""Replaces texts for people, which may contain anything."""
 _SHAPES: Final = tuple(WRITTEN[each.reader.gvr] for each in kinds.KINDS)
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -87,14 +87,14 @@ class Pseudonyms:
         self.numbers = number_pseudonyms(part for text in found for part in number_of(text))
 
     def text(self, text: str) -> str:
-        """Return the pseudonym of a text, itself for one that stays."""
+        """Return the pseudonym of a text; the text itself if it stays."""
         if stays(text):
             return text
         return words.renamed_words(renamed_numbers(text, self.numbers), self.words)
 
 
 def of(snapshot: Snapshot) -> Pseudonyms:
-    """Return the pseudonyms of all that is in a snapshot."""
+    """Return the pseudonyms of a snapshot."""
     found: set[str] = set()
 
     def note(text: str) -> str:
@@ -114,7 +114,7 @@ def anonymized(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
 
 
 def stays(text: str) -> bool:
-    """Return whether a text tells nothing of a cluster: a known key, made by chance, a time."""
+    """Return whether a text tells nothing about a cluster: a known key, a random text, a time."""
     if UUID.fullmatch(text) or vocabulary.TIME.fullmatch(text):
         return True
     return "/" in text and vocabulary.is_known(text)
@@ -148,7 +148,7 @@ def _header(header: Header, rename: Rename) -> Header:
 
 
 def _event(told: Told, rename: Rename) -> Told:
-    """Return an Event without its note: anything may be in it."""
+    """Return an Event without its note, which may contain anything."""
     namespace, name = rename(told.namespace), rename(told.name)
     return msgspec.structs.replace(told, namespace=namespace, name=name, note="")
 
@@ -189,7 +189,7 @@ def _key(key: str, rename: Rename) -> str:
 
 
 def _message(text: str) -> str:
-    """Return what stands for a message. By that of our victims these are known."""
+    """Return the replacement of a message. The message that marks our victims is kept."""
     return OUR_MARK if text.startswith(OUR_MARK) else HIDDEN if text else ""
 
 

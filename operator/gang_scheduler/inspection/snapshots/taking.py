@@ -38,15 +38,14 @@ if TYPE_CHECKING:
     from gang_scheduler.inspection.servers import Server
 
 
-# The objects with which a cache is filled, recorded meanwhile: the same objects, of the same
-# moment.
+# The objects are recorded while the cache is filled, so both are of the same moment.
 
 PLACES: Mapping[str, int] = {each.reader.name: i for i, each in enumerate(kinds.KINDS)}
 """The order of kinds in a snapshot."""
 
 
 class Line(NamedTuple):
-    """An object of a snapshot: its kind by its place among all, its name, and its text."""
+    """An object of a snapshot: the number of its kind, its name, and its text."""
 
     place: int
     namespace: str
@@ -56,21 +55,21 @@ class Line(NamedTuple):
 
 
 def line_of_body(gvr: GVR, body: Mapping[str, Any]) -> Line:
-    """Return what is written of an object that is a value."""
+    """Return the fields of an object that are written."""
     reader = kinds.of(gvr).reader
     written = whitelist.of_body(reader.gvr, reader.kind, body)
     return line_of_written(PLACES[reader.name], written)
 
 
 def line_of_written(place: int, written: Mapping[str, Any]) -> Line:
-    """Return the line of what is written of an object."""
+    """Return the line of the fields of an object."""
     metadata = written.get("metadata") or {}
     namespace, name, uid = (str(metadata.get(each, "")) for each in ("namespace", "name", "uid"))
     return Line(place, namespace, name, uid, msgspec.json.encode(written))
 
 
 class Recorder:
-    """Stands before the handlers of all kinds, and has a line of each object, by kind and uid."""
+    """Records the line of each object, by kind and uid, before handlers see it."""
 
     def __init__(self, event_handlers: EventHandlers) -> None:
         self.versions = event_handlers.versions
@@ -79,7 +78,7 @@ class Recorder:
 
 
 class _Recording:
-    """Stands before the handler of one kind."""
+    """Records the objects of one kind, and passes them on."""
 
     def __init__(self, handler: KindHandler[Any], lines: dict[tuple[str, str], Line]) -> None:
         self.name = handler.name
@@ -90,11 +89,11 @@ class _Recording:
 
     @property
     def decoder(self) -> Decoder[Any] | None:
-        """What reads the bytes of an object."""
+        """The decoder of an object."""
         return self._handler.decoder
 
     def take(self, event: Object) -> None:
-        """Take in an event, and write the object down as it is now."""
+        """Take in an event, and record the object."""
         self._handler.take(event)
         line = line_of_body(self.versions[0], event["object"])
         if event["type"] == "DELETED":
@@ -117,12 +116,12 @@ class _Recording:
 
 PACKED: Final = ".gz"
 LEVEL: Final = 6
-"""Of compression: the next one takes twice as long for a hundredth of the size."""
+"""The level of compression. The next level takes twice as long and saves a hundredth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A header and the lines of objects in their order, with the cluster that they are of."""
+    """A header and the lines of objects in their order, with their cluster."""
 
     header: Header
     lines: tuple[Line, ...]
@@ -142,7 +141,7 @@ def counts(lines: Iterable[Line]) -> dict[str, int]:
 
 
 def packed(content: Iterable[bytes]) -> bytes:
-    """Return lines compressed, without a name and a time, which would differ."""
+    """Return compressed lines. Name and time are left out, so equal lines give equal bytes."""
     into = io.BytesIO()
     with gzip.GzipFile("", "wb", LEVEL, into, mtime=0) as file:
         file.writelines(content)
@@ -150,14 +149,14 @@ def packed(content: Iterable[bytes]) -> bytes:
 
 
 def write_files(content: bytes, path: Path) -> None:
-    """Write a file that its owner alone may read, whole or not at all. Raises OSError."""
+    """Write a file that only its owner may read, whole or not at all. Raises OSError."""
     with replacing(path) as file:
         file.write(content)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file that becomes the one at a path if nothing goes wrong."""
+    """Give a file that replaces the one at a path if nothing goes wrong."""
     descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -197,7 +196,7 @@ def of_recorded(
     kubernetes: str = "",
     events: list[Told] | None = None,
 ) -> Snapshot:
-    """Return the snapshot of a cluster whose objects were written down as it was filled."""
+    """Return the snapshot of a cluster from the objects recorded while it was filled."""
     lines = tuple(sorted(recorder.lines.values()))
     served = (gvr.name for each, gvr in kinds.QUEUES_NAMED.items() if each in _served(cluster))
     header = _header(
@@ -211,7 +210,7 @@ def of_recorded(
 
 
 async def _version_of(server: "Server") -> str:
-    """Return the version of an API server, "" where it does not tell."""
+    """Return the version of an API server; "" if it does not tell."""
     from gang_scheduler.client.errors import UNREADABLE, ApiError  # noqa: PLC0415
 
     try:
@@ -222,7 +221,7 @@ async def _version_of(server: "Server") -> str:
 
 
 def of_files(filenames: Sequence[str], policy: Policy, at: int | None = None) -> Snapshot:
-    """Return the snapshot of manifests, or a snapshot once more.
+    """Return the snapshot of manifests, or of a snapshot.
 
     Raises UnreadableInput with all that is wrong in the files.
     """
@@ -230,7 +229,7 @@ def of_files(filenames: Sequence[str], policy: Policy, at: int | None = None) ->
 
 
 def of_items(items: Sequence[Item], policy: Policy, at: int | None = None) -> Snapshot:
-    """Return the same of what was read of files."""
+    """Return the snapshot of the items of files."""
     stored = [each for each in items if isinstance(each, Stored)]
     manifest = next((each for each in items if isinstance(each, Document)), None)
     if stored and manifest is not None:
@@ -254,7 +253,7 @@ def _lines_of(found: Objects) -> list[Line]:
 
 
 def _line_of(stored: Stored) -> Line:
-    """Return the line of an object of a snapshot, with what is read of it now."""
+    """Return the line of an object of a snapshot, with the fields that are read now."""
     body = msgspec.json.decode(stored.raw, type=dict[str, Any])
     kind = str(body.get("kind"))
     reader = next(
@@ -302,7 +301,7 @@ Pods = tuple[tuple[str, str], ...]
 
 
 class Decisions(NamedTuple):
-    """What a cycle decides, in its order: pods by their uids, with their nodes."""
+    """The decisions of a cycle, in its order: pods by uid, with their nodes."""
 
     placed: tuple[tuple[str, Pods], ...]
     preemptions: tuple[tuple[str, Pods, tuple[str, ...]], ...]
@@ -311,7 +310,7 @@ class Decisions(NamedTuple):
 
 
 def decisions(cluster: Cluster, rename: Rename = str) -> Decisions:
-    """Return what the next cycle decides; names in it are renamed."""
+    """Return the decisions of the next cycle, with replaced names."""
     plan: Plan = schedule(cluster.snapshot(), cluster.profile, to_the_end=True)
     return Decisions(
         tuple((_key(each.gang, rename), _pods(each.binds, rename)) for each in plan.placed),
@@ -322,7 +321,7 @@ def decisions(cluster: Cluster, rename: Rename = str) -> Decisions:
 
 
 def differences(name: str, content: bytes, cluster: Cluster, rename: Rename = str) -> Iterator[str]:
-    """Yield a line for each kind of decision in which a file is decided otherwise than a cluster.
+    """Yield a line for each kind of decision that differs between file and cluster.
 
     Raises UnreadableInput for a content that cannot be read back.
     """

@@ -1,4 +1,4 @@
-"""What one namespace may know of all others: how much of each node their pods use, and no names.
+"""What one namespace may know of others: how much of each node they use, without names.
 
 So what is decided for the gangs of the namespace stays nearly the same, and what it is short of.
 """
@@ -26,9 +26,9 @@ from gang_scheduler.simulation.snapshot_files import Told
 
 HIDDEN: Final = "hidden"
 NOTE: Final = "message"
-"""A field of which all is hidden where a part of it must be."""
+"""A field that is hidden as a whole if a part of it must be hidden."""
 OTHERS: Final = "other-namespaces"
-"""The namespace of pods that stand for usage."""
+"""The namespace of pods that stand for the usage of others."""
 _PODS: Final = PLACES[kinds.PODS.name]
 _NAMESPACES: Final = PLACES[kinds.NAMESPACES.name]
 _CAPACITIES: Final = PLACES[kinds.CSI_STORAGE_CAPACITIES.name]
@@ -41,7 +41,7 @@ _CONTAINER: Final = ("resources", "ports", "restartPolicy", "allocatedResources"
 
 
 def restricted(snapshot: Snapshot, namespace: str) -> Snapshot:
-    """Return what a namespace may know of a snapshot, and the cluster that this is."""
+    """Return the snapshot that a namespace may know, and its cluster."""
     hidden = _Hidden(set(_namespaces(snapshot.lines)) - {namespace, ""})
     lines = tuple(_lines(snapshot.lines, namespace, hidden))
     header = msgspec.structs.replace(
@@ -59,7 +59,7 @@ def restricted(snapshot: Snapshot, namespace: str) -> Snapshot:
 
 
 def _events(told: Iterable[Told] | None, namespace: str, hidden: "_Hidden") -> list[Told] | None:
-    """Return the Events of a namespace; of a note that names another one nothing is left."""
+    """Return the Events of a namespace. Notes that name other namespaces are removed."""
     if told is None:
         return None
     own = [each for each in told if each.namespace == namespace]
@@ -103,7 +103,7 @@ def _usage(pod: Mapping[str, Any], number: int) -> dict[str, Any]:
     metadata, spec, status = (pod.get(part, {}) for part in ("metadata", "spec", "status"))
     present = metadata.get("annotations", {})
     name, uid = f"pod-{number}", str(metadata.get("uid"))
-    # That of a manifest may be made of names.
+    # The uid of a manifest may be made of names.
     identity = {"name": name, "namespace": OTHERS, "uid": uid if UUID.fullmatch(uid) else name}
     charged = {"annotations": {key: present[key] for key in _CHARGED if key in present}}
     times = _some(metadata, ("creationTimestamp", "deletionTimestamp"))
@@ -134,10 +134,10 @@ def _some(of: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Any]:
 
 
 class _Hidden:
-    """The names of namespaces that must not be told, and what stands for them."""
+    """The hidden names of namespaces, and their replacements."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        # A name of words that mean the same in every cluster tells nothing.
+        # A name made of words that are common to all clusters tells nothing.
         telling = [each for each in names if not vocabulary.WORDS.issuperset(words.words_of(each))]
         self._by_name = {name: f"other-{i}" for i, name in enumerate(sorted(telling), start=1)}
         # Longer names first: one may begin with another.

@@ -100,9 +100,9 @@ DOMAINS: Final = (
     *("nvidia.com", "amd.com", "intel.com", "habana.ai", "google.com", "amazonaws.com"),
     *("azure.com", "aws.com"),
 )
-"""Keys under these are of products, and the same for all that use them."""
+"""Keys with these prefixes belong to products, and are the same for all users."""
 _NAMED_BY_USERS: Final = frozenset({"node-role.kubernetes.io", "node-restriction.kubernetes.io"})
-"""Of keys under these the rest is chosen by administrators."""
+"""Administrators choose the rest of keys with these prefixes."""
 _ROLES: Final = frozenset({"control-plane", "master", "worker"})
 _PRODUCTS: Final = tuple(f".{each}" for each in DOMAINS)
 _PLAIN: Final = frozenset(
@@ -132,7 +132,7 @@ _TEXTS: Final = (
     *("h", "s", "ms", "us", "ns", "Z"),
 )
 WORDS: Final = frozenset(word for text in _TEXTS for word in WORD.findall(text))
-"""Words that are their own pseudonyms, in whatever text."""
+"""Words that stay in all texts."""
 
 KEPT_FIELDS: Final = frozenset(
     {
@@ -149,14 +149,14 @@ KEPT_FIELDS: Final = frozenset(
         *("launcherCreationPolicy", "minAvailable", "maxUnavailable"),
     }
 )
-"""Fields that have a word of the API, a number or a time."""
+"""Fields with a word of the API, a number or a time."""
 KEY_FIELDS: Final = frozenset(
     {"key", "topologyKey", "matchLabelKeys", "mismatchLabelKeys", "nodeLabel", "labelKey"}
 )
-"""Fields that have the key of a label."""
+"""Fields with the key of a label."""
 MESSAGES: Final = frozenset({"message"})
 DIGESTS: Final = frozenset({"edition"})
-"""Fields that have a digest of names: without one what it is about counts as unchanged."""
+"""Fields with a digest of names. Without the digest the object counts as unchanged."""
 NAMING_SETTINGS: Final = frozenset(
     {
         *("scheduler_names", "protection_label_namespaces", "gpu_resources", "default_queue"),
@@ -164,7 +164,7 @@ NAMING_SETTINGS: Final = frozenset(
         *("spare_nodes", "node_failure_taints"),
     }
 )
-"""Settings that have names of users in them."""
+"""Settings that contain names chosen by users."""
 
 
 def is_known(key: str) -> bool:

@@ -55,7 +55,7 @@ class Shape:
 
 
 PRESENCE: Final = Shape()
-"""Nothing is read but whether it is there."""
+"""Only the presence of the field is read."""
 SCALAR: Final = Shape(scalar=True)
 
 
@@ -91,7 +91,7 @@ def _of_class(kind: type) -> Shape:
 
 
 def _either(shapes: Iterable[Shape]) -> Shape:
-    """Return what may have any of these shapes."""
+    """Return the union of shapes."""
     found = Shape()
     for each in shapes:
         found = Shape(
@@ -126,7 +126,7 @@ def _first(path: str) -> tuple[str, str]:
 
 
 def pruned(value: Value, shape: Shape) -> Value:
-    """Return what is read of a value, whether it can be read or not.
+    """Return the part of a value that is read, even if the value is invalid.
 
     Where a value has the wrong type, an empty one of that type stands for it: reading it fails, as
     before.
@@ -183,23 +183,23 @@ KEYS: Final = frozenset(
         volcano.TASK,
     }
 )
-"""Other annotations that are."""
+"""Further annotation keys that are written."""
 SPARK_SETTINGS: Final = frozenset({spark.INSTANCES, spark.LEAST, spark.DYNAMIC})
-"""Of the settings of an application, which may have secrets among them, these are read."""
+"""The settings of an application that are read. Others may be secrets."""
 
 
 def is_read(annotation: str) -> bool:
-    """Return whether an annotation is read, or is taken for a misspelling of one that is."""
+    """Return whether an annotation is read, or may be a misspelling of one."""
     return annotation.startswith(PREFIXES) or annotation in KEYS or bool(keys.meant_by(annotation))
 
 
 _ONLY: Final = {"annotations": is_read, "sparkConf": SPARK_SETTINGS.__contains__}
-"""Maps of which some keys are read, by the names of their fields, wherever they are."""
+"""Maps of which only some keys are read, by the name of the field."""
 _METADATA: Final = shape_of(Metadata)
 
 
 def _narrowed(shape: Shape, name: str = "") -> Shape:
-    """Return a shape whose maps have only those keys that are read."""
+    """Return a shape whose maps have only the keys that are read."""
     known = shape.fields
     return replace(
         shape,
@@ -238,7 +238,7 @@ def _of_gangs(status: Shape) -> Shape:
 
 
 def _recent_usage() -> Shape:
-    """Return the shape of what of the status of a Queue decisions depend on."""
+    """Return the shape of the status of a Queue: the fields that decisions depend on."""
     known = shape_of(QueueStatus).fields or {}
     return Shape(fields={"recentUsage": known["recentUsage"]})
 
@@ -300,14 +300,14 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
 
 
 def of_body(gvr: GVR, kind: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is written of an object of a kind, whether it can be read or not."""
+    """Return the fields of an object that are written, even if it is invalid."""
     api_version = str(body.get("apiVersion") or gvr.api_version)
     found: dict[str, Any] = pruned(body, WRITTEN[gvr])
     return {"apiVersion": api_version, "kind": kind, **found}
 
 
 def of_struct(gvr: GVR, kind: str, source: Any) -> bytes:  # noqa: ANN401 - a struct of that kind.
-    """Return the line of a pod or node that was decoded already: of these there are many."""
+    """Return the line of a pod or node that is decoded already, which saves time."""
     source = _with_annotations_that_are_read(source)
     if gvr == kinds.PODS and _has_more(source.spec):
         body = msgspec.to_builtins(source)
@@ -326,6 +326,6 @@ def _with_annotations_that_are_read(source: Any) -> Any:  # noqa: ANN401 - as ab
 
 
 def _has_more(spec: pods.PodSpec) -> bool:
-    """Return whether a pod has objects of which nothing is read but that they are there."""
+    """Return whether a pod has objects of which only the presence is read."""
     more = spec.scheduling_gates or spec.resource_claims
     return bool(more or any(each.ephemeral is not None for each in spec.volumes))

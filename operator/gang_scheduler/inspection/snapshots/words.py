@@ -24,7 +24,7 @@ def words_of(text: str) -> list[str]:
 
 
 def word_pseudonyms(words: Iterable[str], kept: Collection[str]) -> dict[str, str]:
-    """Return the pseudonym of each word: of two words, the smaller one has the smaller one.
+    """Return the pseudonym of each word. Pseudonyms have the order of the words.
 
     Those that are `kept` are their own. Raises ValueError where these leave no room in between.
     """
@@ -51,7 +51,7 @@ def renamed_words(text: str, by: Mapping[str, str]) -> str:
 
 
 def _between(low: str, high: str, letters: str, number: int) -> Iterator[str]:
-    """Yield so many words in order, all above one word and below another; "" is no bound."""
+    """Yield that many words in order, between two words; "" is no bound."""
     start = _start(low, high, letters)
     width = LEAST_WIDTH
     while len(letters) ** width < number:
@@ -61,7 +61,7 @@ def _between(low: str, high: str, letters: str, number: int) -> Iterator[str]:
 
 
 def _start(low: str, high: str, letters: str) -> str:
-    """Return a beginning: whatever begins so is above one word and below another."""
+    """Return a prefix: all words with it are above one word and below another."""
     if not low:
         return _below(high, letters)
     if high.startswith(low):
@@ -77,7 +77,7 @@ def _start(low: str, high: str, letters: str) -> str:
 
 
 def _below(high: str, letters: str) -> str:
-    """Return a beginning: whatever begins so is below a word, "" for none."""
+    """Return a prefix: all words with it are below a word; "" if there is none."""
     first = letters[0]
     if not high:
         return first
