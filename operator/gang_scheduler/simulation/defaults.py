@@ -90,7 +90,7 @@ def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, A
 
 
 def moment(field: str, text: str) -> int:
-    """Return a time in seconds since the epoch. Raises InvalidField for any other text."""
+    """Return a time in seconds since the epoch. Raises InvalidField."""
     if not _is_time(text):
         raise InvalidField(field, text, "must be a time such as 2024-05-01T12:00:00Z")
     return fields.timestamp(text)
@@ -106,7 +106,7 @@ def latest_time(body: Mapping[str, Any]) -> int:
 
 
 def creation_time(body: Mapping[str, Any]) -> int | None:
-    """Return the creation time that the object gives, in seconds since the epoch; None if none."""
+    """Return the creation time of the object, in seconds since the epoch; None without one."""
     text = body["metadata"].get("creationTimestamp")
     return fields.timestamp(text) if text else None
 
@@ -118,7 +118,7 @@ def _generated(prefix: str, sequence: int) -> str:
 
 
 def _deleted_at(body: Mapping[str, Any]) -> int:
-    """Return when the deletion was asked for, 0 if it was not: a grace period before the end."""
+    """Return when deletion was requested, a grace period before its time; 0 if it was not."""
     metadata, spec = body["metadata"], body.get("spec")
     own = spec.get("terminationGracePeriodSeconds") if isinstance(spec, Mapping) else None
     given = (metadata.get("deletionGracePeriodSeconds"), own, GRACE_SECONDS)
@@ -128,7 +128,7 @@ def _deleted_at(body: Mapping[str, Any]) -> int:
 
 
 def _times(status: object) -> Iterator[int]:
-    """Yield the times in a status, however deep, by the names that Kubernetes gives to times."""
+    """Yield all times in a status, found by the names of their fields."""
     values = status.items() if isinstance(status, Mapping) else ()
     for name, value in values:
         if isinstance(value, str):
@@ -152,18 +152,18 @@ def _is_time(text: str) -> bool:
         return False
 
 
-# Known kinds and versions, and spellings of a kind that are a mistake.
+# Known kinds and versions, and misspelt kinds.
 
 Kind = Reader[Any]
 
 
 def _only_expanded(row: Row) -> Kind:
-    """Return the kind of a workload that is not watched: only what is made of it is read."""
+    """Return the kind of a workload that is not watched: only the pods made from it are read."""
     return Reader(kind=row.kind, versions=row.versions, read=lambda body: body)
 
 
 BESIDE_QUEUES: Final = frozenset({*KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS})
-"""Kinds of products with queues that files have without these: then queues may be left out."""
+"""Kinds of products with queues. A file may have these objects, and leave out the queues."""
 _DECLARING: Final = frozenset({QUEUES, *CLUSTER_QUEUES, *COHORTS, VOLCANO_QUEUES})
 """Kinds that declare queues."""
 _WATCHED: Final = {(each.reader.kind, each.reader.gvr.group) for each in KINDS}
@@ -192,14 +192,14 @@ def kind_of(body: Mapping[str, Any]) -> Kind | None:
 
 
 def served(gvrs: Iterable[GVR]) -> frozenset[Product]:
-    """Return the products that may have queues on a cluster with objects of these kinds."""
+    """Return the products that may have queues in a cluster with these kinds of objects."""
     groups = {each.group for each in gvrs if each not in BESIDE_QUEUES}
     others = (product for product, named in QUEUES_NAMED.items() if named.group in groups)
     return frozenset({Product.OURS, *others})
 
 
 def kind_named(bodies: Iterable[Mapping[str, Any]]) -> frozenset[Product]:
-    """Return the products whose names of queues mean something beside these objects.
+    """Return the products whose queue names count, given these objects.
 
     Without any queue, a name of a product without an object here may be a label that is not read.
     """
@@ -224,7 +224,7 @@ def _plain(name: str) -> str:
 
 
 _BY_NAME: Final[defaultdict[str, list[Kind]]] = defaultdict(list)
-"""The kinds by their plain names: each object of a file is looked up."""
+"""The kinds by name, to look up each object."""
 for _each in ALL:
     _BY_NAME[_plain(_each.kind)].append(_each)
 
@@ -290,7 +290,7 @@ def why_unused(declared: DeclaredTopology) -> str:
     return topology_status.invalid_spec(declared.problem, kept=False).message
 
 
-# Claims and volumes as the controllers of a cluster would leave them.
+# Claims and volumes after the controllers of a cluster have handled them.
 
 IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 
@@ -342,7 +342,7 @@ def _settled_claim(body: Body, default: str) -> Body:
 
 
 def _settled_volume(body: Body) -> Body:
-    """Return a volume with a phase: its own, else Bound with a claimRef, else Available."""
+    """Return a volume with a phase: its own phase, else Bound with a claimRef, else Available."""
     source = fields.read(body, volume_wire.Volume)
     phase = "Available" if source.spec.claim_ref is None else "Bound"
     return {**body, "status": {"phase": source.status.phase or phase}}

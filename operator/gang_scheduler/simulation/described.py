@@ -1,4 +1,4 @@
-"""Which gangs answers are about."""
+"""The gangs that all answers are about."""
 
 from collections.abc import Iterator
 
@@ -13,9 +13,9 @@ from gang_scheduler.workloads import table
 
 
 def described(cache: Cache) -> Iterator[GangInfo]:
-    """Yield what is known of all gangs, but for workloads whose pods name other gangs."""
+    """Yield all gangs, without workloads whose pods name other gangs."""
     infos = cache.gang_queue.infos
-    # Pods are looked at for gangs without members alone, of which there are few.
+    # Only gangs without members need a look at pods, and they are few.
     bare = {key for key, info in infos.items() if not info.observed.members}
     pods = cache.pods() if bare else ()
     elsewhere = {key for pod in pods for key in _of_workloads(pod) if key != pod.gang}
@@ -25,7 +25,7 @@ def described(cache: Cache) -> Iterator[GangInfo]:
 
 
 def _of_workloads(pod: Pod) -> Iterator[GangKey]:
-    """Yield the gangs that a pod would be in by its Job and by its other workloads."""
+    """Yield the gangs of a pod by its Job, and by its other workloads."""
     yield GangKey(refs.JOB.name, pod.namespace, pod.job)
     labels, present = dict(pod.labels), dict(pod.annotations)
     source = pod_wire.Pod(Metadata(namespace=pod.namespace, labels=labels, annotations=present))

@@ -1,4 +1,4 @@
-"""Documents of FILE, DIR or -, each with the place where it stands."""
+"""Documents of FILE, DIR or -, each with its place."""
 
 import codecs
 import itertools
@@ -14,7 +14,7 @@ from gang_scheduler.simulation.snapshot_files import Header, Stored, UnreadableL
 
 STDIN = "-"
 LINES = (".jsonl", ".jsonl.gz")
-"""Endings of files with a document a line."""
+"""Endings of files with one document a line."""
 SUFFIXES = (".json", *LINES, ".yaml", ".yml")
 
 
@@ -37,7 +37,7 @@ class Document:
 
     @property
     def place(self) -> str:
-        """Where the document stands, for messages."""
+        """The place of the document, for messages."""
         inside = f", {self.path}" if self.path else ""
         if self.line:
             return f"{self.file}: line {self.line}{inside}"
@@ -45,7 +45,7 @@ class Document:
 
     @property
     def is_from_cluster(self) -> bool:
-        """Whether an API server has stored the object, or that of which it is made."""
+        """Whether an API server has stored the object, or the object that it is made from."""
         if self.made_by is not None:
             return self.made_by.is_from_cluster
         metadata = self.body.get("metadata")
@@ -53,7 +53,7 @@ class Document:
         return bool(given.get("uid") or given.get("resourceVersion"))
 
     def problem(self, error: InvalidField) -> "Problem":
-        """Return the problem that this document has."""
+        """Return a problem of this document."""
         return Problem(f"{self.place}: {error}")
 
 
@@ -65,7 +65,7 @@ class Problem:
 
 
 Item = Document | Stored | Problem
-"""What a file holds: manifests, the objects of a snapshot, and what cannot be read."""
+"""The items of a file: manifests, objects of a snapshot, and problems."""
 
 
 def read(names: Iterable[str], *, recursive: bool = False) -> Iterator[Item]:
@@ -82,7 +82,7 @@ def read(names: Iterable[str], *, recursive: bool = False) -> Iterator[Item]:
 
 
 def parse(file: str, text: str) -> Iterator[Document | Problem]:
-    """Yield the objects of a text. What follows a broken document is not read."""
+    """Yield the objects of a text, up to the first broken document."""
     number = 0
     try:
         for number, value in enumerate(syntax.values(text), start=1):

@@ -16,7 +16,7 @@ def filled(objects: Objects, decides: Policy) -> Cache:
     """Return a cache of the objects, as the watches would fill it."""
     header = objects.header
     if not decides.rules.workloads.manage_jobs and (header is None or header.source != LIVE):
-        # Without an operator the question is what becomes of them with one that does so.
+        # There is no operator here: it is assumed to start suspended workloads.
         decides = decides.model_copy(update={"manage_jobs": tuple(ManagedKind)})
     cache = policy.cache(decides, Changes())
     cache.gang_queue.expect_nothing()

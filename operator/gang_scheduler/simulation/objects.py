@@ -1,4 +1,4 @@
-"""The objects of the input, as a cache takes them in, or all that is wrong with them."""
+"""The objects of the input for a cache, or all problems of the input."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -87,6 +87,6 @@ def load(
 
 
 def _unread(header: Header | None) -> Iterator[str]:
-    """Yield what a snapshot lacks."""
+    """Yield the remarks about objects that a snapshot lacks."""
     if header is not None and header.not_readable:
         yield f"not in the snapshot, since they may not be listed: {', '.join(header.not_readable)}"

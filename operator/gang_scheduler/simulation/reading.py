@@ -1,4 +1,4 @@
-"""Input of `simulate`: from documents to objects, by the table of kinds, and what is checked."""
+"""The input of `simulate`, from documents to objects: defaults, checks and readers."""
 
 import dataclasses
 from collections import Counter
@@ -51,12 +51,12 @@ from gang_scheduler.workloads import table
 from gang_scheduler.workloads.controllers import Present, Source, controller, part
 from gang_scheduler.workloads.table import KINDS as TABLE
 
-# An object of the input before it is read, and the result of reading it.
+# An object of the input, before and after it is read.
 
 UNDATED_SECONDS = 1
 """Objects without a creation time are created within this time after the input's latest time."""
 DEFAULT_SCHEDULER = "default-scheduler"
-"""What an API server writes into pods and templates without a schedulerName."""
+"""The schedulerName that an API server gives to pods and templates without one."""
 Body = Mapping[str, Any]
 
 
@@ -104,12 +104,12 @@ class SchedulerNames:
         return self.ours if assumed else DEFAULT_SCHEDULER
 
     def is_assumed(self, each: FoundObject) -> bool:
-        """Return whether this is a pod that gets our name, having none."""
+        """Return whether this is a pod without a schedulerName that gets ours."""
         given = each.kind.gvr != PODS or bool(each.body.get("spec", {}).get("schedulerName"))
         return not given and self.of(each.body["metadata"]["uid"]) == self.ours
 
 
-# Fields that manifests leave open: an age, and a schedulerName.
+# Fields that manifests may leave out: the age and the schedulerName.
 
 
 def with_age(noun: object, body: Body, created_at: float) -> object:
@@ -127,7 +127,7 @@ def with_age(noun: object, body: Body, created_at: float) -> object:
 
 
 def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
-    """Return a workload that waits suspended with the schedulerName that its templates lack."""
+    """Return a suspended workload whose templates all have a schedulerName."""
     if not isinstance(noun, GangObject):
         return noun
     name = scheduler_names.of(noun.uid)
@@ -135,7 +135,7 @@ def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
 
 
 def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
-    """Return a workload with each member changed that it would have."""
+    """Return a workload with each of its future members changed."""
     said, made = noun.suspended, noun.part
     if said is not None and said.gangs:
         said = replace(said, gangs=_changed(said.gangs, change))
@@ -145,7 +145,7 @@ def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
 
 
 def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tuple[VirtualGang, ...]:
-    """Return the gangs of a workload with each member changed that it would have."""
+    """Return the gangs of a workload with each of their future members changed."""
     return tuple(
         each._replace(pods=each.pods.with_prototypes([*map(change, each.pods.prototypes)]))
         for each in gangs
@@ -234,7 +234,7 @@ WITH_GANGS = frozenset(
         *(each.versions[0] for each in table.MAKERS),
     }
 )
-"""The kinds of workloads of which gangs are made."""
+"""The kinds of workloads that make gangs."""
 T = TypeVar("T")
 
 
@@ -269,7 +269,7 @@ class Reading:
         self._sequence = 0
 
     def take(self, document: Item) -> None:
-        """Take in a document of a known kind; note a document of another kind as skipped."""
+        """Take in a document of a known kind; record other documents as skipped."""
         if isinstance(document, Problem):
             self.problems.append(document)
             return
@@ -296,7 +296,7 @@ class Reading:
             self.problems.append(document.problem(error))
 
     def _validate(self, document: Document) -> None:
-        """Note the fields that an API server drops. Raises InvalidField for what it refuses.
+        """Record the fields that an API server drops. Raises InvalidField for what it refuses.
 
         An API server has seen all that is from one. Of what is made of a manifest it is enough that
         its template was seen.
@@ -314,7 +314,7 @@ class Reading:
                 self.without_limits[document.file, each] += 1
 
     def load(self, scheduler_names: SchedulerNames) -> tuple[Loaded, ...]:
-        """Return what can be read, in order; note what is wrong with the rest."""
+        """Return the readable objects in order; record the problems of the others."""
         classes = {
             each.key: self._try(each, cluster.read_priority_class)
             for each in self._of(PRIORITY_CLASSES)
@@ -340,7 +340,7 @@ class Reading:
         return tuple(found)
 
     def remarks(self) -> Iterator[str]:
-        """Yield what is said of the input on stderr."""
+        """Yield the remarks about the input, for stderr."""
         yield from self.unknown_fields.values()
         for (file, resource), number in self.without_limits.items():
             asks = f"{counted(number, 'pod')} with a request for {resource} and no limit"
@@ -349,7 +349,7 @@ class Reading:
         yield from self.notes
 
     def _load_stored(self) -> Iterator[Loaded]:
-        """Yield the objects of snapshots; note what is wrong with them."""
+        """Yield the objects of snapshots; record their problems."""
         if self._stored and self.objects:
             self._refuse_both()
         for each in snapshot_files.load_stored(self._stored, self._membership):
@@ -361,7 +361,7 @@ class Reading:
                 yield Loaded(each.gvr, each.noun)
 
     def _refuse_both(self) -> None:
-        """Note the manifests of objects that a snapshot has, too."""
+        """Record manifests of objects that a snapshot has as well."""
         for each in self._stored:
             same = self.objects.get(snapshot_files.key_of(each))
             if same is not None:
@@ -374,7 +374,7 @@ class Reading:
                 )
 
     def _made_of(self, kind: Kind, document: Document, body: Body) -> list[Body]:
-        """Return what the controller of this object would still create. Raises InvalidField."""
+        """Return the objects that its controller would still create. Raises InvalidField."""
         if kind.gvr == PODS:
             made = [*defaults.claims_of(body)]
         else:
@@ -401,7 +401,7 @@ class Reading:
         return said is not None and (from_cluster or self._mean_any(said.names))
 
     def _maker_waits(self, found: GangObject, body: Body) -> bool:
-        """Return whether what made a workload waits in a queue, and says nothing of its members."""
+        """Return whether the owner of a workload waits in a queue, without describing members."""
         if found.part is None or not found.part.gangs:
             return False
         owner = controller(body)
@@ -413,11 +413,11 @@ class Reading:
         return self._mean_any(asked) and part(maker, "spec").get("suspend") is True
 
     def _mean_any(self, names: Iterable[QueueName]) -> bool:
-        """Return whether any of these names is that of a queue, found or not."""
+        """Return whether any of these names is the name of a queue, even a missing one."""
         return any(product_of(each) in self._named for each in names)
 
     def _take_made(self, document: Document, made: Iterable[Body]) -> None:
-        """Take in what the controller of a workload creates, as if it were in the input."""
+        """Take in the objects that the controller of a workload creates, as if they were input."""
         for each in made:
             path = f"{each['kind']} {each['metadata']['name']}"
             self.take(replace(document, body=each, path=path, made_by=document))

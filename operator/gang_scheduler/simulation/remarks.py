@@ -1,4 +1,4 @@
-"""What is to be known of the input beside the decisions: lines for stderr."""
+"""Remarks about the input, for stderr."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -15,7 +15,7 @@ from gang_scheduler.state.cache import Cache
 
 
 def remarks_of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
-    """Yield what was left out, assumed and missing."""
+    """Yield what was left out, what was assumed, and what is missing."""
     yield from found.notes
     if found.assumed_ours:
         yield (
@@ -42,7 +42,7 @@ def _waits_suspended(noun: object) -> bool:
 
 
 def of_topologies(found: Objects, cache: Cache) -> Iterator[str]:
-    """Yield that layers are unknown as the input has no topology, if they are."""
+    """Yield that layers are unknown because the input has no topology, if that is so."""
     if any(isinstance(each.noun, DeclaredTopology) for each in found.loaded):
         return
     verdicts = [info.verdict for info in cache.gang_queue.infos.values()]

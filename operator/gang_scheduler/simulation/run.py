@@ -29,9 +29,9 @@ from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
 from gang_scheduler.state.gangs.queueing import LAST_RETRY_SECONDS
 
 MOST_CYCLES: Final = 1000
-"""After so many cycles nothing is expected to settle any more."""
+"""After this many cycles the simulation gives up."""
 MOST_IDLE: Final = 50
-"""How many cycles in a row may change nothing while victims were not looked for to the end."""
+"""How many cycles in a row may change nothing while some search for victims is unfinished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The decisions of all cycles in their order, what waits in the end, and the cluster then.
+    """The decisions of all cycles in order, the gangs that still wait, and the final cluster.
 
     `nominated` are the decided nominations that still stand in the end. `refused` are the gangs
     with members that wait without a nomination. `asked` are the trees of topology requests.
@@ -71,9 +71,9 @@ class Outcome:
 
 
 class AtOnce:
-    """Carries plans out at once: pods are on their nodes, and victims are noted.
+    """Carries plans out at once: pods get their nodes, and preemptions are recorded.
 
-    `now` is when that is, in seconds.
+    `now` is the time, in seconds.
     """
 
     def __init__(self, cache: Cache, naming: Naming) -> None:
@@ -94,13 +94,13 @@ class AtOnce:
         return False
 
     def admit(self, _: Admission) -> None:
-        """Do nothing: no pods come of what is started."""
+        """Do nothing: no controller creates the pods of a started workload."""
 
     def suspend(self, _: Suspension) -> None:
         """Do nothing: time does not pass."""
 
     def preempt(self, preemption: Preemption) -> None:
-        """Note the preemptor with the gangs of the victims, and that these yield."""
+        """Record the preemptor with the gangs of the victims, and the evictions."""
         self._cache.evictions.note(preemption, self.now)
         for victim in preemption.victims:
             by = self._naming.preemptor(preemption, victim.gang.namespace)
@@ -108,7 +108,7 @@ class AtOnce:
 
 
 def simulate(objects: Objects, options: Options) -> Outcome:
-    """Return what the scheduler decides. The same objects give the same outcome."""
+    """Return the outcome. The same objects give the same outcome."""
     # 1. Take the cluster in, as the watches would.
     cache = filled(objects, options.policy)
     placed: list[Placed] = []
@@ -128,13 +128,13 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         plan = schedule(snapshot, profile, to_the_end=True)
         # 3. Apply.
         taken = take_in(cache, plan, now, lost_nominations=lost_nominations, writers=writers)
-        # 4. Note the decisions.
+        # 4. Record the decisions.
         placed += plan.placed
         admissions += taken.admissions
         preemptions += plan.preemptions
         waiting.note(plan)
         asked |= asked_for(snapshot)
-        # 5. Go on for as long as something changed.
+        # 5. Continue while something changes.
         if not options.until_settled:
             break
         passed = let_pass(cache, plan, recreate=options.recreate_victims)
@@ -184,7 +184,7 @@ def next_moment(cache: Cache, now: int, options: Options, *, changed: bool) -> i
 
 
 def _held_until(cache: Cache) -> int | None:
-    """Return when the first gang gives up nominated room that its missing members do not come to.
+    """Return when the first gang gives up the nominated room of its missing members.
 
     They do not come here, so others get the room in the end. None if no room waits so.
     """
@@ -222,7 +222,7 @@ def let_pass(cache: Cache, plan: Plan, *, recreate: bool) -> bool:
 
 
 def _recreated(pod: Pod) -> Pod:
-    """Return a pod that is created in place of another one, and has waited for as long."""
+    """Return the pod that replaces an evicted pod, and is as old."""
     return replace(
         pod,
         uid=f"{pod.uid}+",

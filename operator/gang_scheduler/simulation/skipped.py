@@ -1,4 +1,4 @@
-"""Skipped input: unknown kinds that matter all the same, and requests that nothing reads."""
+"""Skipped input: unknown kinds that may make pods, and requests that no scheduler reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MAKERS: Final = frozenset(
         *(("JobFlow", "flow.volcano.sh"), ("SlurmJob", "slinky.slurm.net")),
     }
 )
-"""Kinds that make pods, and of which an object need not show it."""
+"""Kinds that make pods, even if an object does not show it."""
 NO_MAKERS: Final = frozenset(
     {
         *((kind, "") for kind in ("PodTemplate", "ConfigMap", "Secret")),
@@ -38,17 +38,17 @@ NO_MAKERS: Final = frozenset(
         ("JobTemplate", "flow.volcano.sh"),
     }
 )
-"""Kinds that have a pod template and make nothing of it."""
+"""Kinds with a pod template that make no pods from it."""
 SETTINGS: Final = ("Configuration", "Config", "Policy")
-"""What kinds end in that name containers or schedulers, and make no pods."""
+"""Endings of kinds that name containers or schedulers, and make no pods."""
 ONE_CONTAINER: Final = ("container", "mainContainer")
 SCHEDULERS: Final = ("schedulerName", "batchScheduler")
-"""Fields by which a workload says which scheduler its pods have."""
+"""Fields of workloads that name the scheduler of their pods."""
 
 
 @dataclass(slots=True)
 class _Alike:
-    """Objects of one kind in one file: the first one, and how many there are."""
+    """Objects of one kind in one file: the first object, and their number."""
 
     first: Document
     has_pods: bool
@@ -67,7 +67,7 @@ class Skipped:
         self.not_expanded = 0
 
     def add(self, document: Document) -> None:
-        """Note a document of an unknown kind."""
+        """Record a document of an unknown kind."""
         body = document.body
         has_pods = not document.is_from_cluster and makes_pods(body)
         key = document.file, body["kind"], body["apiVersion"], has_pods
@@ -80,7 +80,7 @@ class Skipped:
 
 
 def makes_pods(body: Mapping[str, Any]) -> bool:
-    """Return whether something makes pods of an object, as far as the object shows it.
+    """Return whether an object looks as if a controller makes pods from it.
 
     It has containers, or names the scheduler of its pods, or it is of a kind that is known to.
     """
@@ -91,7 +91,7 @@ def makes_pods(body: Mapping[str, Any]) -> bool:
 
 
 def _has_pods(value: object) -> bool:
-    """Return whether there is a pod's spec, or a part of one, somewhere in a value."""
+    """Return whether a value contains a pod spec, or a part of one."""
     if isinstance(value, Mapping):
         if isinstance(value.get("containers"), list):
             return True
@@ -122,7 +122,7 @@ KINDS: Final = {
 
 
 def note_in_vain(document: Document) -> str:
-    """Return what such a workload asks for beside its pod template; "" for nothing."""
+    """Return what such a workload asks for outside its pod template; "" for nothing."""
     body = document.body
     group, template = KINDS.get(body["kind"], ("", ""))
     if not group or not body["apiVersion"].startswith(group):

@@ -30,7 +30,7 @@ KIND: Final = "SnapshotHeader"
 API_VERSION: Final = "py-gang-scheduler.io/v1alpha1"
 LIVE, FILES = "live", "files"
 MOST_BYTES: Final = 4 * 2**30
-"""How large a compressed file may become: a small one can be made that fills any memory."""
+"""The largest size after decompression: a small file could fill all memory."""
 _GZIP: Final = b"\x1f\x8b"
 _CHUNK: Final = 2**20
 
@@ -80,7 +80,7 @@ class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An object of a snapshot of a cluster, as it was there. `number` is its line in the file."""
+    """An object of a snapshot, as it was in the cluster. `number` is its line in the file."""
 
     file: str
     number: int
@@ -89,12 +89,12 @@ class Stored:
 
     @property
     def place(self) -> str:
-        """Where the object stands, for messages."""
+        """The place of the object, for messages."""
         return f"{self.file}: line {self.number}"
 
 
 class UnreadableLine(ValueError):  # noqa: N818 - names what is wrong, like InvalidField
-    """A line that cannot be read; the message says which, and what is wrong."""
+    """A line that cannot be read; the message says which line, and why."""
 
 
 class _Kind(msgspec.Struct):
@@ -154,7 +154,7 @@ def value(file: str, number: int, line: bytes) -> dict[str, Any]:
     """Return the object of a line, without nulls, which count as absent. Raises UnreadableLine."""
     try:
         found = msgspec.json.decode(line, type=dict[str, Any])
-        # Most lines have none, and to look at each value takes many times as long.
+        # Most lines have no null, and a look at each value takes many times as long.
         return next(syntax.values(line.decode())) if b"null" in line else found
     except (
         msgspec.DecodeError,
@@ -166,13 +166,13 @@ def value(file: str, number: int, line: bytes) -> dict[str, Any]:
 
 
 def header_among(found: Iterable[object]) -> Header | None:
-    """Return the header of the first snapshot among what was read."""
+    """Return the header of the first snapshot of the input."""
     headers = (getattr(each, "header", None) for each in found)
     return next((each for each in headers if each is not None), None)
 
 
 def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, ...]]:
-    """Return the settings of a snapshot, less those that are `given`, and what to say of that.
+    """Return the settings of a snapshot, overridden by the `given` ones, and a note about it.
 
     Raises InvalidField for settings that make no sense.
     """
@@ -197,8 +197,8 @@ def policy_of(header: Header | None, given: Policy) -> tuple[Policy, tuple[str, 
     return policy, tuple(notes)
 
 
-# Objects of a snapshot, taken in as the watches of `run` take them in. An object that cannot be
-# read counts as on a cluster: it is left out, and what still holds of it holds.
+# Objects of a snapshot, taken in as the watches of `run` do it. An object that cannot be read
+# counts as on a cluster.
 
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -212,7 +212,7 @@ class _Peek(msgspec.Struct, rename="camel"):
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What no two objects have: kind, API group, namespace and name."""
+        """The identity of the object: kind, API group, namespace and name."""
         group = self.api_version.rpartition("/")[0]
         return self.kind, group, self.metadata.namespace, self.metadata.name
 
@@ -222,7 +222,7 @@ _PEEK: Final = msgspec.json.Decoder(_Peek)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The noun of an object of a snapshot, None if nothing holds of it, and a note for users."""
+    """The noun of an object of a snapshot, None if it counts for nothing, and a note for users."""
 
     gvr: GVR | None
     noun: object = None
@@ -231,7 +231,7 @@ class Found:
 
 
 def key_of(stored: Stored) -> tuple[str, str, str, str]:
-    """Return kind, API group, namespace and name of an object; empty ones of what is none."""
+    """Return kind, API group, namespace and name of an object; empty texts if it is no object."""
     try:
         return _PEEK.decode(stored.raw).key
     except _UNREADABLE:

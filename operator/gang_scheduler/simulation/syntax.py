@@ -21,7 +21,7 @@ except ImportError:
 
 DEEPEST = 100
 MOST_VALUES, MOST_REPEATED = 1_000_000, 10
-"""How many values a text may have, in all or for each of its characters; the larger one counts."""
+"""How many values a text may have: in all, or for each character; the larger limit counts."""
 MOST_MERGED = 10_000
 """How many keys an object may have after a merge."""
 STRING_MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
@@ -81,7 +81,7 @@ def values(text: str) -> Iterator[Any]:
 
 
 def _from_json(text: str) -> Iterator[Any]:
-    """Yield JSON values one after the other; a text that only begins like JSON is read as YAML."""
+    """Yield JSON values one by one. A text that only begins like JSON is read as YAML."""
     decoder = json.JSONDecoder(object_pairs_hook=_unequal)
     text, found, position, plain = text.strip(), [], 0, _Plain(text)
     try:
@@ -140,7 +140,7 @@ def _unequal(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Plain:
-    """Makes JSON values as Kubernetes takes them from the values of one text."""
+    """Turns the values of a text into JSON values as Kubernetes does."""
 
     def __init__(self, text: str) -> None:
         self._left = max(MOST_VALUES, MOST_REPEATED * len(text))
@@ -174,7 +174,7 @@ def _scalar(value: object) -> object:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        # As in an API server: what is no int64 is a float.
+        # As in an API server: a number outside int64 is a float.
         return float(value) if abs(value) < 10**300 else math.copysign(math.inf, value)
     if value is None or isinstance(value, bool | int | float):
         return value

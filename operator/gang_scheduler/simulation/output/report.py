@@ -28,13 +28,13 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.workloads import table
 
-# Requests for nodes: the ones in the input, and the ones that the scheduler would make.
+# ProvisioningRequests: of the input, and new ones that the scheduler would make.
 
 Json = dict[str, Any]
 
 
 def provisioning_requests(cache: Cache) -> Json:
-    """Return the requests by gang; nothing where nodes cannot be asked for."""
+    """Return the requests by gang; nothing if nodes cannot be requested."""
     state = cache.provisioning
     if not state.is_on:
         return {}
@@ -62,7 +62,7 @@ def _pod_set(each: AskedPodSet) -> Json:
     return {"pod": each.pod.key, "count": each.number, "requests": asked, **labels}
 
 
-# The part of a gang's row that exists only where there are queues.
+# The fields of a gang that exist only with queues.
 
 MAIN: Final = "main"
 """The name of a podset that has none, as in Kueue."""
@@ -73,7 +73,7 @@ Flavors = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """What was decided of gangs: their places, the flavors of pods by uid, and which borrow."""
+    """Decisions about queues: places of gangs, flavors of pods by uid, and gangs that borrow."""
 
     queue_of: Callable[[GangKey], QueueRef | None]
     places: Mapping[GangKey, int]
@@ -82,7 +82,7 @@ class Queued:
 
     @classmethod
     def of(cls, outcome: Outcome) -> "Queued":
-        """Return what an outcome decided."""
+        """Return the decisions of an outcome."""
         return cls(
             outcome.cache.queue_of,
             places(outcome.queues),
@@ -101,7 +101,7 @@ class Queued:
         }
 
     def _by_podset(self, info: GangInfo) -> dict[str, dict[str, str]]:
-        """Return the flavors of members that are charged; podsets with the same ones are one."""
+        """Return the flavors that members are charged to; podsets with equal flavors are one."""
         found: dict[str, dict[str, str]] = {}
         for pod in info.observed.living:
             flavors = dict(self.flavors.get(pod.uid) or _written(pod))
@@ -133,7 +133,7 @@ def queue_rows(figures: Sequence[QueueFigures]) -> list[Json]:
 
 
 def places(figures: Sequence[QueueFigures]) -> dict[GangKey, int]:
-    """Return the place of each gang that waits among those of its queue; 1 is the next."""
+    """Return the place of each waiting gang in its queue; 1 is the next."""
     return {key: place for each in figures for place, key in enumerate(each.pending, start=1)}
 
 
@@ -181,7 +181,7 @@ def document(outcome: Outcome) -> Json:
 
 
 class _Names:
-    """How gangs are called: with their source where several have one name."""
+    """The names of gangs, with their source if several have the same name."""
 
     def __init__(self, keys: Iterable[GangKey]) -> None:
         numbers = Counter(key.called for key in keys)
@@ -247,7 +247,7 @@ def _victims(outcome: Outcome, names: _Names) -> Iterator[Json]:
 
 
 def _class(preemption: Preemption, gang: GangKey) -> Json:
-    """Return by what right a gang is evicted; nothing without queues."""
+    """Return the eviction class of a gang; nothing without queues."""
     found = preemption.classes.get(gang)
     return {} if found is None else {"class": found.shown}
 
@@ -262,7 +262,7 @@ def _waiting(refused: Refused, names: _Names) -> Json:
 
 
 def of_others(cache: Cache) -> Iterator[GangInfo]:
-    """Yield the gangs of which all members are other schedulers', and wait for a node."""
+    """Yield gangs whose members all belong to other schedulers, and wait for a node."""
     for info in described(cache):
         foreign = cache.foreign_members.of(info.key)
         if not info.observed.members and any(each.living and not each.node for each in foreign):
@@ -270,7 +270,7 @@ def of_others(cache: Cache) -> Iterator[GangInfo]:
 
 
 def _foreign(info: GangInfo, cache: Cache, names: _Names) -> Json:
-    """Return that no member of a gang is ours to place."""
+    """Return that no member of a gang is ours."""
     foreign = cache.foreign_members.of(info.key)
     return {
         **names.of(info.key),
@@ -312,7 +312,7 @@ def _roles(counts: phases.Counts) -> Json:
 
 
 def _workers(info: GangInfo) -> Json:
-    """Return the workers of a gang that says how it grows and shrinks."""
+    """Return the workers of an elastic gang."""
     found = messages.status_of(info)
     return {} if found is None else {"workers": {key: found[key] for key in ("min", "now", "max")}}
 
@@ -322,7 +322,7 @@ def _evicted(info: GangInfo, outcome: Outcome) -> Json:
 
 
 def _is_described(info: GangInfo) -> bool:
-    """Return whether the object that must describe a gang is there, if there must be one."""
+    """Return whether a gang has the object that must describe it, if its source needs one."""
     kind = table.BY_NAME[info.key.source].object_kind
     return not kind or info.observed.spec is not None
 

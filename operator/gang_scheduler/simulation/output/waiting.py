@@ -1,4 +1,4 @@
-"""What waits in the end, for what and why: every pending pod is reported once."""
+"""What waits in the end, and why. Every pending pod is reported once."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ class Waiting:
         self._nominated: dict[str, tuple[GangKey, Bind]] = {}
 
     def note(self, plan: Plan) -> None:
-        """Take in the refusals and nominations of a plan; the latest decision comes last."""
+        """Record the refusals and nominations of a plan; the latest decision comes last."""
         decided = [each.gang.key for each in plan.placed] + [each.gang.key for each in plan.refused]
         for key in decided:
             self._refused.pop(key, None)
@@ -65,7 +65,7 @@ class Waiting:
 
 
 def _beside_the_limit(gang: Gang, refused: Refused, waiting: tuple[Pod, ...]) -> Iterator[Refused]:
-    """Yield why members wait: those that an elastic gang has no place for do not wait for room."""
+    """Yield why members wait. Members above the maximum of an elastic gang do not wait for room."""
     spoken_of = {pod.uid for pod in refused.pods}
     others = tuple(pod for pod in waiting if pod.uid not in spoken_of)
     told = queueing.untold(gang, others) if refused.left_over and others else None

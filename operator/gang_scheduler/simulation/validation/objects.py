@@ -1,4 +1,4 @@
-"""Validation of one manifest: what an API server would refuse, and fields that it would drop."""
+"""Validation of one manifest: faults that an API server refuses, and fields that it drops."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -25,7 +25,7 @@ Body = Mapping[str, Any]
 
 
 def workload_faults(body: Body) -> Iterator[InvalidField]:
-    """Yield what is wrong with an object whose types are those of its schema."""
+    """Yield the faults of an object whose types fit its schema."""
     check = CHECKS.get((body["apiVersion"], body["kind"]))
     if check is not None:
         yield from check(body)
@@ -62,9 +62,9 @@ def _job_spec(spec: Body, where: str) -> Iterator[InvalidField]:
 
 
 def _of_indexes(spec: Body, where: str) -> Iterator[InvalidField]:
-    """Yield what is wrong with a Job by whether its pods have indexes."""
+    """Yield the faults of a Job that depend on its completionMode."""
     if spec.get("completionMode") == INDEXED:
-        # Without both of them there is one pod.
+        # Without both fields there is one pod.
         if spec.get("completions") is None and spec.get("parallelism") is not None:
             must = f"is required beside completionMode {INDEXED}"
             yield InvalidField(f"{where}.completions", None, must)
@@ -80,7 +80,7 @@ def _of_indexes(spec: Body, where: str) -> Iterator[InvalidField]:
 
 
 def _of_failures(spec: Body, where: str) -> Iterator[InvalidField]:
-    """Yield what is wrong with a podFailurePolicy."""
+    """Yield the faults of a podFailurePolicy."""
     policy = spec.get("podFailurePolicy")
     if policy is None:
         return
@@ -101,7 +101,7 @@ def _of_failures(spec: Body, where: str) -> Iterator[InvalidField]:
         if rule.get("action") == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
             must = "must not be FailIndex without backoffLimitPerIndex"
             yield InvalidField(f"{path}.action", rule["action"], must)
-        # A rule without conditions has a list that is empty.
+        # A rule without conditions has an empty list.
         wanted = {key: value for key, value in rule.items() if value != []}
         yield from pods.exactly_one(wanted, ("onExitCodes", "onPodConditions"), path)
         if rule.get("onExitCodes") is not None:
@@ -123,7 +123,7 @@ def _of_exit_codes(asked: Body, containers: set[str], where: str) -> Iterator[In
 
 
 def _of_apps(body: Body) -> Iterator[InvalidField]:
-    """Yield what is wrong with a workload whose pods never end."""
+    """Yield the faults of a workload whose pods never end."""
     spec = body.get("spec", {})
     pod = spec.get("template", {}).get("spec", {})
     claims = spec.get("volumeClaimTemplates", ())
@@ -172,7 +172,7 @@ def is_known(body: Mapping[str, Any]) -> bool:
 
 
 def unknown_fields(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the fields that an API server drops, each with the one that may be meant.
+    """Return the fields that an API server drops, each with the field that may be meant.
 
     Raises InvalidField for an object that it refuses, with all that is wrong. An object of a kind
     whose schema is not known is not looked at.

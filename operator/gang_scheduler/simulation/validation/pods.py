@@ -18,19 +18,19 @@ from gang_scheduler.model.resources import (
 # Rules: https://kubernetes.io/docs/concepts/configuration/manage-resources-containers
 
 OF_CONTAINERS: Final = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})
-"""Resources without a domain that a container can have, beside huge pages."""
+"""Resources without a domain that a container can have, apart from huge pages."""
 NATIVE: Final = "kubernetes.io/"
 REQUESTS_OF_QUOTAS: Final = "requests."
 MILLI: Final = 1000
 LARGE: Final = 2**50
-"""Of more than this no parts are counted."""
+"""Above this amount no fractions are counted."""
 Asked = Mapping[str, str | int | float]
 
 
 def faults(
     given: Mapping[str, Any], where: str, *, limits_may_come: bool
 ) -> Iterator[InvalidField]:
-    """Yield what is wrong with the `resources` of a container.
+    """Yield the faults of the `resources` of a container.
 
     `limits_may_come`: a LimitRange may set limits, as it does for pods and not for templates.
     """
@@ -66,7 +66,7 @@ def without_limit(given: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_both(name: str, amount: str | float, limits: Asked, where: str) -> Iterator[InvalidField]:
-    """Yield what is wrong with a request beside its limit."""
+    """Yield the faults of a request, compared with its limit."""
     field = f"{where}.requests[{name}]"
     exact = is_extended(name) or _is_huge_pages(name)
     if name not in limits:
@@ -93,7 +93,7 @@ def _is_huge_pages(name: str) -> bool:
 
 
 def _milli(amount: str | float) -> int | None:
-    """Return a thousand times an amount; None for what is no quantity, which its reader says."""
+    """Return an amount in thousandths; None if it is no quantity, which its reader reports."""
     try:
         whole = parse_quantity(amount)
         return whole * MILLI if abs(whole) > LARGE else parse_quantity(amount, MILLI)
@@ -111,7 +111,7 @@ Spec = Mapping[str, Any]
 
 
 def pod_faults(spec: Spec, where: str, *, of_template: bool = True) -> Iterator[InvalidField]:
-    """Yield what is wrong with a pod's spec, which stands at a path."""
+    """Yield the faults of a pod spec at a path."""
     if not spec.get("containers"):
         yield InvalidField(f"{where}.containers", None, "is required")
     for field in CONTAINERS:
@@ -129,7 +129,7 @@ def pod_faults(spec: Spec, where: str, *, of_template: bool = True) -> Iterator[
 
 
 def without_limits(spec: Spec) -> set[str]:
-    """Return the resources of which a pod has a request, and no limit that they need."""
+    """Return the resources that need a limit, and have only a request."""
     containers = (each for field in CONTAINERS for each in spec.get(field, ()))
     return {name for each in containers for name in without_limit(each.get("resources", {}))}
 
@@ -142,7 +142,7 @@ def _of_container(container: Spec, where: str, *, of_template: bool) -> Iterator
     yield from faults(asked, f"{where}.resources", limits_may_come=not of_template)
     for number, each in enumerate(container.get("ports", ())):
         for field in ("containerPort", "hostPort"):
-            # 0 is none: of a host port that is one that is not asked for.
+            # 0 is none: a hostPort that is not requested.
             least = 0 if field == "hostPort" else 1
             if not least <= each.get(field, least) <= GREATEST_PORT:
                 path = f"{where}.ports[{number}].{field}"
@@ -150,7 +150,7 @@ def _of_container(container: Spec, where: str, *, of_template: bool) -> Iterator
 
 
 def _of_names(spec: Spec, where: str) -> Iterator[InvalidField]:
-    """Yield the names that are there twice."""
+    """Yield the names that occur twice."""
     named = (
         (f"{where}.{field}[{number}].name", each.get("name"))
         for field in CONTAINERS
@@ -162,7 +162,7 @@ def _of_names(spec: Spec, where: str) -> Iterator[InvalidField]:
 
 
 def twice(named: Iterable[tuple[str, Any]]) -> Iterator[InvalidField]:
-    """Yield each of some fields that has the value of one before it."""
+    """Yield each field with the value of an earlier one."""
     seen: dict[object, str] = {}
     for path, name in named:
         if seen.setdefault(name, path) != path:
@@ -214,7 +214,7 @@ def restart_policy(spec: Spec, where: str, *allowed: str) -> Iterator[InvalidFie
 
 
 def exactly_one(given: Spec, fields: Iterable[str], where: str) -> Iterator[InvalidField]:
-    """Yield that an object has none of some fields, or several."""
+    """Yield that an object has none of these fields, or several."""
     fields = tuple(fields)
     there = [each for each in fields if given.get(each) is not None]
     if len(there) != 1:

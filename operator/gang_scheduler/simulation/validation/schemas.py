@@ -1,4 +1,4 @@
-"""The fields that kinds have, and of which types: from the schemas that API servers publish.
+"""The fields of kinds with their types, from the schemas that API servers publish.
 
 pydantic's core does the work. It is given what a schema says, as if there were a model of it.
 """
@@ -38,19 +38,19 @@ NOT_REQUIRED: Final = frozenset(
         ("scheduling.v1.PriorityClass", "value"),
     }
 )
-"""Fields of which an API server takes the zero where they are missing, against its own schema."""
+"""Fields that an API server sets to zero if they are missing, against its own schema."""
 Schema = Mapping[str, Any]
 
 
 class Findings(NamedTuple):
-    """What a schema says of an object: the fields that it lacks, and what is wrong with others."""
+    """The result for an object: its unknown fields, and its faults."""
 
     unknown: Sequence[str] = ()
     wrong: Sequence[InvalidField] = ()
 
 
 def findings(body: Mapping[str, Any]) -> Findings | None:
-    """Return what the schema of its kind says of an object; None for a kind without one."""
+    """Return the result of an object by the schema of its kind; None without a schema."""
     found = _of_kind(body["apiVersion"], body["kind"])
     return None if found is None else found.findings(body)
 
@@ -81,7 +81,7 @@ class _Schema:
         return Findings()
 
     def _said(self, location: tuple[int | str, ...]) -> str:
-        """Return an unknown field, with the one that may be meant."""
+        """Return an unknown field, with the field that may be meant."""
         *above, name = location
         near = likeness.close_to(str(name), self._properties(above))
         return f"unknown field {_dotted(location)}" + (
@@ -89,7 +89,7 @@ class _Schema:
         )
 
     def _properties(self, location: Sequence[int | str]) -> Mapping[str, Schema]:
-        """Return the fields that an object in a place can have."""
+        """Return the fields that the object at a place can have."""
         here = self._root
         for step in location:
             here = self._types[here["$ref"]] if "$ref" in here else here
@@ -103,7 +103,7 @@ class _Schema:
 
 
 class _Translation:
-    """From the schema of an API server to that of pydantic's core."""
+    """Turns the schema of an API server into one of pydantic's core."""
 
     def __init__(self, types: Mapping[str, Schema]) -> None:
         self._types = types
@@ -111,7 +111,7 @@ class _Translation:
         self._left: list[str] = []
 
     def whole(self, root: Schema) -> CoreSchema:
-        """Return the schema of a kind, with all types that it leads to."""
+        """Return the schema of a kind, with all types that it refers to."""
         top = self._value(root)
         while self._left:
             name = self._left.pop()
@@ -176,7 +176,7 @@ def _of_kind(api_version: str, kind: str) -> _Schema | None:
         return _Schema({"$ref": name}, published["types"], only_names=False)
     for version, model in _ours():
         if (api_version, kind) == (version, model.__name__):
-            # An object of any API server has the same metadata.
+            # All objects have the same metadata.
             own = crds.structural(model)
             properties = {**own["properties"], **_BESIDE}
             return _Schema({**own, "properties": properties}, published["types"], only_names=True)
