@@ -25,8 +25,7 @@ from gang_scheduler.scheduler.turns import shortages
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.tasks import every
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.wire import queues
-from gang_scheduler.workloads.volcano import VOLCANO_JOB
+from gang_scheduler.workloads.volcano import VOLCANO_JOB, Job
 
 LOOK_SECONDS: Final = 1.0
 PAUSE_SECONDS: Final = 30.0
@@ -112,7 +111,7 @@ class VolcanoJobs:
             return bool(known)
         _, namespace, name = spec.made_for
         try:
-            job = fields.read(await self._api.get(VOLCANO_JOBS, namespace, name), queues.Job)
+            job = fields.read(await self._api.get(VOLCANO_JOBS, namespace, name), Job)
         except (ApiError, InvalidField) as error:
             self._not_before[spec.uid] = self._clock() + PAUSE_SECONDS
             log.warning("volcano_job_unread", job=f"{namespace}/{name}", error=str(error))

@@ -89,7 +89,7 @@ def _expanded(manifests: tuple[Body, ...], notes: list[str]) -> Iterator[Body]:
 
 
 def _made(source: Source) -> Iterator[Body]:
-    for body in table.made_of(source):
+    for body in table.missing(source):
         if body["kind"] != "Pod" and source.present.has(body):
             continue
         yield body

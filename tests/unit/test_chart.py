@@ -134,7 +134,7 @@ def test_the_scheduler_may_see_all_that_it_looks_at_and_nothing_more() -> None:
     seen = seen_by("clusterrole.yaml")
     kopf = {("", "namespaces"), ("apiextensions.k8s.io", "customresourcedefinitions")}
 
-    readers = (each.reader for each in KINDS if each.reader.kind not in table.MAKER_KINDS)
+    readers = (each.reader for each in KINDS if each.reader.kind not in table.OWNERS)
     watched = {(gvr.group, gvr.plural) for each in readers for gvr in each.versions}
     assert watched | kopf == seen
 

@@ -15,11 +15,11 @@ import pytest
 
 import gang_scheduler
 from gang_scheduler.api import annotations
-from gang_scheduler.api.annotations import SUSPEND_FIELDS
 from gang_scheduler.inspection import cluster, live
 from gang_scheduler.model.values import NodeStrategy
 from gang_scheduler.settings.policy import Policy
 from gang_scheduler.settings.run import Settings
+from gang_scheduler.workloads import table
 from support import yaml_texts
 from tools.chart import CHART, schema
 from tools.controlplane import binaries
@@ -487,8 +487,8 @@ def test_rights_to_start_workloads_are_for_the_kinds_that_are_managed_alone() ->
 
 
 def test_every_kind_that_can_be_managed_has_its_rights_by_its_own_name() -> None:
-    for kind, field in SUSPEND_FIELDS.items():
-        gvr = field.versions[0]
+    for kind, row in table.SUSPENDABLE.items():
+        gvr = row.versions[0]
         granted = scheduler_rules(*manages(kind))
 
         assert {

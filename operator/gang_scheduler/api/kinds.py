@@ -1,4 +1,7 @@
-"""The kinds of objects that are read or written, as in URLs."""
+"""The kinds of objects that are read or written, as they are named in URLs.
+
+A kind of job that only its own file in `workloads/` needs is named there.
+"""
 
 from typing import NamedTuple
 
@@ -50,12 +53,6 @@ JOB_SETS = GVR("jobset.x-k8s.io", "v1alpha2", "jobsets")
 DEVICE_CLASSES = GVR("resource.k8s.io", "v1", "deviceclasses")
 STATEFUL_SETS = GVR("apps", "v1", "statefulsets")
 DEPLOYMENTS = GVR("apps", "v1", "deployments")
-APP_WRAPPERS = GVR("workload.codeflare.dev", "v1beta2", "appwrappers")
-RAY_CLUSTERS = tuple(GVR("ray.io", version, "rayclusters") for version in ("v1", "v1alpha1"))
-RAY_JOBS = tuple(GVR("ray.io", version, "rayjobs") for version in ("v1", "v1alpha1"))
-TRAIN_JOBS = GVR("trainer.kubeflow.org", "v1alpha1", "trainjobs")
-SPARK_APPLICATIONS = GVR("sparkoperator.k8s.io", "v1beta2", "sparkapplications")
-LEADER_WORKER_SETS = (GVR("leaderworkerset.x-k8s.io", "v1", "leaderworkersets"),)
 
 
 def _kubeflow(plural: str, version: str = "v1") -> GVR:

@@ -14,7 +14,6 @@ from typing import Any, Final
 import anyio
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.annotations import SUSPEND_FIELDS
 from gang_scheduler.api.kinds import GVR, POD_TEMPLATES, PODS, PROVISIONING_REQUESTS
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.apply.workloads.starts import WorkloadObjects
@@ -63,12 +62,11 @@ class MemberBodies:
         return [_with_images(found[each.name]) for each in pods]
 
     async def _read(self, workload: ManagedWorkload) -> Body:
-        """Return the object that says what the members are: of some, the maker made it."""
-        maker = next((each for each in table.MAKERS if each.kind == workload.kind), None)
-        if maker is not None and not maker.tells:
-            workload = workload._replace(kind=maker.makes)
+        """Return the object from which the members follow: that of some is the one they own."""
+        if workload.kind in table.DECLARING_NO_MEMBERS:
+            workload = workload._replace(kind=table.OWNED[workload.kind])
         body = without_additions(await self._workloads.read(workload))
-        version = SUSPEND_FIELDS[workload.kind].versions[0].api_version
+        version = table.SUSPENDABLE[workload.kind].versions[0].api_version
         typed: Body = without_nulls({"apiVersion": version, "kind": workload.kind, **body})
         return typed
 

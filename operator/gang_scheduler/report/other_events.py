@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Final, NamedTuple
 
-from gang_scheduler.api.annotations import SUSPEND_FIELDS
 from gang_scheduler.api.kinds import DEPLOYMENTS, JOB_SETS, JOBS, STATEFUL_SETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
@@ -39,7 +38,7 @@ from gang_scheduler.tasks import every
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
 from gang_scheduler.wire.core import Identified
-from gang_scheduler.workloads import misplaced_requests
+from gang_scheduler.workloads import misplaced_requests, table
 
 # Events on gangs whose nodes have failed: the missing members, the stuck pods, and the end of it.
 # Each is told once, also to gangs that no PodGroup describes.
@@ -332,7 +331,7 @@ class WorkloadEvents:
 
 def _about_workload(workload: ManagedWorkload) -> About:
     kind, namespace, name, uid, *_ = workload
-    version = SUSPEND_FIELDS[kind].versions[0].api_version
+    version = table.SUSPENDABLE[kind].versions[0].api_version
     return About(version, kind, namespace, name, uid)
 
 

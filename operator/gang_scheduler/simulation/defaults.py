@@ -35,8 +35,8 @@ from gang_scheduler.state.kinds import KINDS, QUEUES_NAMED
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire import volumes as volume_wire
 from gang_scheduler.wire.core import Int64, Metadata, Wire
-from gang_scheduler.workloads import controllers
-from gang_scheduler.workloads.table import ROWS, Row
+from gang_scheduler.workloads import controllers, table
+from gang_scheduler.workloads.kind import Kind as JobKind
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 GRACE_SECONDS = 30
@@ -157,19 +157,18 @@ def _is_time(text: str) -> bool:
 Kind = Reader[Any]
 
 
-def _only_expanded(row: Row) -> Kind:
+def _only_expanded(kind: JobKind) -> Kind:
     """Return the kind of a workload that is not watched: only the pods made from it are read."""
-    return Reader(kind=row.kind, versions=row.versions, read=lambda body: body)
+    return Reader(kind=kind.name, versions=kind.versions, read=lambda body: body)
 
 
 BESIDE_QUEUES: Final = frozenset({*KUEUE_TOPOLOGIES, VOLCANO_POD_GROUPS})
 """Kinds of products with queues. A file may have these objects, and leave out the queues."""
 _DECLARING: Final = frozenset({QUEUES, *CLUSTER_QUEUES, *COHORTS, VOLCANO_QUEUES})
 """Kinds that declare queues."""
-_WATCHED: Final = {(each.reader.kind, each.reader.gvr.group) for each in KINDS}
 ALL: Final[tuple[Kind, ...]] = (
     *(each.reader for each in KINDS),
-    *(_only_expanded(each) for each in ROWS if each.key not in _WATCHED),
+    *(_only_expanded(each) for each in table.KINDS if each.versions and each.read is None),
 )
 
 

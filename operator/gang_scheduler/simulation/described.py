@@ -29,6 +29,6 @@ def _of_workloads(pod: Pod) -> Iterator[GangKey]:
     yield GangKey(refs.JOB.name, pod.namespace, pod.job)
     labels, present = dict(pod.labels), dict(pod.annotations)
     source = pod_wire.Pod(Metadata(namespace=pod.namespace, labels=labels, annotations=present))
-    for each in table.KINDS:
-        if name := each.pods.name_of(source):
-            yield GangKey(each.name, pod.namespace, name)
+    for each in table.PODS:
+        if name := each.name_of(source):
+            yield GangKey(each.source.name, pod.namespace, name)

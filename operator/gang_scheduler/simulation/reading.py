@@ -46,10 +46,9 @@ from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.state.queues.names import product_of
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.core import Quantities, Wire
-from gang_scheduler.wire.workloads import NativePodGroup
+from gang_scheduler.wire.pods import NativePodGroup
 from gang_scheduler.workloads import table
 from gang_scheduler.workloads.controllers import Present, Source, controller, part
-from gang_scheduler.workloads.table import KINDS as TABLE
 
 # An object of the input, before and after it is read.
 
@@ -228,12 +227,7 @@ def _native_pod_group(body: Body) -> GangObject:
     return pod_groups.native_pod_group_object(body)
 
 
-WITH_GANGS = frozenset(
-    {
-        *(each.objects.versions[0] for each in TABLE if each.objects),
-        *(each.versions[0] for each in table.MAKERS),
-    }
-)
+WITH_GANGS = frozenset(each.versions[0] for each in table.WATCHED if not each.names_queues)
 """The kinds of workloads that make gangs."""
 T = TypeVar("T")
 
@@ -390,7 +384,7 @@ class Reading:
             return []
         uid = body["metadata"]["uid"] if stored and document.made_by is None else ""
         source = Source(body, self._present, from_cluster=stored, uid=uid)
-        made = table.made_of(source)
+        made = table.missing(source)
         self.notes += (f"{document.place}: {each}" for each in (*source.notes, *source.unknown))
         self.skipped.not_expanded += bool(source.unknown) and not stored
         return made

@@ -13,10 +13,9 @@ from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.wording import label_field
 from gang_scheduler.simulation.documents import Document
 from gang_scheduler.wire.core import MetadataOnly
+from gang_scheduler.wire.jobs import Job
 from gang_scheduler.wire.pods import Pod, PodTemplate
-from gang_scheduler.wire.workloads import Job
-from gang_scheduler.workloads import misplaced_requests, queue_namers
-from gang_scheduler.workloads.kind import asks
+from gang_scheduler.workloads import misplaced_requests, table
 
 MAKERS: Final = frozenset(
     {
@@ -132,7 +131,7 @@ def note_in_vain(document: Document) -> str:
     except InvalidField:
         return ""  # What is wrong is told where the workload is read.
     found = [misplaced_requests.beside_template(metadata)]
-    if body["kind"] not in queue_namers.QUEUE_NAMERS:
+    if body["kind"] not in {each.name for each in table.WATCHED}:
         found += (
             f"{label_field(key)} belongs in {template}.metadata.labels"
             for key in naming.LABELS
@@ -174,6 +173,6 @@ def _says(template: PodTemplate) -> bool:
     return (
         annotations.JOB_GANG_LABEL in metadata.labels
         or annotations.KUEUE_POD_GROUP in metadata.labels
-        or asks(template)
+        or template.asks_for_gang()
         or named_gang_of(Pod(metadata, template.spec)) is not None
     )

@@ -41,9 +41,8 @@ from gang_scheduler.state.stores import (
 )
 from gang_scheduler.wire import cluster as node_wire
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.workloads import queue_namers, ray, suspended, table
-from gang_scheduler.workloads.kind import ObjectsOfKind
-from gang_scheduler.workloads.table import Maker
+from gang_scheduler.workloads import suspended, table
+from gang_scheduler.workloads.kind import Kind as JobKind
 
 T = TypeVar("T")
 V = TypeVar("V", bound=VolumeObject)
@@ -75,24 +74,26 @@ def _gangs(reader: Reader[GangObject]) -> Kind:
     return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name))
 
 
-def _workload(source: GangSource, objects: ObjectsOfKind) -> Kind:
+def _job(kind: JobKind, read: Callable[[Object], GangObject]) -> Kind:
+    """Return the row of a kind of job."""
+    gvr = kind.versions[0]
     reader = Reader(
-        kind=source.object_kind or source.name,
-        versions=objects.versions,
-        read=suspended.reading(
-            source.object_kind or source.name, objects.versions[0], objects.read
-        ),
-        if_unreadable=objects.if_unreadable
-        or decode_reader.unreadable_workload(source, objects.versions[0]),
+        kind=kind.name,
+        versions=kind.versions,
+        read=suspended.reading(kind.name, gvr, read),
+        if_unreadable=kind.if_unreadable
+        or decode_reader.unreadable_workload(kind.gang_source or GangSource(kind.name), gvr),
     )
-    if reader.gvr == kinds.JOB_SETS:
+    if kind.names_queues:
+        return _kind(reader, lambda cache: QueueNamerStore(cache.gang_queue, reader.name))
+    if gvr == kinds.JOB_SETS:
         return _kind(
             reader,
             lambda cache: JobSetStore(
                 cache.gang_queue, cache.pod_store, reader.name, cache.suspended
             ),
         )
-    if reader.gvr == kinds.JOBS:
+    if gvr == kinds.JOBS:
         return _kind(
             reader,
             lambda cache: JobStore(
@@ -100,29 +101,6 @@ def _workload(source: GangSource, objects: ObjectsOfKind) -> Kind:
             ),
         )
     return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name, cache.suspended))
-
-
-def _maker(maker: Maker) -> Kind:
-    kind, gvr = maker.kind, maker.versions[0]
-    reader = Reader(
-        kind=kind,
-        versions=maker.versions,
-        read=suspended.reading(kind, gvr, maker.read),
-        if_unreadable=decode_reader.unreadable_workload(ray.RAY_JOB_SOURCE, gvr)
-        if maker.tells
-        else KEEP,
-    )
-    return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.name, cache.suspended))
-
-
-def _queue_namer(kind: str, versions: tuple[GVR, ...]) -> Kind:
-    reader = Reader(
-        kind=kind,
-        versions=versions,
-        read=functools.partial(queue_namers.read_queue_namer, kind),
-        if_unreadable=KEEP,
-    )
-    return _kind(reader, lambda cache: QueueNamerStore(cache.gang_queue, reader.name))
 
 
 def _pods(membership: Membership) -> Kind:
@@ -258,9 +236,7 @@ KINDS: Final = (
             best_version_counts=True,
         )
     ),
-    *(_workload(each.pods.source, each.objects) for each in table.KINDS if each.objects),
-    *map(_maker, table.MAKERS),
-    *(_queue_namer(kind, versions) for kind, versions in queue_namers.QUEUE_NAMERS.items()),
+    *(_job(each, each.read) for each in table.KINDS if each.read is not None),
     _kind(
         Reader(
             kind="PriorityClass",
@@ -450,7 +426,7 @@ def sinks(
 
     Kinds that are read only to be managed are left out where they are not.
     """
-    unused = table.MAKER_KINDS.difference(cache.suspended.rules.manage_jobs)
+    unused = frozenset(table.OWNERS).difference(cache.suspended.rules.manage_jobs)
     return [
         (each.reader, _CacheSink(cache, each.store(cache), each.known))
         for each in rows(membership)

@@ -27,12 +27,6 @@ WHOLE_CLUSTER: Final = "_cluster"
 """The value of the label `queue` for the whole cluster."""
 NO_CLASS: Final = "default"
 """The value for pods that name no PriorityClass."""
-JOB_TYPES: Final = (
-    *("PodGroup", "annotation", "JobSet", "LeaderWorkerSet", "PyTorchJob", "TFJob", "XGBoostJob"),
-    *("PaddleJob", "JAXJob", "MPIJob", "RayCluster", "RayJob", "KueuePodGroup"),
-    *("SparkApplication", "StatefulSet", "Job", "Pod"),
-)
-"""The kind of object that describes a gang; `annotation` and `Pod`: the gang's pods do."""
 
 BY_PRIORITY: Final = "Priority"
 """The right by which a gang is evicted if there are no queues."""
@@ -48,7 +42,8 @@ def _one_of(*values: str) -> Bound:
 
 
 QUEUE = Label("queue", QUEUES)
-JOB_TYPE = Label("job_type", Closed(JOB_TYPES))
+JOB_TYPE = Label("job_type", Limited(64))
+"""The kind of object that describes a gang. `workloads.table` has all that there are."""
 REASON = Label("reason", Closed(tuple(each.value for each in Reason)))
 RESOURCES: Final = Limited(16)
 LAYER = Label("layer", Limited(32))

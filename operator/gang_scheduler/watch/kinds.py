@@ -18,7 +18,7 @@ from gang_scheduler.decode.events import HasUid, Sink
 from gang_scheduler.decode.reader import Reader
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.workloads import queue_namers, table
+from gang_scheduler.workloads import table
 
 # Kinds that decide on gangs: they are always served, and never long out of date.
 
@@ -99,13 +99,9 @@ class GraceSink(Sink[T]):
 # cover. Without such a kind only pods of these workloads wait. If its list had to be answered
 # first, a role of an older release would keep all gangs from being scheduled.
 
-OPTIONAL: Final = frozenset(
-    each.objects.versions[0].name for each in table.KINDS if each.objects is not None
-) - {JOBS.name} | {
+OPTIONAL: Final = frozenset(each.versions[0].name for each in table.WATCHED) - {JOBS.name} | {
     DEVICE_CLASSES.name,
     *(PROVISIONING_REQUESTS[0].name, PROVISIONING_REQUEST_CONFIGS[0].name),
-    *(each.versions[0].name for each in table.MAKERS),
-    *(versions[0].name for versions in queue_namers.QUEUE_NAMERS.values()),
 }
 FORBIDDEN: Final = 403
 BRIEF_SECONDS: Final = 20.0

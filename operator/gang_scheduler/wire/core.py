@@ -22,6 +22,14 @@ class Wire(Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
     """
 
 
+class Words(frozenset[str]):
+    """Marks a field of text: these are the words that the API knows there, and no names."""
+
+
+class Keys(frozenset[str]):
+    """Marks a map: only these of its keys are read."""
+
+
 class Condition(Wire, frozen=True):
     """A condition of a pod or a node."""
 

@@ -1,4 +1,5 @@
-"""Kinds of workloads: the gang that each declares, and the pods that its controller would create.
+"""Kinds of jobs: the gang that each declares, and the pods that its controller would create.
 
-A new kind is its file, its rows in the tables of `table`, and its cases. Open `table` first.
+A new kind is its file, its line in `table`, and its rules in the roles of the chart. Open `table`
+first, then `kind`, which says what a row has.
 """

@@ -1,13 +1,14 @@
 """StatefulSets, ReplicaSets and Deployments: their gangs, queues and pods."""
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from msgspec import field
 
-from gang_scheduler.api.kinds import STATEFUL_SETS
+from gang_scheduler.api.kinds import DEPLOYMENTS, STATEFUL_SETS
 from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields, topology
 from gang_scheduler.decode.gangs import annotations
@@ -16,20 +17,20 @@ from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec, with_foreign_marks
 from gang_scheduler.decode.pods.membership import PodsOfKind, named_gang_of
 from gang_scheduler.decode.queues import naming
+from gang_scheduler.decode.reader import Unreadable
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, GangSource
-from gang_scheduler.wire.core import Count, Metadata, Wire
+from gang_scheduler.wire.core import Count, Metadata, MetadataOnly, Wire, Words
 from gang_scheduler.wire.pods import Pod, PodTemplate
-from gang_scheduler.wire.workloads import StatefulSet, StatefulSetSpec
 from gang_scheduler.workloads import (
     controllers,
     leader_worker_sets,
     misplaced_requests,
     queue_namers,
 )
-from gang_scheduler.workloads.controllers import Source, is_active, is_ready
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
+from gang_scheduler.workloads.controllers import Source, is_active, is_ready, part
+from gang_scheduler.workloads.kind import Body, Kind, served
 
 # Pods that the controllers of StatefulSets, ReplicaSets and Deployments would create.
 
@@ -37,7 +38,22 @@ POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 REVISION: Final = "controller-revision-hash"
 TEMPLATE_HASH: Final = "pod-template-hash"
-PARALLEL: Final = "Parallel"
+ORDERED, PARALLEL = "OrderedReady", "Parallel"
+
+
+class StatefulSetSpec(Wire, frozen=True):
+    """`spec` of a StatefulSet."""
+
+    replicas: Count = 1
+    pod_management_policy: Annotated[str, Words({ORDERED, PARALLEL})] = ORDERED
+    template: PodTemplate = PodTemplate()
+
+
+class StatefulSet(Wire, frozen=True):
+    """A StatefulSet."""
+
+    metadata: Metadata
+    spec: StatefulSetSpec = StatefulSetSpec()
 
 
 class _Selector(Wire, frozen=True):
@@ -53,16 +69,15 @@ class _Claim(Wire, frozen=True):
     metadata: Metadata = Metadata()
 
 
-class _Spec(Wire, frozen=True):
-    replicas: Count = 1
+class _Spec(StatefulSetSpec, frozen=True):
+    """`spec` of any of these kinds."""
+
     selector: _Selector | None = None
-    template: PodTemplate | None = None
     ordinals: _Ordinals = _Ordinals()
-    pod_management_policy: str = ""
     volume_claim_templates: list[_Claim] = field(default_factory=list)
 
 
-class _Workload(Wire, frozen=True):
+class _Workload(StatefulSet, frozen=True):
     spec: _Spec = _Spec()
 
 
@@ -168,7 +183,7 @@ def _checked(source: Source) -> _Spec:
     spec = source.read(_Workload).spec
     if spec.selector is None:
         raise InvalidField("spec.selector", None, "is required")
-    if spec.template is None:
+    if "template" not in part(source.body, "spec"):
         raise InvalidField("spec.template", None, "is required")
     controllers.check_template(spec.template, "spec.template")
     labels = spec.template.metadata.labels
@@ -198,7 +213,7 @@ def read_stateful_set(body: Body) -> GangObject:
     return replace(
         queue_namers.named_queue(queue_namers.STATEFUL_SET, source.metadata),
         gang_specs=(_gang_spec(source),) if _is_gang(source) else (),
-        misplaced=misplaced_requests.of_stateful_set(source),
+        misplaced=misplaced_requests.of_stateful_set(source.metadata, source.spec.template),
     )
 
 
@@ -206,7 +221,7 @@ def _is_gang(source: StatefulSet) -> bool:
     """Return whether the pods are one gang, and none by another name or of a larger workload."""
     template = source.spec.template
     is_part = leader_worker_sets.NAME in template.metadata.labels
-    if is_part or not (asks(template) and source.spec.replicas):
+    if is_part or not (template.asks_for_gang() and source.spec.replicas):
         return False
     return named_gang_of(Pod(template.metadata, template.spec)) is None
 
@@ -241,6 +256,23 @@ def _check_order(spec: StatefulSetSpec) -> None:
         raise InvalidField(where, policy, f"must be {PARALLEL} for a gang")
 
 
-KIND: Final = WorkloadKind(
-    PodsOfKind(SOURCE, name_of), ObjectsOfKind((STATEFUL_SETS,), read_stateful_set)
+STATEFUL_SET: Final = Kind(
+    name=SOURCE.name,
+    versions=(STATEFUL_SETS,),
+    struct=StatefulSet,
+    read=read_stateful_set,
+    pods=PodsOfKind(SOURCE, name_of, replacing=frozenset({SOURCE.name})),
+    creates=stateful_set,
+)
+DEPLOYMENT: Final = Kind(
+    name=queue_namers.DEPLOYMENT,
+    versions=(DEPLOYMENTS,),
+    struct=MetadataOnly,
+    read=functools.partial(queue_namers.read_queue_namer, queue_namers.DEPLOYMENT),
+    if_unreadable=Unreadable.KEEP,
+    names_queues=True,
+    creates=deployment,
+)
+REPLICA_SET: Final = Kind(
+    name="ReplicaSet", versions=served("replicasets.apps", "v1"), creates=replica_set
 )

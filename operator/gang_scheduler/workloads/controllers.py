@@ -8,6 +8,7 @@ cluster only the pods that its controller would create now.
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -362,19 +363,6 @@ ENDED: Final = frozenset(
 )
 """Conditions of workloads that have ended, or are about to."""
 SUSPENDED: Final = "Suspended"
-CONTROLLERS: Final = frozenset(
-    {
-        "",
-        "kubernetes.io/job-controller",
-        "jobset.sigs.k8s.io/jobset-controller",
-        "kubeflow.org/training-operator",
-        "kubeflow.org/mpi-operator",
-        "trainer.kubeflow.org/trainjob-controller",
-        "ray.io/kuberay-operator",
-        "workload.codeflare.dev/appwrapper",
-    }
-)
-"""Values of `managedBy` for which the kind's own controller does its work."""
 
 
 class _RunPolicy(Wire, frozen=True):
@@ -417,9 +405,9 @@ class Workload(Wire, frozen=True):
         return self.spec.suspend or self.spec.run_policy.suspend
 
     @property
-    def is_elsewhere(self) -> bool:
-        """Whether another controller than that of the kind creates the pods."""
-        return not {self.spec.managed_by, self.spec.run_policy.managed_by} <= CONTROLLERS
+    def managed_by(self) -> frozenset[str]:
+        """The names of the controllers that it leaves its pods to; none for that of its kind."""
+        return frozenset({self.spec.managed_by, self.spec.run_policy.managed_by} - {""})
 
     def _is_any(self, types: Collection[str]) -> bool:
         return any(each.type in types and each.status == "True" for each in self.status.conditions)
@@ -431,6 +419,11 @@ class Phase(NamedTuple):
     path: tuple[str, ...] = ()
     ended: frozenset[str] = frozenset()
 
+    @classmethod
+    def until(cls, path: str, *ended: str) -> "Phase":
+        """Return the field at a path, in dots, with its words for the end."""
+        return cls(tuple(path.split(".")), frozenset(ended))
+
     def has_ended(self, body: Body) -> bool:
         """Return whether the status says that nothing more comes of it."""
         if not self.path:
@@ -441,8 +434,8 @@ class Phase(NamedTuple):
 NO_PHASE: Final = Phase()
 
 
-def is_started(source: Source, phase: Phase) -> bool:
-    """Return whether the controller of a workload creates what is missing.
+def is_started(source: Source, phase: Phase, controllers: AbstractSet[str]) -> bool:
+    """Return whether one of these controllers creates what is missing of a workload.
 
     One that is suspended is taken as started unless it has been on a cluster: before it is there,
     the question is what becomes of it then. Raises InvalidField.
@@ -450,4 +443,4 @@ def is_started(source: Source, phase: Phase) -> bool:
     workload = source.read(Workload)
     waits = workload.is_suspended and (source.from_cluster or workload.was_suspended)
     ended = workload.has_ended or phase.has_ended(source.body)
-    return not (waits or ended or workload.is_elsewhere)
+    return not (waits or ended) and workload.managed_by <= controllers

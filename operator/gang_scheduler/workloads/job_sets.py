@@ -7,7 +7,9 @@ owns are gangs without asking, unless their pod template refuses it.
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from msgspec import field
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import (
@@ -19,6 +21,7 @@ from gang_scheduler.api.annotations import (
 from gang_scheduler.api.kinds import JOB_SETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import group_of
 from gang_scheduler.decode.gangs.annotations import GangOptions
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import (
@@ -36,26 +39,47 @@ from gang_scheduler.decode.reader import Unreadable
 from gang_scheduler.model import pods, refs
 from gang_scheduler.model.gangs import OwnDomains
 from gang_scheduler.model.refs import GangKey, GangSource
-from gang_scheduler.wire.core import Metadata, MetadataOnly
+from gang_scheduler.wire.core import Condition, Count, Metadata, MetadataOnly, Wire, Words
+from gang_scheduler.wire.jobs import JobTemplate
 from gang_scheduler.wire.pods import Pod, PodTemplate
-from gang_scheduler.wire.workloads import JobSet, JobSetSpec, ReplicatedJob
 from gang_scheduler.workloads import controllers, exclusive_topology, misplaced_requests
 from gang_scheduler.workloads.controllers import Source, is_active, part
 from gang_scheduler.workloads.exclusive_topology import exclusive, in_domain
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
+from gang_scheduler.workloads.kind import Body, IsLate, Kind, Owns, Suspend, served
 
 # TrainJobs of Kubeflow Trainer: the JobSet of a TrainJob makes its pods, and says its gangs. The
 # pods have no mark of their TrainJob; it owns the JobSet. The scheduler reads a TrainJob itself
 # only where it may wait suspended. It then has a JobSet too, which is suspended as well.
 
 SOURCE: Final = GangSource("TrainJob", "JobSet")
-API_GROUP: Final = "trainer.kubeflow.org/"
+API_GROUP: Final = "trainer.kubeflow.org"
+
+
+class TrainJobSpec(Wire, frozen=True):
+    """`spec` of a TrainJob."""
+
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class TrainJobStatus(Wire, frozen=True):
+    """`status` of a TrainJob."""
+
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class TrainJob(Wire, frozen=True):
+    """A TrainJob."""
+
+    metadata: Metadata
+    spec: TrainJobSpec = TrainJobSpec()
+    status: TrainJobStatus = TrainJobStatus()
 
 
 def own(job_set: Metadata) -> bool:
     """Return whether a JobSet was made for a TrainJob."""
     return any(
-        each.kind == SOURCE.name and each.api_version.startswith(API_GROUP)
+        each.kind == SOURCE.name and group_of(each.api_version) == API_GROUP
         for each in job_set.owner_references
     )
 
@@ -78,16 +102,57 @@ def of_job_set(job_set: str) -> str:
     return f"TrainJob {job_set}"
 
 
-TRAIN_JOB_KIND: Final = WorkloadKind(
-    # No pod names its gang as one of these: it is a gang of its JobSet.
-    PodsOfKind(SOURCE, keys=frozenset({JOB_SET_LABEL}), by_default=True)
-)
-
 INDEXES: Final = ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index")
 """Where the indexes of a pod are, the coarse one first: pods of two Jobs must not alternate."""
 
 IN_ORDER: Final = "InOrder"
 ALPHA_PREFIX: Final = "alpha.jobset.sigs.k8s.io/"
+
+
+class ReplicatedJob(Wire, frozen=True):
+    """`spec.replicatedJobs[]`."""
+
+    name: str = ""
+    replicas: Count = 1
+    template: JobTemplate = JobTemplate()
+    depends_on: list[dict[str, object]] = field(default_factory=list)
+
+
+class StartupPolicy(Wire, frozen=True):
+    """`spec.startupPolicy` of a JobSet."""
+
+    startup_policy_order: Annotated[str, Words({"AnyOrder", IN_ORDER})] = ""
+
+
+class JobSetSpec(Wire, frozen=True):
+    """`spec` of a JobSet."""
+
+    replicated_jobs: list[ReplicatedJob] = field(default_factory=list)
+    startup_policy: StartupPolicy = StartupPolicy()
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class ReplicatedJobStatus(Wire, frozen=True):
+    """`status.replicatedJobsStatus[]` of a JobSet: how many of the Jobs have succeeded."""
+
+    name: str = ""
+    succeeded: Count = 0
+
+
+class JobSetStatus(Wire, frozen=True):
+    """`status` of a JobSet."""
+
+    replicated_jobs_status: list[ReplicatedJobStatus] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class JobSet(Wire, frozen=True):
+    """A JobSet."""
+
+    metadata: Metadata
+    spec: JobSetSpec = JobSetSpec()
+    status: JobSetStatus = JobSetStatus()
 
 
 def name_of(metadata: Metadata) -> str:
@@ -102,8 +167,13 @@ def read(body: Body) -> GangObject:
     metadata = source.metadata
     return GangObject(
         metadata.uid,
-        _gang_specs(source, asks),
-        misplaced=misplaced_requests.of_job_set(source, _counted_in_vain(source)),
+        _gang_specs(source, PodTemplate.asks_for_gang),
+        misplaced=misplaced_requests.of_job_set(
+            metadata,
+            [each.template.spec.template for each in source.spec.replicated_jobs],
+            source.status.conditions,
+            _counted_in_vain(source),
+        ),
         parts=_parts_of(source),
         by_default=_gang_specs(source, _may_be) if own(metadata) else None,
         in_order=_starts_in_order(source.spec),
@@ -112,15 +182,29 @@ def read(body: Body) -> GangObject:
     )
 
 
-def late_parts(body: Body) -> frozenset[str]:
+def _lateness(body: Body) -> IsLate:
+    """Return which pods come later: those of later replicatedJobs, or that follow a first pod."""
+    late = _late_jobs(fields.read(body, JobSet).spec)
+    return lambda metadata: (
+        metadata["labels"].get(REPLICATED_JOB_LABEL) in late
+        or exclusive_topology.is_held_back(metadata["annotations"])
+    )
+
+
+def _late_jobs(spec: JobSetSpec) -> frozenset[str]:
     """Return the replicatedJobs that are created only after others run, or have run."""
-    spec = fields.read(body, JobSet).spec
     in_order = spec.startup_policy.startup_policy_order == IN_ORDER
     return frozenset(
         each.name
         for place, each in enumerate(spec.replicated_jobs)
         if each.depends_on or (in_order and place)
     )
+
+
+def _number(body: Body) -> int:
+    """Return how many Jobs and pods a JobSet has."""
+    jobs = fields.read(body, JobSet).spec.replicated_jobs
+    return sum(each.replicas * (1 + each.template.spec.at_once) for each in jobs)
 
 
 def _counted_in_vain(source: JobSet) -> str:
@@ -135,7 +219,7 @@ def _counted_in_vain(source: JobSet) -> str:
 
 def _may_be(template: PodTemplate) -> bool:
     """Return whether the pods of a template are a gang without asking for it."""
-    return asks(template) or JOB_GANG_LABEL not in template.metadata.labels
+    return template.asks_for_gang() or JOB_GANG_LABEL not in template.metadata.labels
 
 
 def _gang_specs(source: JobSet, is_gang: Callable[[PodTemplate], bool]) -> tuple[GangSpec, ...]:
@@ -229,17 +313,13 @@ def _starts_in_order(spec: JobSetSpec) -> bool:
     return in_order or any(each.depends_on for each in spec.replicated_jobs)
 
 
-KIND: Final = WorkloadKind(
-    PodsOfKind(
-        refs.JOB_SET,
-        lambda pod: name_of(pod.metadata),
-        keys=frozenset({JOB_SET_LABEL}),
-        rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
-        rank_keys=frozenset(INDEXES),
-        prefixes=(ALPHA_PREFIX,),
-    ),
-    ObjectsOfKind((JOB_SETS,), read, Unreadable.KEEP),
-    by_members,
+PODS: Final = PodsOfKind(
+    refs.JOB_SET,
+    lambda pod: name_of(pod.metadata),
+    keys=frozenset({JOB_SET_LABEL}),
+    rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
+    rank_keys=frozenset(INDEXES),
+    prefixes=(ALPHA_PREFIX,),
 )
 
 
@@ -413,3 +493,32 @@ def _on_nodes_labelled_for(pod: Body, job: str) -> dict[str, Any]:
     toleration = {"key": NO_SCHEDULE, "operator": "Exists", "effect": "NoSchedule"}
     tolerations = [*(spec.get("tolerations") or ()), toleration]
     return {**pod, "spec": {**spec, "nodeSelector": selector, "tolerations": tolerations}}
+
+
+JOB_SET: Final = Kind(
+    name=refs.JOB_SET.name,
+    versions=(JOB_SETS,),
+    struct=JobSet,
+    read=read,
+    if_unreadable=Unreadable.KEEP,
+    pods=PODS,
+    by_members=by_members,
+    creates=job_set,
+    number=_number,
+    lateness=_lateness,
+    suspend=Suspend(),
+    controller="jobset.sigs.k8s.io/jobset-controller",
+)
+TRAIN_JOB: Final = Kind(
+    name=SOURCE.name,
+    versions=served(f"trainjobs.{API_GROUP}", "v1alpha1"),
+    struct=TrainJob,
+    read=read_train_job,
+    if_unreadable=Unreadable.KEEP,
+    # No pod names its gang as one of these: it is a gang of its JobSet.
+    pods=PodsOfKind(SOURCE, keys=frozenset({JOB_SET_LABEL}), by_default=True),
+    creates=train_job,
+    suspend=Suspend(),
+    controller=f"{API_GROUP}/trainjob-controller",
+    owns=Owns(refs.JOB_SET.name, declares_members=False),
+)

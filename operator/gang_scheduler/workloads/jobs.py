@@ -7,7 +7,7 @@ request.
 import itertools
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.api.parsing import InvalidField
@@ -28,14 +28,15 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods
 from gang_scheduler.wire.core import Count, Metadata, OwnerReference, Wire
-from gang_scheduler.wire.pods import Pod
-from gang_scheduler.wire.workloads import (
+from gang_scheduler.wire.jobs import (
     Job,
     JobSpec,
+    JobStatus,
     JobTemplate,
     PodFailurePolicy,
     PodFailureRule,
 )
+from gang_scheduler.wire.pods import Pod
 from gang_scheduler.workloads import controllers, job_sets, misplaced_requests
 from gang_scheduler.workloads.controllers import (
     Source,
@@ -45,7 +46,7 @@ from gang_scheduler.workloads.controllers import (
     part,
     phase,
 )
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind, asks
+from gang_scheduler.workloads.kind import Body, Kind, Suspend, served
 
 # The effect of evictions on a Job: whether it survives them. An evicted pod counts as failed,
 # unless `podFailurePolicy` ignores DisruptionTarget. More failures than `backoffLimit` end the Job
@@ -108,7 +109,9 @@ def read(body: Body) -> GangObject:
     return GangObject(
         source.metadata.uid,
         _gang_specs(source),
-        misplaced=misplaced_requests.of_job(source),
+        misplaced=misplaced_requests.of_job(
+            source.metadata, source.spec.template, source.status.conditions
+        ),
         pods=_pods_of(source),
         failures=failures_of(source),
         failed_gang=failed_gang_of(source),
@@ -148,7 +151,7 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
 
     The Job of a JobSet is a part of its replicatedJob's gang, and no gang by itself.
     """
-    if not asks(source.spec.template) or job_sets.name_of(source.spec.template.metadata):
+    if not source.spec.template.asks_for_gang() or job_sets.name_of(source.spec.template.metadata):
         return ()
     left = source.left
     spec = GangSpec(
@@ -222,9 +225,8 @@ def _run_time_problem(metadata: Metadata) -> Problem | None:
 
 
 _PODS: Final = PodsOfKind(refs.JOB, lambda pod: job_of(pod.metadata).name)
-_OF_JOBS: Final = Membership((job_sets.KIND.pods, _PODS), ())
+_OF_JOBS: Final = Membership((job_sets.PODS, _PODS), ())
 """In which gangs the pods of any Job can be."""
-KIND: Final = WorkloadKind(_PODS, ObjectsOfKind((JOBS,), read))
 
 
 # Pods that the controller of Jobs would create, and the Job of a CronJob.
@@ -236,24 +238,18 @@ INDEXED: Final = "Indexed"
 LONGEST_INDEX: Final = 10
 
 
-class _Spec(Wire, frozen=True):
-    """What else the controller of Jobs goes by."""
-
-    completion_mode: str = ""
-    backoff_limit: Count = 6
-    backoff_limit_per_index: Count | None = None
-    pod_failure_policy: dict[str, Any] | None = None
+class _Spec(JobSpec, frozen=True):
     pod_replacement_policy: str = ""
 
 
-class _Status(Wire, frozen=True):
+class _Status(JobStatus, frozen=True):
     active: Count = 0
-    failed: Count = 0
     completed_indexes: str = ""
-    failed_indexes: str = ""
 
 
-class _Workload(Wire, frozen=True):
+class _Job(Job, frozen=True):
+    """What the controller of Jobs reads."""
+
     spec: _Spec = _Spec()
     status: _Status = _Status()
 
@@ -307,7 +303,7 @@ def _absent(source: Source, present: Iterable[Body]) -> int:
     """Return how many pods of a Job run, as its status says, and are not in the input."""
     if source.read(Workload).has_ended:
         return 0
-    return max(0, source.read(_Workload).status.active - sum(map(is_active, present)))
+    return max(0, source.read(_Job).status.active - sum(map(is_active, present)))
 
 
 def pods_of(job: Body, present: Collection[Body] = ()) -> Iterator[Body]:
@@ -315,66 +311,65 @@ def pods_of(job: Body, present: Collection[Body] = ()) -> Iterator[Body]:
 
     Raises InvalidField that names the field and the value.
     """
-    source = fields.read(job, Job)
+    source = fields.read(job, _Job)
     if "template" not in job.get("spec", {}):
         raise InvalidField("spec.template", None, "is required")
     controllers.check_template(source.spec.template, "spec.template")
-    name, workload = job["metadata"]["name"], fields.read(job, _Workload)
+    name = job["metadata"]["name"]
     known = {
         **dict.fromkeys(JOB_NAMES, name),
         **dict.fromkeys(JOB_UIDS, controllers.uid_label(job)),
     }
-    for index in _missing(source, workload, present):
-        indexed = {INDEX: str(index)} if workload.spec.completion_mode == INDEXED else {}
+    for index in _missing(source, present):
+        indexed = {INDEX: str(index)} if source.spec.completion_mode == INDEXED else {}
         labels = {**known, **indexed}
         yield controllers.pod(job, job["spec"]["template"], f"{name}-{index}", labels, indexed)
 
 
-def _missing(job: Job, workload: _Workload, present: Collection[Body]) -> Iterator[int]:
+def _missing(job: _Job, present: Collection[Body]) -> Iterator[int]:
     """Return the indexes of the pods that are to be created, the lowest ones first.
 
     Pods of a Job that is not indexed are numbered, too; their numbers are those of no other pod.
     """
-    done = _done(workload, present)
-    number = _number_of_pods(job, workload, len(done), present)
+    done = _done(job, present)
+    number = _number_of_pods(job, len(done), present)
     controllers.check_number(number, "spec.parallelism")
-    if workload.spec.completion_mode == INDEXED:
-        taken = done | {_index(pod) for pod in present if _is_held(pod, workload)}
+    if job.spec.completion_mode == INDEXED:
+        taken = done | {_index(pod) for pod in present if _is_held(pod, job)}
     else:
         own = f"{job.metadata.name}-"
         taken = {_number(pod["metadata"]["name"].removeprefix(own)) for pod in present}
     return itertools.islice((i for i in itertools.count() if i not in taken), max(0, number))
 
 
-def _done(workload: _Workload, present: Iterable[Body]) -> set[int]:
-    """Return the indexes of which no pod is wanted any more; empty if pods have none."""
-    if workload.spec.completion_mode != INDEXED:
+def _done(job: _Job, present: Iterable[Body]) -> set[int]:
+    """Return the indexes for which no further pod is created; empty if pods have none."""
+    if job.spec.completion_mode != INDEXED:
         return set()
-    status = workload.status
+    status = job.status
     succeeded = {_index(pod) for pod in present if phase(pod) == "Succeeded"}
     return {*_indexes(status.completed_indexes), *_indexes(status.failed_indexes), *succeeded}
 
 
-def _number_of_pods(job: Job, workload: _Workload, done: int, present: Collection[Body]) -> int:
+def _number_of_pods(job: _Job, done: int, present: Collection[Body]) -> int:
     """Return how many more pods a Job runs at once."""
-    parallelism, completions = job.spec.parallelism, job.spec.completions
+    spec = job.spec
     phases = [phase(pod) for pod in present]
     succeeded = max(job.status.succeeded, phases.count("Succeeded"), done)
-    failed = max(workload.status.failed, phases.count("Failed"))
-    if failed > workload.spec.backoff_limit and workload.spec.backoff_limit_per_index is None:
+    failed = max(job.status.failed, phases.count("Failed"))
+    limit = BACKOFF_LIMIT if spec.backoff_limit is None else spec.backoff_limit
+    if failed > limit and spec.backoff_limit_per_index is None:
         return 0
-    if completions is None and succeeded:
+    if spec.completions is None and succeeded:
         return 0
-    held = sum(_is_held(pod, workload) for pod in present)
-    total = parallelism if completions is None else completions
-    return min(parallelism, total - succeeded) - held
+    held = sum(_is_held(pod, job) for pod in present)
+    return min(spec.parallelism, spec.all_completions - succeeded) - held
 
 
-def _is_held(pod: Body, workload: _Workload) -> bool:
+def _is_held(pod: Body, job: _Job) -> bool:
     """Return whether no other pod is created in place of this one, as long as it is there."""
-    spec = workload.spec
-    by_policy = "Failed" if spec.pod_failure_policy is not None else ""
-    waits_for_end = (spec.pod_replacement_policy or by_policy) == "Failed"
+    by_policy = "Failed" if job.spec.pod_failure_policy.rules else ""
+    waits_for_end = (job.spec.pod_replacement_policy or by_policy) == "Failed"
     ends = waits_for_end and is_deleting(pod) and phase(pod) not in ("Succeeded", "Failed")
     return ends or is_active(pod)
 
@@ -395,3 +390,23 @@ def _indexes(text: str) -> Iterator[int]:
     for span in filter(None, text.split(",")):
         first, _, last = span.partition("-")
         yield from range(_number(first), min(_number(last or first), controllers.MOST_PODS) + 1)
+
+
+JOB: Final = Kind(
+    name=refs.JOB.name,
+    versions=(JOBS,),
+    struct=Job,
+    read=read,
+    pods=_PODS,
+    creates=job,
+    number=lambda body: fields.read(body, Job).spec.at_once,
+    suspend=Suspend(thaws=False),
+    controller="kubernetes.io/job-controller",
+    plain_keys=frozenset({JOB_NAMES[-1], JOB_UIDS[-1]}),
+)
+CRON_JOB: Final = Kind(
+    name="CronJob",
+    versions=served("cronjobs.batch", "v1"),
+    creates=cron_job,
+    starts_owned=False,
+)

@@ -1,7 +1,7 @@
-"""A kind of workloads: how its pods are recognized, and how its objects are read."""
+"""A kind of job: the row that says all that the scheduler knows of it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api import annotations
@@ -20,51 +20,113 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.pods import Elastic, Pod
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.wording import field, label_field
-from gang_scheduler.wire.core import Metadata
-from gang_scheduler.wire.pods import PodTemplate
+from gang_scheduler.wire.core import Metadata, Wire
+from gang_scheduler.workloads.controllers import NO_PHASE, Phase, Source
 
 Body = Mapping[str, Any]
+Path = tuple[str, ...]
 ByMembers = Callable[[GangKey, Iterable[Pod], GangSpec | None], GangSpec | None]
-"""Returns what members say of their gang, and what an object says beside them, if there is one."""
+"""Returns the gang that its members describe. The last argument: what an object says of it."""
+IsLate = Callable[[Body], bool]
+"""Returns whether a pod, by its metadata, is created only after others."""
 
 
-class ObjectsOfKind(NamedTuple):
-    """How the objects of a kind of workloads are read.
+class Suspend(NamedTuple):
+    """How a workload is suspended: by the field at a path.
 
-    `versions` are those in which they may be served, best first; all say the same. `read` returns
-    all that an object says, and raises InvalidField. `if_unreadable`: what holds of one that cannot
-    be read; None: that the gang of its name waits, and why.
+    `thaws`: the templates may change in the write that suspends the workload. Otherwise they may
+    change only while the workload is suspended and its pods are gone.
     """
 
-    versions: tuple[GVR, ...]
-    read: Callable[[Body], GangObject]
+    path: Path = ("spec", "suspend")
+    thaws: bool = True
+
+
+class Owns(NamedTuple):
+    """A kind of workload that the controller of an owner creates, starts and suspends.
+
+    `declares_members`: the members follow from the spec of the owner. Otherwise they are known only
+    from the workload that it owns.
+    """
+
+    kind: str
+    declares_members: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Kind:
+    """A kind of job. A field that is left out means that the kind does not have this.
+
+    `name` is its kind in manifests, and `versions` are those in which it may be served, best first.
+    All versions say the same.
+
+    Kinds that are watched have `struct` (the fields that are read, and that a snapshot contains)
+    and `read`, which returns what an object says and raises InvalidField. `if_unreadable` says what
+    counts if an object cannot be read; by default the gang of its name waits. `names_queues`: its
+    objects are read only for the queue that they name.
+
+    `pods` tells how its pods are recognized. `source` is how its gangs are named where no pod names
+    them. `by_members` completes or makes the gang from its members. `has_roles`: its objects say
+    how many members of each role start together, which the PodGroup of its controller does not.
+
+    `creates` yields the pods that its controller would create, and objects that lead to pods. It
+    raises InvalidField for a workload that is refused. `number` is how many these are, where one
+    short object can ask for very many. `lateness` tells which pods are created after others.
+    `phase` is the field of the status that says when a workload has ended; conditions count for all
+    kinds.
+
+    `suspend` is there if a workload can wait suspended, and `owns` if its controller creates a
+    workload that can. `starts_owned` is False if it leaves suspended what it creates.
+
+    `controller` is how the field `managedBy` names its own controller.
+
+    `words` are texts that its controller chooses: names of roles and values of labels. They and
+    `plain_keys`, keys without a domain, are the same in every cluster.
+    """
+
+    name: str
+    versions: tuple[GVR, ...] = ()
+    struct: type[Wire] | None = None
+    read: Callable[[Body], GangObject] | None = None
     if_unreadable: Unreadable | WhatHolds[GangObject] | None = None
-
-
-class WorkloadKind(NamedTuple):
-    """A kind of workloads, a row of `table`. Its name is that of the source of its gangs.
-
-    Where pods say what makes a gang of them, `by_members` returns that; else the objects do.
-    `has_roles`: its objects say how many of each role start together, which no PodGroup that its
-    controller makes says.
-    """
-
-    pods: PodsOfKind
-    objects: ObjectsOfKind | None = None
+    names_queues: bool = False
+    pods: PodsOfKind | None = None
+    source: GangSource | None = None
     by_members: ByMembers | None = None
     has_roles: bool = False
+    creates: Callable[[Source], Iterator[Body]] | None = None
+    number: Callable[[Body], int] | None = None
+    lateness: Callable[[Body], IsLate] | None = None
+    phase: Phase = NO_PHASE
+    suspend: Suspend | None = None
+    owns: Owns | None = None
+    starts_owned: bool = True
+    controller: str = ""
+    words: tuple[str, ...] = ()
+    plain_keys: frozenset[str] = frozenset()
 
     @property
-    def name(self) -> str:
-        """The name of the kind, as in manifests."""
-        return self.pods.source.name
+    def gang_source(self) -> GangSource | None:
+        """How its gangs are named; None if no gang has its name."""
+        return self.pods.source if self.pods is not None else self.source
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Kind and API group, as in manifests."""
+        return self.name, self.versions[0].group
 
 
-def asks(template: PodTemplate) -> bool:
-    """Return whether the pods of a template are to be a gang by what it says itself."""
-    return annotations.ask_for_gang(template.metadata.labels, template.metadata.annotations)
+def served(crd: str, *versions: str) -> tuple[GVR, ...]:
+    """Return the versions of a kind that is named as its CRD: PLURAL.GROUP."""
+    plural, _, group = crd.partition(".")
+    return tuple(GVR(group, version, plural) for version in versions)
+
+
+def version_of(versions: tuple[GVR, ...], api_version: str) -> GVR:
+    """Return the version that an object came in, the best one if it is unknown."""
+    return next((each for each in versions if each.api_version == api_version), versions[0])
 
 
 # Gangs of workloads that have a pod template for each role.

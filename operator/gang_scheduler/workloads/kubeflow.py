@@ -5,7 +5,9 @@ A job is one gang of several roles. A role of workers may start with fewer worke
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from msgspec import field
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
@@ -19,19 +21,15 @@ from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.gangs import Role as GangsRole
 from gang_scheduler.model.refs import GangKey, GangSource, QueueName, QueueNameKind, QueueRequest
-from gang_scheduler.wire.core import Count, Metadata
-from gang_scheduler.wire.pods import Pod
-from gang_scheduler.wire.workloads import (
-    ReplicaSpec,
-    SchedulingPolicy,
-    TrainingJob,
-    TrainingJobSpec,
-)
+from gang_scheduler.wire.core import Condition, Count, Metadata, Quantities, Wire, Words
+from gang_scheduler.wire.pods import Pod, PodTemplate
 from gang_scheduler.workloads import controllers
 from gang_scheduler.workloads import kind as workload_kind
 from gang_scheduler.workloads.controllers import Source, Workload, is_ready, part, required
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, IsLate, Kind, Suspend
 
+PYTORCH_JOB, MPI_JOB = "PyTorchJob", "MPIJob"
+TRAINING_OPERATOR, MPI_OPERATOR = "training-operator", "mpi-operator"
 JOB_NAME: Final = "training.kubeflow.org/job-name"
 OPERATOR: Final = "training.kubeflow.org/operator-name"
 REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
@@ -42,26 +40,82 @@ LAUNCHER, WORKER, EVALUATOR = "launcher", "worker", "evaluator"
 ROLES: Final = ("chief", "master", LAUNCHER, "scheduler", "ps", "server", WORKER, EVALUATOR)
 """Replicas are counted from 0 in each role. Leading roles come first."""
 SUCCEEDED: Final = ("Succeeded", "True")
+AT_STARTUP: Final = "AtStartup"
 LATE: Final = "WaitForWorkersReady"
 
 
-class _Kind(NamedTuple):
-    """A kind with the names of its operators in labels. `least_workers`: if its spec has none."""
+class SchedulingPolicy(Wire, frozen=True):
+    """`spec.runPolicy.schedulingPolicy`, which its operator copies to a PodGroup that it makes."""
 
-    name: str
-    operators: frozenset[str]
-    versions: tuple[GVR, ...]
-    least_workers: int = 1
+    min_available: Count | None = None
+    queue: str = ""
+    min_resources: Quantities = field(default_factory=dict)
+    schedule_timeout_seconds: Count | None = None
 
 
-_KINDS: Final = (
-    _Kind("PyTorchJob", frozenset({"pytorchjob-controller"}), (kinds.PYTORCH_JOBS,)),
-    _Kind("TFJob", frozenset({"tfjob-controller"}), (kinds.TF_JOBS,)),
-    _Kind("XGBoostJob", frozenset({"xgboostjob-controller"}), (kinds.XGBOOST_JOBS,)),
-    _Kind("PaddleJob", frozenset({"paddlejob-controller"}), (kinds.PADDLE_JOBS,)),
-    _Kind("JAXJob", frozenset({"jaxjob-controller"}), (kinds.JAX_JOBS,)),
-    _Kind("MPIJob", frozenset({"mpijob-controller", "mpi-operator"}), kinds.MPI_JOBS, 0),
-)
+class RunPolicy(Wire, frozen=True):
+    """`spec.runPolicy`. `activeDeadlineSeconds` counts from `status.startTime`."""
+
+    active_deadline_seconds: int | None = None
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class ElasticPolicy(Wire, frozen=True):
+    """`spec.elasticPolicy` of a PyTorchJob or PaddleJob."""
+
+    min_replicas: Count | None = None
+
+
+class ReplicaSpec(Wire, frozen=True):
+    """The pods of one role. How many there are by default depends on the role."""
+
+    replicas: Count | None = None
+    template: PodTemplate = PodTemplate()
+
+
+class TrainingJobSpec(Wire, frozen=True):
+    """`spec` of a training job. Each kind has its own field for its roles."""
+
+    run_policy: RunPolicy = RunPolicy()
+    elastic_policy: ElasticPolicy = ElasticPolicy()
+    launcher_creation_policy: Annotated[str, Words({AT_STARTUP, LATE})] = ""
+    jax_replica_specs: dict[str, ReplicaSpec] = field(default_factory=dict)
+    mpi_replica_specs: dict[str, ReplicaSpec] = field(default_factory=dict)
+    paddle_replica_specs: dict[str, ReplicaSpec] = field(default_factory=dict)
+    pytorch_replica_specs: dict[str, ReplicaSpec] = field(default_factory=dict)
+    tf_replica_specs: dict[str, ReplicaSpec] = field(default_factory=dict)
+    xgb_replica_specs: dict[str, ReplicaSpec] = field(default_factory=dict)
+
+    @property
+    def replica_specs(self) -> dict[str, ReplicaSpec]:
+        """The roles by their names in lower case, as labels have them."""
+        found = (
+            self.jax_replica_specs
+            or self.mpi_replica_specs
+            or self.paddle_replica_specs
+            or self.pytorch_replica_specs
+            or self.tf_replica_specs
+            or self.xgb_replica_specs
+        )
+        return {name.lower(): each for name, each in found.items()}
+
+
+class TrainingJobStatus(Wire, frozen=True):
+    """`status` of a training job."""
+
+    start_time: str = ""
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class TrainingJob(Wire, frozen=True):
+    """A training job of any kind."""
+
+    metadata: Metadata
+    api_version: str = ""
+    spec: TrainingJobSpec = TrainingJobSpec()
+    status: TrainingJobStatus = TrainingJobStatus()
 
 
 def role_of(metadata: Metadata) -> str:
@@ -83,6 +137,24 @@ def _place_of(role: str) -> int:
     return ROLES.index(role) if role in ROLES else len(ROLES)
 
 
+class _Kind(NamedTuple):
+    """A kind: its operators as labels name them, and how the training operator makes its pods.
+
+    `field` has the templates of the `roles`. The pods of the `masters` are marked as masters. If
+    there is none of these, the first worker is, with `first_worker_else`. `least_workers` is how
+    many workers there are if its spec does not say it.
+    """
+
+    name: str
+    versions: tuple[GVR, ...]
+    operators: tuple[str, ...]
+    field: str
+    roles: tuple[str, ...]
+    masters: tuple[str, ...] = ()
+    first_worker_else: bool = False
+    least_workers: int = 1
+
+
 def _read(kind: _Kind, body: Body) -> GangObject:
     """Return a training job. Raises InvalidField for what is none."""
     source = fields.read(body, TrainingJob)
@@ -96,7 +168,7 @@ def _gang_spec(kind: _Kind, source: TrainingJob) -> GangSpec:
     declared = GangSpec(
         key=GangKey(kind.name, metadata.namespace, metadata.name),
         uid=metadata.uid,
-        gvr=_gvr(kind, source.api_version),
+        gvr=workload_kind.version_of(kind.versions, source.api_version),
         created_at=fields.timestamp(metadata.creation_timestamp),
         min_member=max(1, sum(each.min_member for each in roles)),
         roles=roles,
@@ -165,37 +237,14 @@ def _templates(spec: TrainingJobSpec) -> list[Metadata]:
     return [each.template.metadata for each in spec.replica_specs.values()]
 
 
-def _gvr(kind: _Kind, api_version: str) -> GVR:
-    """Return the kind in the version that an object came in."""
-    exact = (each for each in kind.versions if each.api_version == api_version)
-    return next(exact, kind.versions[0])
-
-
 def _name_of(kind: _Kind, source: Pod) -> str:
     labels = source.metadata.labels
     return labels.get(JOB_NAME, "") if labels.get(OPERATOR) in kind.operators else ""
 
 
-def _row(kind: _Kind) -> WorkloadKind:
-    pods = PodsOfKind(
-        GangSource(kind.name, kind.name),
-        functools.partial(_name_of, kind),
-        keys=frozenset({OPERATOR, REPLICA_TYPE}),
-        role_of=role_of,
-        rank_of=rank_of,
-        rank_keys=frozenset({REPLICA_INDEX, REPLICA_TYPE, JOB_ROLE}),
-        by_default=True,
-    )
-    objects = ObjectsOfKind(kind.versions, functools.partial(_read, kind))
-    return WorkloadKind(pods, objects, has_roles=True)
-
-
-KINDS: Final = tuple(map(_row, _KINDS))
-
-
 # Pods that version 1.9 of the training operator would create.
 
-MASTER, WORKER_REPLICAS, CHIEF = "Master", "Worker", "Chief"
+MASTER, WORKER_REPLICAS, CHIEF, PS = "Master", "Worker", "Chief", "PS"
 WAITS_FOR_MASTER: Final = controllers.added("init-pytorch")
 """What workers of a PyTorchJob with a master run first."""
 
@@ -209,47 +258,16 @@ class Role(NamedTuple):
     template: Body
 
 
-class _ReplicaSpecs(NamedTuple):
-    """`masters` are the roles of the pods that are marked as masters, else the first worker is."""
-
-    field: str
-    roles: tuple[str, ...]
-    masters: tuple[str, ...] = (MASTER,)
-    first_worker_else: bool = False
-
-
-_REPLICA_SPECS: Final = {
-    "PyTorchJob": _ReplicaSpecs(
-        "pytorchReplicaSpecs", (MASTER, WORKER_REPLICAS), first_worker_else=True
-    ),
-    "TFJob": _ReplicaSpecs(
-        "tfReplicaSpecs",
-        (CHIEF, MASTER, "PS", WORKER_REPLICAS, "Evaluator"),
-        masters=(CHIEF, MASTER),
-        first_worker_else=True,
-    ),
-    "XGBoostJob": _ReplicaSpecs("xgbReplicaSpecs", (MASTER, WORKER_REPLICAS)),
-    "PaddleJob": _ReplicaSpecs("paddleReplicaSpecs", (MASTER, WORKER_REPLICAS)),
-    "JAXJob": _ReplicaSpecs(
-        "jaxReplicaSpecs", (WORKER_REPLICAS,), masters=(), first_worker_else=True
-    ),
-}
-
-
-def job(source: Source) -> Iterator[Body]:
+def job(kind: _Kind, source: Source) -> Iterator[Body]:
     """Yield the pods of a job of any of these kinds, masters first. Raises InvalidField."""
-    kind = _REPLICA_SPECS[source.body["kind"]]
     roles = roles_of(source, kind.field, kind.roles)
     masters = {each.name for each in roles} & set(kind.masters)
     if kind.first_worker_else and not masters:
         masters = {WORKER_REPLICAS}
+    waits_for_master = kind.name == PYTORCH_JOB and MASTER in masters
     for role in roles:
         _check_master(role, kind.masters)
-        waits = (
-            source.body["kind"] == "PyTorchJob"
-            and role.name == WORKER_REPLICAS
-            and MASTER in masters
-        )
+        waits = role.name == WORKER_REPLICAS and waits_for_master
         number = 1 if role.replicas is None else role.replicas
         made = (
             _pod(
@@ -327,10 +345,10 @@ RUN_POLICY: Final = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFi
 """What of `runPolicy` goes into the Job of the launcher."""
 
 
-def mpi_job(source: Source) -> Iterator[Body]:
+def mpi_job(kind: _Kind, source: Source) -> Iterator[Body]:
     """Yield the workers, and the launcher: a Job in v2beta1, a pod in v1. Raises InvalidField."""
     of_operator = source.body["apiVersion"].endswith("/v2beta1")
-    roles = roles_of(source, "mpiReplicaSpecs", (LAUNCHER_REPLICAS, WORKER_REPLICAS), str)
+    roles = roles_of(source, kind.field, kind.roles, str)
     launcher, workers = _checked(roles, workers_from=1 if of_operator else 0)
     return _v2beta1(source, launcher, workers) if of_operator else _v1(source, launcher, workers)
 
@@ -340,7 +358,7 @@ def _v2beta1(source: Source, launcher: Role, workers: Role | None) -> Iterator[B
     job = source.present.find("Job", "batch", source.namespace, name)
     if job is not None and Source(job).read(Workload).has_ended:
         return
-    labels = {OPERATOR: "mpi-operator", JOB_NAME: source.name}
+    labels = {OPERATOR: MPI_OPERATOR, JOB_NAME: source.name}
     yield from _workers(source, workers, {**labels, JOB_ROLE: "worker"})
     if not _waits(source, workers):
         yield _launcher_job(source, launcher, name, {**labels, JOB_ROLE: "launcher"})
@@ -406,3 +424,88 @@ def _checked(roles: list[Role], workers_from: int) -> tuple[Role, Role | None]:
         must = f"must be at least {workers_from}"
         raise InvalidField(f"{workers.field}.replicas", workers.replicas or 0, must)
     return launcher, workers
+
+
+# The rows of all kinds.
+
+
+def _row(kind: _Kind) -> Kind:
+    return Kind(
+        name=kind.name,
+        versions=kind.versions,
+        struct=TrainingJob,
+        read=functools.partial(_read, kind),
+        pods=PodsOfKind(
+            GangSource(kind.name, kind.name),
+            functools.partial(_name_of, kind),
+            keys=frozenset({OPERATOR, REPLICA_TYPE}),
+            role_of=role_of,
+            rank_of=rank_of,
+            rank_keys=frozenset({REPLICA_INDEX, REPLICA_TYPE, JOB_ROLE}),
+            by_default=True,
+        ),
+        has_roles=True,
+        creates=functools.partial(mpi_job if kind.name == MPI_JOB else job, kind),
+        lateness=_lateness if kind.name == MPI_JOB else None,
+        suspend=Suspend(("spec", "runPolicy", "suspend")),
+        controller=f"kubeflow.org/{MPI_OPERATOR if kind.name == MPI_JOB else TRAINING_OPERATOR}",
+        words=(
+            *ROLES,
+            *(each.capitalize() for each in ROLES),
+            PS,
+            TRAINING_OPERATOR,
+            *kind.operators,
+        ),
+    )
+
+
+def _lateness(body: Body) -> IsLate:
+    """Return which pods come later: the launcher, if it waits for the workers."""
+    if part(body, "spec").get("launcherCreationPolicy") != LATE:
+        return lambda _: False
+    return lambda metadata: metadata["labels"].get(JOB_ROLE) == LAUNCHER
+
+
+KINDS: Final = tuple(
+    _row(each)
+    for each in (
+        _Kind(
+            *(PYTORCH_JOB, (kinds.PYTORCH_JOBS,), ("pytorchjob-controller",)),
+            field="pytorchReplicaSpecs",
+            roles=(MASTER, WORKER_REPLICAS),
+            masters=(MASTER,),
+            first_worker_else=True,
+        ),
+        _Kind(
+            *("TFJob", (kinds.TF_JOBS,), ("tfjob-controller",)),
+            field="tfReplicaSpecs",
+            roles=(CHIEF, MASTER, PS, WORKER_REPLICAS, "Evaluator"),
+            masters=(CHIEF, MASTER),
+            first_worker_else=True,
+        ),
+        _Kind(
+            *("XGBoostJob", (kinds.XGBOOST_JOBS,), ("xgboostjob-controller",)),
+            field="xgbReplicaSpecs",
+            roles=(MASTER, WORKER_REPLICAS),
+            masters=(MASTER,),
+        ),
+        _Kind(
+            *("PaddleJob", (kinds.PADDLE_JOBS,), ("paddlejob-controller",)),
+            field="paddleReplicaSpecs",
+            roles=(MASTER, WORKER_REPLICAS),
+            masters=(MASTER,),
+        ),
+        _Kind(
+            *("JAXJob", (kinds.JAX_JOBS,), ("jaxjob-controller",)),
+            field="jaxReplicaSpecs",
+            roles=(WORKER_REPLICAS,),
+            first_worker_else=True,
+        ),
+        _Kind(
+            *(MPI_JOB, kinds.MPI_JOBS, ("mpijob-controller", MPI_OPERATOR)),
+            field="mpiReplicaSpecs",
+            roles=(LAUNCHER_REPLICAS, WORKER_REPLICAS),
+            least_workers=0,
+        ),
+    )
+)

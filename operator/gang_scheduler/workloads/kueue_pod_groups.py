@@ -15,8 +15,9 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.wording import field
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.workloads.kind import WorkloadKind
+from gang_scheduler.workloads.kind import Kind
 
+SOURCE: Final = GangSource("KueuePodGroup")
 INDEXES: Final = ("kueue.x-k8s.io/pod-group-pod-index",)
 
 
@@ -45,9 +46,10 @@ def _total(pod: Pod, _: tuple[Role, ...]) -> int:
     return found
 
 
-KIND: Final = WorkloadKind(
-    PodsOfKind(
-        GangSource("KueuePodGroup"),
+KIND: Final = Kind(
+    name=SOURCE.name,
+    pods=PodsOfKind(
+        SOURCE,
         name_of,
         keys=frozenset({annotations.KUEUE_POD_GROUP}),
         rank_of=lambda metadata: membership.numbers(metadata, INDEXES),

@@ -7,11 +7,8 @@ fact: the workers are not created before the leader is ready.
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import field
-
-from gang_scheduler.api.kinds import LEADER_WORKER_SETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import specs
@@ -31,13 +28,12 @@ from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.model.resources import Amounts
 from gang_scheduler.model.wording import label_field
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Count, Metadata, Wire
+from gang_scheduler.wire.core import Count, Metadata, Wire, Words
 from gang_scheduler.wire.pods import PodTemplate
-from gang_scheduler.wire.workloads import LeaderWorkerSet, LeaderWorkerTemplate
 from gang_scheduler.workloads import controllers, kind
 from gang_scheduler.workloads.controllers import Source, is_deleting, is_ready, part
 from gang_scheduler.workloads.exclusive_topology import exclusive, in_domain
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, Kind, served
 
 SOURCE: Final = GangSource("LeaderWorkerSet")
 PREFIX: Final = "leaderworkerset.sigs.k8s.io/"
@@ -48,8 +44,32 @@ WORKER_INDEX: Final = f"{PREFIX}worker-index"
 SIZE: Final = f"{PREFIX}size"
 INDEXES: Final = (GROUP_INDEX, WORKER_INDEX)
 LEADER, WORKER = "leader", "worker"
+LEADER_CREATED: Final = "LeaderCreated"
 LEADER_READY: Final = "LeaderReady"
 """The startup policy by which workers are created once the leader is ready."""
+
+
+class LeaderWorkerTemplate(Wire, frozen=True):
+    """`spec.leaderWorkerTemplate`: without a template of its own the leader is a worker, too."""
+
+    size: Count = 1
+    leader_template: PodTemplate | None = None
+    worker_template: PodTemplate = PodTemplate()
+
+
+class LeaderWorkerSetSpec(Wire, frozen=True):
+    """`spec` of a LeaderWorkerSet."""
+
+    replicas: Count = 1
+    startup_policy: Annotated[str, Words({LEADER_CREATED, LEADER_READY})] = ""
+    leader_worker_template: LeaderWorkerTemplate = LeaderWorkerTemplate()
+
+
+class LeaderWorkerSet(Wire, frozen=True):
+    """A LeaderWorkerSet."""
+
+    metadata: Metadata
+    spec: LeaderWorkerSetSpec = LeaderWorkerSetSpec()
 
 
 def name_of(source: pod_wire.Pod) -> str:
@@ -158,22 +178,6 @@ def _requests(template: PodTemplate) -> Amounts:
     return pod_requests(pod_wire.Pod(template.metadata, template.spec))
 
 
-KIND: Final = WorkloadKind(
-    PodsOfKind(
-        SOURCE,
-        name_of,
-        keys=frozenset({GROUP_KEY}),
-        role_of=role_of,
-        rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
-        rank_keys=frozenset(INDEXES),
-        by_default=True,
-        prefixes=(PREFIX,),
-    ),
-    ObjectsOfKind(LEADER_WORKER_SETS, read, Unreadable.KEEP),
-    by_members,
-)
-
-
 # Objects that the controllers of LeaderWorkerSets create, and the additions of their webhook to
 # pods. A leader is a pod of one StatefulSet, and owns a StatefulSet with the workers of its group.
 
@@ -193,28 +197,22 @@ class _SubGroups(Wire, frozen=True):
     type: str = "LeaderWorker"
 
 
-class _Template(Wire, frozen=True):
-    size: Count = 1
-    leader_template: PodTemplate | None = None
-    worker_template: PodTemplate | None = None
+class _Template(LeaderWorkerTemplate, frozen=True):
     sub_group_policy: _SubGroups | None = None
 
 
-class _Spec(Wire, frozen=True):
-    replicas: Count = 1
-    startup_policy: str = ""
-    leader_worker_template: _Template = field(default_factory=_Template)
+class _Spec(LeaderWorkerSetSpec, frozen=True):
+    leader_worker_template: _Template = _Template()
 
 
-class _Set(Wire, frozen=True):
-    metadata: Metadata = Metadata()
+class _Set(LeaderWorkerSet, frozen=True):
     spec: _Spec = _Spec()
 
 
 def leader_worker_set(source: Source) -> Iterator[Body]:
     """Yield the StatefulSet of the leaders, and one a group of the workers. Raises InvalidField."""
     read = source.read(_Set)
-    _check(read.spec)
+    _check(source, read.spec)
     yield _leaders(source, read)
     if read.spec.leader_worker_template.size == 1:
         return
@@ -358,10 +356,10 @@ def _parallel(made: Body, replicas: int, selector: Mapping[str, str]) -> dict[st
     }
 
 
-def _check(spec: _Spec) -> None:
+def _check(source: Source, spec: _Spec) -> None:
     where = "spec.leaderWorkerTemplate"
     template = spec.leader_worker_template
-    if template.worker_template is None:
+    if "workerTemplate" not in part(source.body, "spec", "leaderWorkerTemplate"):
         raise InvalidField(f"{where}.workerTemplate", None, "is required")
     controllers.check_template(template.worker_template, f"{where}.workerTemplate")
     if template.leader_template is not None:
@@ -388,3 +386,27 @@ def _number(annotations: Mapping[str, str], key: str) -> int:
 
 def _sha1(text: str) -> str:
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+KIND: Final = Kind(
+    name=SOURCE.name,
+    versions=served("leaderworkersets.leaderworkerset.x-k8s.io", "v1"),
+    struct=LeaderWorkerSet,
+    read=read,
+    if_unreadable=Unreadable.KEEP,
+    pods=PodsOfKind(
+        SOURCE,
+        name_of,
+        keys=frozenset({GROUP_KEY}),
+        role_of=role_of,
+        rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
+        rank_keys=frozenset(INDEXES),
+        by_default=True,
+        prefixes=(PREFIX,),
+        replacing=frozenset({SOURCE.name}),
+        recreated=frozenset({NAME}),
+    ),
+    by_members=by_members,
+    creates=leader_worker_set,
+    words=(LEADER,),
+)

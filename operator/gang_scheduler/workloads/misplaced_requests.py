@@ -15,11 +15,8 @@ from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import WorkloadRef
 from gang_scheduler.model.wording import field, label_field
-from gang_scheduler.wire import workloads
 from gang_scheduler.wire.core import Condition, Metadata
 from gang_scheduler.wire.pods import Pod, PodTemplate
-from gang_scheduler.wire.workloads import StatefulSet
-from gang_scheduler.workloads.kind import asks
 
 OF_JOB: Final = "spec.template"
 OF_JOB_SET: Final = "spec.replicatedJobs[].template.spec.template"
@@ -47,42 +44,43 @@ _NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GA
 """What makes a gang of pods; of no use, and no fault, where the template makes one of them."""
 
 
-def of_job(source: workloads.Job) -> MisplacedRequest | None:
-    """Return what a Job asks for in vain; None if nothing is."""
-    metadata, status = source.metadata, source.status
+def of_job(
+    metadata: Metadata, template: PodTemplate, conditions: Iterable[Condition]
+) -> MisplacedRequest | None:
+    """Return what a Job asks for in a place where nothing reads it; None for nothing."""
     workload = WorkloadRef(refs.JOB.object_kind, metadata.namespace, metadata.name)
     is_part = any(each.kind == JOB_SET for each in metadata.owner_references)
-    templates = [source.spec.template]
-    is_gang = _makes_gangs(source.spec.template)
-    asked = _asked(metadata, templates)
-    faults = _misplaced(asked, OF_JOB, is_gang=is_gang, options=_options_belong(OF_JOB, templates))
-    ended = is_part or _has_ended(status.conditions)
-    return _request(workload, faults, () if ended else templates)
+    is_gang = _makes_gangs(template)
+    asked = _asked(metadata, [template])
+    faults = _misplaced(asked, OF_JOB, is_gang=is_gang, options=_options_belong(OF_JOB, [template]))
+    ended = is_part or _has_ended(conditions)
+    return _request(workload, faults, () if ended else (template,))
 
 
-def of_job_set(source: workloads.JobSet, counted_in_vain: str = "") -> MisplacedRequest | None:
+def of_job_set(
+    metadata: Metadata,
+    templates: Collection[PodTemplate],
+    conditions: Iterable[Condition],
+    counted_in_vain: str = "",
+) -> MisplacedRequest | None:
     """Return the same of a JobSet; also if only the pods of some replicatedJobs are a gang.
 
-    `counted_in_vain` is the PodGroup of all of its pods, if they can never be there together.
+    `counted_in_vain` is the PodGroup of all its pods if they can never exist together.
     """
-    templates = [each.template.spec.template for each in source.spec.replicated_jobs]
     alone = [each for each in templates if not _makes_gangs(each)]
-    metadata = source.metadata
     workload = WorkloadRef(JOB_SET, metadata.namespace, metadata.name)
     asked = _asked(metadata, alone or templates)
-    ended = _has_ended(source.status.conditions)
     options = _options_belong(OF_JOB_SET, templates)
     faults = [*_misplaced(asked, OF_JOB_SET, is_gang=not alone, options=options)]
     if counted_in_vain:
         where = label_field(annotations.POD_GROUP_LABEL_SCHED_PLUGINS)
         text = "counts pods that come one after the other: each replicatedJob is a gang of its own"
         faults.append(f"PodGroup {counted_in_vain} of {where} {text}")
-    return _request(workload, faults, () if ended else (alone or templates))
+    return _request(workload, faults, () if _has_ended(conditions) else (alone or templates))
 
 
-def of_stateful_set(source: StatefulSet) -> MisplacedRequest | None:
+def of_stateful_set(metadata: Metadata, template: PodTemplate) -> MisplacedRequest | None:
     """Return the same of a StatefulSet."""
-    metadata, template = source.metadata, source.spec.template
     workload = WorkloadRef(STATEFUL_SET, metadata.namespace, metadata.name)
     asked = _asked(metadata, [template])
     return _request(workload, _misplaced(asked, OF_JOB, is_gang=_makes_gangs(template)), [template])
@@ -126,7 +124,9 @@ def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
 def _options_belong(template: str, templates: Iterable[PodTemplate]) -> str:
     """Return where options of gangs belong: in the template, unless an object describes these."""
     by_members = refs.ANNOTATION.name
-    named = [(named_gang_of(Pod(each.metadata, each.spec)), asks(each)) for each in templates]
+    named = [
+        (named_gang_of(Pod(each.metadata, each.spec)), each.asks_for_gang()) for each in templates
+    ]
     if any(gang.source != by_members if gang else by_kind for gang, by_kind in named):
         return keys.ON_A_POD_GROUP
     return f"belongs in {template}.metadata.annotations"
@@ -194,4 +194,6 @@ def _without(present: Collection[str], known: Collection[str]) -> list[str]:
 
 def _makes_gangs(template: PodTemplate) -> bool:
     """Return whether the pods of a template are members of a gang, whichever way they say it."""
-    return asks(template) or named_gang_of(Pod(template.metadata, template.spec)) is not None
+    return (
+        template.asks_for_gang() or named_gang_of(Pod(template.metadata, template.spec)) is not None
+    )

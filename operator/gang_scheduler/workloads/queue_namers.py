@@ -7,9 +7,7 @@ AppWrapper as a whole. Without them only the object has the name.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gang_scheduler.api import kinds
 from gang_scheduler.api.annotations import APP_WRAPPER_LABEL
-from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.queues import naming
@@ -20,11 +18,6 @@ Body = Mapping[str, Any]
 
 STATEFUL_SET, DEPLOYMENT, APP_WRAPPER = "StatefulSet", "Deployment", "AppWrapper"
 TEMPLATE_HASH: Final = "pod-template-hash"
-QUEUE_NAMERS: Final[Mapping[str, tuple[GVR, ...]]] = {
-    DEPLOYMENT: (kinds.DEPLOYMENTS,),
-    APP_WRAPPER: (kinds.APP_WRAPPERS,),
-}
-"""The kinds that are read for this alone, with their versions."""
 
 
 def named_queue(kind: str, metadata: Metadata) -> GangObject:

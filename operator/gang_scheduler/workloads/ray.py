@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from msgspec import field
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.kinds import GVR, RAY_CLUSTERS, RAY_JOBS
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import LONGEST_LABEL
@@ -17,11 +16,11 @@ from gang_scheduler.decode.pods.membership import PodsOfKind, Rank
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.refs import GangKey, GangSource
-from gang_scheduler.wire.core import Metadata, Wire
+from gang_scheduler.wire.core import Count, Metadata, Wire, Words
 from gang_scheduler.wire.pods import Container, Pod, PodTemplate
-from gang_scheduler.wire.workloads import RayCluster, RayClusterSpec
 from gang_scheduler.workloads import controllers, kind
 from gang_scheduler.workloads.controllers import (
+    Phase,
     Source,
     has_ended,
     has_labels,
@@ -29,7 +28,7 @@ from gang_scheduler.workloads.controllers import (
     part,
     required,
 )
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.kind import Body, Kind, Owns, Suspend, served
 
 # RayClusters, also those of RayJobs and RayServices. A cluster that Ray scales, or that is
 # elastic, starts with the minimum of each group.
@@ -41,6 +40,56 @@ GROUP: Final = "ray.io/group"
 HEAD, WORKER = "head", "worker"
 NODES: Final = (HEAD, WORKER)
 """The pods that make a cluster, in rank order. Others with its label clean up after it."""
+CLUSTERS: Final = served("rayclusters.ray.io", "v1", "v1alpha1")
+
+
+class HeadGroup(Wire, frozen=True):
+    """`spec.headGroupSpec`: one pod."""
+
+    template: PodTemplate = PodTemplate()
+
+
+class WorkerGroup(Wire, frozen=True):
+    """`spec.workerGroupSpecs[]`, with the defaults of the CRD. Each replica has so many hosts."""
+
+    group_name: str = ""
+    replicas: Count = 0
+    min_replicas: Count = 0
+    max_replicas: Count = 2**31 - 1
+    num_of_hosts: Count = 1
+    suspend: bool = False
+    template: PodTemplate = PodTemplate()
+
+    @property
+    def number(self) -> int:
+        """How many pods the group has."""
+        return self._pods(max(self.replicas, self.min_replicas))
+
+    @property
+    def least(self) -> int:
+        """How many pods the group has if it is scaled down as far as it may be."""
+        return self._pods(self.min_replicas)
+
+    def _pods(self, replicas: int) -> int:
+        return 0 if self.suspend else min(replicas, self.max_replicas) * max(1, self.num_of_hosts)
+
+
+class RayClusterSpec(Wire, frozen=True):
+    """`spec` of a RayCluster."""
+
+    head_group_spec: HeadGroup = HeadGroup()
+    worker_group_specs: list[WorkerGroup] = field(default_factory=list)
+    enable_in_tree_autoscaling: bool = False
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class RayCluster(Wire, frozen=True):
+    """A RayCluster."""
+
+    metadata: Metadata
+    spec: RayClusterSpec = RayClusterSpec()
+    api_version: str = ""
 
 
 def name_of(source: Pod) -> str:
@@ -71,7 +120,7 @@ def read(body: Body) -> GangObject:
     declared = GangSpec(
         key=GangKey(SOURCE.name, metadata.namespace, metadata.name),
         uid=metadata.uid,
-        gvr=_gvr(source.api_version),
+        gvr=kind.version_of(CLUSTERS, source.api_version),
         created_at=fields.timestamp(metadata.creation_timestamp),
         min_member=sum(each.min_member for each in roles),
         roles=roles,
@@ -99,27 +148,6 @@ def _role(group: str) -> str:
     return f"{group}-{WORKER}" if group == HEAD else group
 
 
-def _gvr(api_version: str) -> GVR:
-    """Return the kind in the version that an object came in."""
-    exact = (each for each in RAY_CLUSTERS if each.api_version == api_version)
-    return next(exact, RAY_CLUSTERS[0])
-
-
-KIND: Final = WorkloadKind(
-    PodsOfKind(
-        SOURCE,
-        name_of,
-        keys=frozenset({CLUSTER}),
-        role_of=role_of,
-        rank_of=rank_of,
-        rank_keys=frozenset({NODE_TYPE}),
-        by_default=True,
-    ),
-    ObjectsOfKind(RAY_CLUSTERS, read),
-    has_roles=True,
-)
-
-
 # Pods that version 1.4 of KubeRay creates.
 
 OWN_LABELS: Final = frozenset({CLUSTER, NODE_TYPE, GROUP})
@@ -144,11 +172,46 @@ class _ClusterSpec(RayClusterSpec, frozen=True):
     gcs_fault_tolerance_options: dict[str, Any] | None = None
 
 
-class _Cluster(Wire, frozen=True):
+class _Cluster(RayCluster, frozen=True):
     spec: _ClusterSpec = _ClusterSpec()
 
 
-class _MadeOf(Wire, frozen=True):
+# RayJobs and RayServices.
+
+JOBS: Final = served("rayjobs.ray.io", "v1", "v1alpha1")
+DEPLOYMENT_STATUSES: Final = frozenset(
+    {
+        *("Initializing", "Waiting", "Running", "Retrying", "Suspending", "Suspended"),
+        *("Complete", "Failed", "ValidationFailed"),
+    }
+)
+
+
+class RayJobSpec(Wire, frozen=True):
+    """`spec` of a RayJob."""
+
+    cluster_selector: dict[str, str] = field(default_factory=dict)
+    ray_cluster_spec: RayClusterSpec | None = None
+    suspend: bool = False
+    managed_by: str = ""
+
+
+class RayJobStatus(Wire, frozen=True):
+    """`status` of a RayJob."""
+
+    job_deployment_status: Annotated[str, Words(DEPLOYMENT_STATUSES)] = ""
+    ray_cluster_name: str = ""
+
+
+class RayJob(Wire, frozen=True):
+    """A RayJob."""
+
+    metadata: Metadata
+    spec: RayJobSpec = RayJobSpec()
+    status: RayJobStatus = RayJobStatus()
+
+
+class _OwnerSpec(Wire, frozen=True):
     """The spec of a RayJob or RayService."""
 
     submission_mode: str = ""
@@ -157,10 +220,10 @@ class _MadeOf(Wire, frozen=True):
     ray_cluster_config: _ClusterSpec | None = None
 
 
-class _Maker(Wire, frozen=True):
-    # Its labels become those of what is made.
+class _Owner(Wire, frozen=True):
+    # Its labels become those of what it creates.
     metadata: Metadata = Metadata()
-    spec: _MadeOf = _MadeOf()
+    spec: _OwnerSpec = _OwnerSpec()
 
 
 def ray_cluster(source: Source) -> Iterator[Body]:
@@ -182,7 +245,7 @@ def ray_cluster(source: Source) -> Iterator[Body]:
 
 def ray_job(source: Source) -> Iterator[Body]:
     """Yield the RayCluster of a RayJob; none if it runs on another one. Raises InvalidField."""
-    spec = source.read(_Maker).spec
+    spec = source.read(_Owner).spec
     if spec.cluster_selector:
         return
     required(spec.ray_cluster_spec, "spec.rayClusterSpec")
@@ -204,7 +267,7 @@ def _with_submitter(cluster: Body) -> Body:
 
 def ray_service(source: Source) -> Iterator[Body]:
     """Yield the RayCluster of a RayService. Raises InvalidField."""
-    spec = source.read(_Maker).spec
+    spec = source.read(_Owner).spec
     required(spec.ray_cluster_config, "spec.rayClusterConfig")
     states = ("activeServiceStatus", "pendingServiceStatus")
     known = (part(source.body, "status", each).get("rayClusterName") for each in states)
@@ -294,9 +357,7 @@ def read_ray_job(body: Body) -> GangObject:
     uid = body["metadata"]["uid"]
     if part(body, "spec").get("suspend") is not True:
         return GangObject(uid)
-    typed = without_nulls(
-        {"apiVersion": RAY_JOBS[0].api_version, "kind": RAY_JOB_SOURCE.name, **body}
-    )
+    typed = without_nulls({"apiVersion": JOBS[0].api_version, "kind": RAY_JOB_SOURCE.name, **body})
     clusters = ray_job(Source(typed))
     return GangObject(uid, tuple(_gang_of(typed, each) for each in clusters))
 
@@ -306,12 +367,45 @@ def _gang_of(body: Body, cluster: Body) -> GangSpec:
     (found,) = read(cluster).gang_specs
     metadata = body["metadata"]
     key = GangKey(RAY_JOB_SOURCE.name, metadata["namespace"], metadata["name"])
-    return replace(
-        found, key=key, uid=metadata["uid"], gvr=_ray_job_gvr(str(body.get("apiVersion")))
-    )
+    gvr = kind.version_of(JOBS, str(body.get("apiVersion")))
+    return replace(found, key=key, uid=metadata["uid"], gvr=gvr)
 
 
-def _ray_job_gvr(api_version: str) -> GVR:
-    """Return the kind in the version that an object came in."""
-    exact = (each for each in RAY_JOBS if each.api_version == api_version)
-    return next(exact, RAY_JOBS[0])
+CLUSTER_KIND: Final = Kind(
+    name=SOURCE.name,
+    versions=CLUSTERS,
+    struct=RayCluster,
+    read=read,
+    pods=PodsOfKind(
+        SOURCE,
+        name_of,
+        keys=frozenset({CLUSTER}),
+        role_of=role_of,
+        rank_of=rank_of,
+        rank_keys=frozenset({NODE_TYPE}),
+        replacing=frozenset({SOURCE.name}),
+        by_default=True,
+    ),
+    has_roles=True,
+    creates=ray_cluster,
+    suspend=Suspend(),
+    controller="ray.io/kuberay-operator",
+    words=(HEAD, WORKER, HEAD_GROUP),
+)
+JOB_KIND: Final = Kind(
+    name=RAY_JOB_SOURCE.name,
+    versions=JOBS,
+    struct=RayJob,
+    read=read_ray_job,
+    source=RAY_JOB_SOURCE,
+    creates=ray_job,
+    phase=Phase.until("jobDeploymentStatus", "Complete", "Failed"),
+    suspend=Suspend(),
+    controller="ray.io/kuberay-operator",
+    owns=Owns(SOURCE.name, declares_members=True),
+)
+SERVICE_KIND: Final = Kind(
+    name="RayService",
+    versions=served("rayservices.ray.io", "v1", "v1alpha1"),
+    creates=ray_service,
+)

@@ -8,12 +8,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 from msgspec import field
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.kinds import SPARK_APPLICATIONS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import specs
@@ -28,12 +27,11 @@ from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey, GangSource
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.core import Count, Metadata, Wire
+from gang_scheduler.wire.core import Count, Keys, Labelled, Metadata, Wire
 from gang_scheduler.wire.pods import PodTemplate
-from gang_scheduler.wire.workloads import SparkApplication, SparkApplicationSpec
 from gang_scheduler.workloads import controllers
-from gang_scheduler.workloads.controllers import Source, has_ended, label
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.controllers import Phase, Source, has_ended, label, part
+from gang_scheduler.workloads.kind import Body, Kind, served
 
 SOURCE: Final = GangSource("SparkApplication")
 APP: Final = "sparkoperator.k8s.io/app-name"
@@ -46,7 +44,37 @@ INSTANCES: Final = "spark.executor.instances"
 LEAST: Final = "spark.dynamicAllocation.minExecutors"
 DYNAMIC: Final = "spark.dynamicAllocation.enabled"
 DEFAULT_EXECUTORS: Final = 2
-"""As many executors are there that nothing says the number of."""
+"""How many executors there are if nothing says it."""
+
+
+class Executor(Labelled, frozen=True):
+    """`spec.executor`: all executors have these labels and annotations."""
+
+    instances: Count | None = None
+
+
+class DynamicAllocation(Wire, frozen=True):
+    """`spec.dynamicAllocation`."""
+
+    enabled: bool = False
+    min_executors: Count | None = None
+
+
+class SparkApplicationSpec(Wire, frozen=True):
+    """`spec` of a SparkApplication."""
+
+    executor: Executor = Executor()
+    dynamic_allocation: DynamicAllocation = DynamicAllocation()
+    spark_conf: Annotated[dict[str, str], Keys({INSTANCES, LEAST, DYNAMIC})] = field(
+        default_factory=dict
+    )
+
+
+class SparkApplication(Wire, frozen=True):
+    """A SparkApplication."""
+
+    metadata: Metadata
+    spec: SparkApplicationSpec = SparkApplicationSpec()
 
 
 def name_of(source: pod_wire.Pod) -> str:
@@ -100,28 +128,18 @@ def _least(spec: SparkApplicationSpec) -> int:
     dynamic, conf = spec.dynamic_allocation, spec.spark_conf
     if dynamic.enabled or conf.get(DYNAMIC) == "true":
         least = dynamic.min_executors
-        return _number(conf, LEAST, 0) if least is None else least
+        return _number(conf.get(LEAST, ""), 0) if least is None else least
+    return _instances(spec, DEFAULT_EXECUTORS)
+
+
+def _instances(spec: SparkApplicationSpec, default: int) -> int:
+    """Return how many executors an application asks for."""
     instances = spec.executor.instances
-    return _number(conf, INSTANCES, DEFAULT_EXECUTORS) if instances is None else instances
+    return _number(spec.spark_conf.get(INSTANCES, ""), default) if instances is None else instances
 
 
-def _number(conf: dict[str, str], key: str, default: int) -> int:
-    text = conf.get(key, "")
+def _number(text: str, default: int) -> int:
     return int(text) if text.isascii() and text.isdigit() else default
-
-
-KIND: Final = WorkloadKind(
-    PodsOfKind(
-        SOURCE,
-        name_of,
-        keys=frozenset({ROLE}),
-        role_of=role_of,
-        rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
-        rank_keys=frozenset(INDEXES),
-    ),
-    ObjectsOfKind((SPARK_APPLICATIONS,), read, Unreadable.KEEP),
-    by_members,
-)
 
 
 # The driver as which a SparkApplication is submitted, and the executors that the driver creates.
@@ -142,8 +160,8 @@ class _GPU(Wire, frozen=True):
     quantity: Count = 0
 
 
-class _Pod(Wire, frozen=True):
-    """`spec.driver` and `spec.executor`."""
+class _Pod(Executor, frozen=True):
+    """`spec.driver` and `spec.executor`, as the operator reads them."""
 
     pod_name: str = ""
     cores: Count = 1
@@ -151,10 +169,7 @@ class _Pod(Wire, frozen=True):
     core_limit: str = ""
     memory: str = ""
     memory_overhead: str = ""
-    instances: Count | None = None
     gpu: _GPU = _GPU()
-    labels: dict[str, str] = field(default_factory=dict)
-    annotations: dict[str, str] = field(default_factory=dict)
     node_selector: dict[str, str] = field(default_factory=dict)
     tolerations: list[dict[str, Any]] = field(default_factory=list)
     volume_mounts: list[dict[str, Any]] = field(default_factory=list)
@@ -163,33 +178,30 @@ class _Pod(Wire, frozen=True):
     template: PodTemplate = PodTemplate()
 
 
-class _Dynamic(Wire, frozen=True):
-    enabled: bool = False
+class _Dynamic(DynamicAllocation, frozen=True):
     initial_executors: Count = 0
-    min_executors: Count = 0
 
 
-class _Spec(Wire, frozen=True):
+class _Spec(SparkApplicationSpec, frozen=True):
     type: str = ""
-    driver: _Pod | None = None
-    executor: _Pod | None = None
+    driver: _Pod = _Pod()
+    executor: _Pod = _Pod()
     dynamic_allocation: _Dynamic = _Dynamic()
     memory_overhead_factor: str = ""
     node_selector: dict[str, str] = field(default_factory=dict)
     volumes: list[dict[str, Any]] = field(default_factory=list)
-    spark_conf: dict[str, str] = field(default_factory=dict)
 
 
-class _Application(Wire, frozen=True):
+class _Application(SparkApplication, frozen=True):
     spec: _Spec = _Spec()
 
 
 def spark_application(source: Source) -> Iterator[Body]:
     """Yield the driver, and the executors that it asks for at first. Raises InvalidField."""
     spec = source.read(_Application).spec
-    if spec.driver is None or spec.executor is None:
-        lacks = DRIVER if spec.driver is None else EXECUTOR
-        raise InvalidField(f"spec.{lacks}", None, "is required")
+    for role in (DRIVER, EXECUTOR):
+        if role not in part(source.body, "spec"):
+            raise InvalidField(f"spec.{role}", None, "is required")
     name = spec.driver.pod_name or spec.spark_conf.get("spark.kubernetes.driver.pod.name", "")
     name = name or f"{source.name}-driver"
     present = source.pod(name)
@@ -206,7 +218,7 @@ def _executors(source: Source, spec: _Spec, executor: _Pod, driver: Body) -> Ite
     labels = {APP: source.name, ROLE: EXECUTOR}
     present = source.present.controlled_by(driver)
     present = present or source.pods(labels)
-    number = _instances(spec, executor) - sum(not has_ended(each) for each in present)
+    number = _at_first(spec) - sum(not has_ended(each) for each in present)
     last = max((_id(each) for each in present), default=0)
     prefix = spec.spark_conf.get("spark.kubernetes.executor.podNamePrefix")
     for i in range(
@@ -222,20 +234,16 @@ def _executors(source: Source, spec: _Spec, executor: _Pod, driver: Body) -> Ite
         yield from _with_volumes(spec, EXECUTOR, {**made, "metadata": metadata}, str(i))
 
 
-def _instances(spec: _Spec, executor: _Pod) -> int:
+def _at_first(spec: _Spec) -> int:
     """Return how many executors the driver asks for at first."""
-    given = spec.spark_conf.get("spark.executor.instances", "")
-    known = int(given) if given.isascii() and given.isdigit() else None
-    instances = executor.instances if executor.instances is not None else known
     dynamic = spec.dynamic_allocation
     if dynamic.enabled:
-        return max(dynamic.min_executors, dynamic.initial_executors, instances or 0)
-    return DEFAULT_EXECUTORS if instances is None else instances
+        return max(dynamic.min_executors or 0, dynamic.initial_executors, _instances(spec, 0))
+    return _instances(spec, DEFAULT_EXECUTORS)
 
 
 def _id(pod: Body) -> int:
-    text = label(pod, EXECUTOR_ID)
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return _number(label(pod, EXECUTOR_ID), 0)
 
 
 def _with_volumes(spec: _Spec, role: str, pod: Body, id_: str = "") -> Iterator[Body]:
@@ -434,3 +442,25 @@ def _volumes_said(conf: Mapping[str, str], role: str) -> list[_Volume]:
                 lacks = f"spark.kubernetes.{role}.volumes.{kind}.{name}.options.{option}"
                 raise InvalidField(f"spec.sparkConf[{lacks}]", None, "is required")
     return [*found.values()]
+
+
+KIND: Final = Kind(
+    name=SOURCE.name,
+    versions=served("sparkapplications.sparkoperator.k8s.io", "v1beta2"),
+    struct=SparkApplication,
+    read=read,
+    if_unreadable=Unreadable.KEEP,
+    pods=PodsOfKind(
+        SOURCE,
+        name_of,
+        keys=frozenset({ROLE}),
+        role_of=role_of,
+        rank_of=lambda metadata: membership.numbers(metadata, INDEXES),
+        rank_keys=frozenset(INDEXES),
+    ),
+    by_members=by_members,
+    creates=spark_application,
+    phase=Phase.until("applicationState.state", "SUCCEEDING", "COMPLETED", "FAILING", "FAILED"),
+    words=(EXECUTOR, DRIVER),
+    plain_keys=frozenset({SELECTOR, INSTANCES, LEAST, DYNAMIC}),
+)

@@ -35,7 +35,8 @@ from gang_scheduler.model.wording import field
 from gang_scheduler.wire.core import Metadata
 from gang_scheduler.workloads import table, virtual_members
 from gang_scheduler.workloads.controllers import Workload, part
-from gang_scheduler.workloads.table import TELL_NOTHING, Maker
+from gang_scheduler.workloads.kind import Kind
+from gang_scheduler.workloads.table import DECLARING_NO_MEMBERS, LEAVING_SUSPENDED
 from gang_scheduler.workloads.virtual_members import gang_of_others
 
 # The nodes planned for the members of a started workload, as its annotation has them, in the order
@@ -208,21 +209,10 @@ def _written(toleration: Toleration) -> dict[str, str]:
 Body = Mapping[str, Any]
 Read = Callable[[Body], GangObject]
 
-KINDS: Final = frozenset(
-    {
-        *("Job", "JobSet", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"),
-        *("MPIJob", "RayCluster", "RayJob", "TrainJob"),
-    }
-)
-"""Kinds that can be suspended."""
-JOB: Final = refs.JOB.name
-MAKERS: Final = frozenset({"CronJob"})
-"""Kinds that leave it to others to suspend what they make: all other controllers do that."""
-
 
 def reading(kind: str, gvr: GVR, read: Read) -> Read:
     """Return what reads a kind, with what is said of those that are suspended, or were."""
-    return functools.partial(_read, kind, gvr, read) if kind in KINDS else read
+    return functools.partial(_read, kind, gvr, read) if kind in table.SUSPENDABLE else read
 
 
 def _read(kind: str, gvr: GVR, read: Read, body: Body) -> GangObject:
@@ -230,7 +220,7 @@ def _read(kind: str, gvr: GVR, read: Read, body: Body) -> GangObject:
     if _suspends(body):
         specs = (replace(each, suspended=True) for each in described.gang_specs)
         described = replace(described, gang_specs=tuple(specs))
-    made_by = table.maker_of(kind, body)
+    made_by = table.owner_of(kind, body)
     if made_by is not None:
         return _made(described, kind, gvr, made_by, body)
     return _by_itself(described, kind, gvr, body)
@@ -246,10 +236,10 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
     typed = _typed(kind, gvr, without_additions(body))
     workload = fields.read(typed, Workload)
     ended = workload.has_ended or table.has_ended(typed)
-    if ended or workload.is_elsewhere or _is_made(workload.metadata):
+    if ended or not workload.managed_by <= table.CONTROLLERS or _is_made(workload.metadata):
         return described
     ref = _ref(kind, workload.metadata)
-    if not (admitted_at or kind in TELL_NOTHING or _may_name_a_queue(described, typed)):
+    if not (admitted_at or kind in DECLARING_NO_MEMBERS or _may_name_a_queue(described, typed)):
         return described
     gangs = virtual_members.gangs_of(ref, typed)
     if admitted_at:
@@ -259,25 +249,25 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
         managed = Managed(ref, since, keys, planned, _at_once(described))
         return replace(described, managed=managed)
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
-    if kind not in TELL_NOTHING and not (gangs and names):
+    if kind not in DECLARING_NO_MEMBERS and not (gangs and names):
         return described
     suspended = SuspendedWorkload(
         *(ref, gangs, names),
         at_once=_at_once(described),
-        awaits_ends=kind == JOB and _awaits_ends(part(typed, "spec")),
+        awaits_ends=kind == refs.JOB.name and _awaits_ends(part(typed, "spec")),
     )
     specs = _specs(described, described.gang_specs, suspended, gvr)
     return replace(described, gang_specs=specs, suspended=suspended)
 
 
 def _made(
-    described: GangObject, kind: str, gvr: GVR, made_by: tuple[str, Maker], body: Body
+    described: GangObject, kind: str, gvr: GVR, made_by: tuple[str, Kind], body: Body
 ) -> GangObject:
     """Return what a workload says of which the maker is suspended in its place."""
-    uid, maker = made_by
+    uid, owner = made_by
     ref = _ref(kind, fields.read(body, Workload).metadata)
     keys = (*_keys(described), gang_of_others(ref))
-    if maker.tells:
+    if owner.name not in DECLARING_NO_MEMBERS:
         return replace(described, part=MadePart(uid, ref.namespace, keys))
     typed = _typed(kind, gvr, body)
     expand = functools.partial(
@@ -355,7 +345,9 @@ def _suspends(body: Body) -> bool:
 
 def _is_made(metadata: Metadata) -> bool:
     """Return whether a larger workload made this one, and starts and stops it."""
-    return any(each.controller and each.kind not in MAKERS for each in metadata.owner_references)
+    return any(
+        each.controller and each.kind not in LEAVING_SUSPENDED for each in metadata.owner_references
+    )
 
 
 def _ref(kind: str, metadata: Metadata) -> ManagedWorkload:
@@ -368,7 +360,7 @@ def _ref(kind: str, metadata: Metadata) -> ManagedWorkload:
 def _planned(kind: str, gangs: tuple[VirtualGang, ...], noted: Mapping[str, str]) -> Planned | None:
     """Return where members were to go; None where that is not said, or of other members."""
     nodes = read_planned_nodes(noted.get(annotations.ADMITTED_TO, ""))
-    is_told = kind not in TELL_NOTHING
+    is_told = kind not in DECLARING_NO_MEMBERS
     if not nodes or (is_told and len(nodes) != sum(len(each.pods) for each in gangs)):
         return None
     charged = naming.charged_to(noted)

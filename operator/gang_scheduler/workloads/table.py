@@ -1,26 +1,15 @@
-"""The table of kinds of workloads, in the order in which they count for a pod.
+"""The table of kinds of jobs, and what follows from its rows.
 
-The gang of a pod, its role and rank, the watched objects and the chart's rights all follow from
-it.
+The gang, role and rank of a pod, the watched objects, the fields that a snapshot contains, the
+pods that `simulate` creates, and the rights in the chart all follow from it.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
 
-from gang_scheduler.api import kinds
-from gang_scheduler.api.kinds import (
-    APP_WRAPPERS,
-    DEPLOYMENTS,
-    GVR,
-    JOB_SETS,
-    JOBS,
-    RAY_JOBS,
-    TRAIN_JOBS,
-)
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.decode.fields import group_of
 from gang_scheduler.decode.gangs import specs
-from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.pods.membership import Membership
 from gang_scheduler.model import refs
 from gang_scheduler.model.refs import GangSource
@@ -37,185 +26,134 @@ from gang_scheduler.workloads import (
     volcano,
     wrappers,
 )
-from gang_scheduler.workloads.controllers import NO_PHASE, Phase, Source, controller
-from gang_scheduler.workloads.kind import ByMembers, WorkloadKind
-
-# Workloads that can wait suspended and let another workload make their pods. Their owner starts
-# and suspends that other workload, which is never managed itself. Owners are read only where the
-# settings say that they are managed: otherwise everything there is to know is in the workloads
-# that they own.
+from gang_scheduler.workloads.controllers import Source, controller
+from gang_scheduler.workloads.kind import ByMembers, Kind, Suspend
 
 Body = Mapping[str, Any]
 
-
-class Maker(NamedTuple):
-    """A kind, and the kind of what it makes. `versions` are those that may be served, best first.
-
-    `tells`: its own spec says what its members are; else only what it makes says so.
-    """
-
-    kind: str
-    versions: tuple[GVR, ...]
-    read: Callable[[Body], GangObject]
-    makes: str
-    tells: bool
-
-
-MAKERS: Final = (
-    Maker("TrainJob", (kinds.TRAIN_JOBS,), job_sets.read_train_job, makes="JobSet", tells=False),
-    Maker("RayJob", kinds.RAY_JOBS, ray.read_ray_job, makes="RayCluster", tells=True),
-)
-MAKER_KINDS: Final = frozenset(each.kind for each in MAKERS)
-TELL_NOTHING: Final = frozenset(each.kind for each in MAKERS if not each.tells)
-"""The kinds of which only what they make says what the members are."""
-_BY_MADE: Final = {(each.makes, each.kind): each for each in MAKERS}
-
-
-def maker_of(kind: str, body: Body) -> tuple[str, Maker] | None:
-    """Return the uid of what made an object of a kind, and its kind; None for any other object."""
-    owner = controller(body)
-    found = _BY_MADE.get((kind, str(owner.get("kind"))))
-    if found is None or group_of(str(owner.get("apiVersion"))) != found.versions[0].group:
-        return None
-    return str(owner.get("uid", "")), found
-
-
-KINDS: Final[tuple[WorkloadKind, ...]] = (
-    volcano.KIND,
-    job_sets.KIND,
-    job_sets.TRAIN_JOB_KIND,
+KINDS: Final[tuple[Kind, ...]] = (
+    volcano.POD_GROUP,
+    job_sets.JOB_SET,
+    job_sets.TRAIN_JOB,
     leader_worker_sets.KIND,
     *kubeflow.KINDS,
-    ray.KIND,
+    ray.CLUSTER_KIND,
     kueue_pod_groups.KIND,
     spark.KIND,
-    apps.KIND,
-    jobs.KIND,
+    apps.STATEFUL_SET,
+    jobs.JOB,
+    ray.JOB_KIND,
+    ray.SERVICE_KIND,
+    apps.DEPLOYMENT,
+    apps.REPLICA_SET,
+    jobs.CRON_JOB,
+    volcano.JOB_KIND,
+    wrappers.KIND,
 )
+"""All kinds, in the order in which they count for a pod and for a name."""
 
-BY_DEFAULT: Final = tuple(each.name for each in KINDS if each.pods.by_default)
-"""The kinds of which pods are a gang without asking for it, unless the settings say otherwise."""
+WATCHED: Final = tuple(each for each in KINDS if each.read is not None)
+"""The kinds that are read from the cluster. The others only exist in the input of `simulate`."""
+PODS: Final = tuple(each.pods for each in KINDS if each.pods is not None)
+BY_DEFAULT: Final = tuple(each.source.name for each in PODS if each.by_default)
+"""The kinds whose pods are a gang without asking for it, unless the settings say otherwise."""
 
 SOURCES: Final[tuple[GangSource, ...]] = (
     refs.NATIVE,
     refs.POD_GROUP,
     refs.ANNOTATION,
-    *(each.pods.source for each in KINDS),
-    ray.RAY_JOB_SOURCE,
+    *(each.gang_source for each in KINDS if each.gang_source is not None),
     refs.SINGLE,
 )
 """All ways in which gangs are named, in the order in which they count."""
 BY_NAME: Final[Mapping[str, GangSource]] = {each.name: each for each in SOURCES}
+JOB_TYPES: Final = tuple(dict.fromkeys(each.object_kind or each.name for each in SOURCES))
+"""The kinds of objects that describe gangs; `annotation` and `Pod`: the pods of a gang do."""
 
 BY_MEMBERS: Final[Mapping[str, ByMembers]] = {
     refs.ANNOTATION.name: lambda key, members, _: specs.by_members(key, members),
     refs.SINGLE.name: lambda key, members, _: specs.by_itself(key, members),
-    **{each.name: each.by_members for each in KINDS if each.by_members is not None},
+    **{
+        each.gang_source.name: each.by_members
+        for each in KINDS
+        if each.gang_source is not None and each.by_members is not None
+    },
 }
-"""Where members describe the gang, and how."""
+"""How members describe their gang, where they do."""
 
-WITH_ROLES: Final = frozenset(each.name for each in KINDS if each.has_roles)
-"""The kinds of which the object must be known where a PodGroup was made for it."""
+WITH_ROLES: Final = frozenset(
+    each.gang_source.name for each in KINDS if each.gang_source is not None and each.has_roles
+)
+"""The kinds whose object must be known where a PodGroup was made for it."""
 
 
 def membership(by_default: Collection[str] = BY_DEFAULT) -> Membership:
     """Return what tells the gangs of pods, where pods of these kinds are gangs without asking."""
-    return Membership((each.pods for each in KINDS), by_default)
+    return Membership(PODS, by_default)
 
 
 MEMBERSHIP: Final = membership()
 
+SUSPENDABLE: Final[Mapping[str, Kind]] = {
+    each.name: each for each in KINDS if each.suspend is not None
+}
+"""The kinds that can wait suspended. A setting says which of them the scheduler manages."""
+SUSPENSIONS: Final[Mapping[str, Suspend]] = {
+    each.name: each.suspend for each in KINDS if each.suspend is not None
+}
+"""How each of these is suspended."""
+LEAVING_SUSPENDED: Final = frozenset(each.name for each in KINDS if not each.starts_owned)
+"""The kinds whose controllers leave suspended what they create. All others start it themselves."""
+CONTROLLERS: Final = frozenset(each.controller for each in KINDS if each.controller)
+"""The controllers that a workload can name and that are emulated here."""
 
-# The table of what controllers create: the versions of each kind, its pods, and when it has ended.
+# Owners: workloads that can wait suspended, and whose controller creates another workload that
+# can. The controller starts and suspends that one, so the scheduler never does. An owner is read
+# only if the settings say that it is managed: otherwise the owned workload says all there is to
+# know.
 
-
-class Row(NamedTuple):
-    """A kind. `versions` are those that its controller serves, best first.
-
-    `make` yields pods and objects on the way to pods, raising InvalidField for a workload that is
-    refused. `phase` is where in the status stands in a word what the workload does, with the words
-    after which nothing more comes of it; conditions count for all kinds.
-    """
-
-    kind: str
-    versions: tuple[GVR, ...]
-    make: Callable[[Source], Iterator[Body]]
-    phase: Phase = NO_PHASE
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Kind and API group."""
-        return self.kind, self.versions[0].group
-
-
-def _of(
-    kind: str,
-    name: str,
-    *versions: str,
-    make: Callable[[Source], Iterator[Body]],
-    phase: Phase = NO_PHASE,
-) -> Row:
-    """Return a row of a kind that is named as its CRD: PLURAL.GROUP."""
-    plural, _, group = name.partition(".")
-    return Row(kind, tuple(GVR(group, version, plural) for version in versions), make, phase)
-
-
-def _until(path: str, *ended: str) -> Phase:
-    return Phase(tuple(path.split(".")), frozenset(ended))
-
-
-ROWS: Final = (
-    Row("Job", (JOBS,), jobs.job),
-    _of("CronJob", "cronjobs.batch", "v1", make=jobs.cron_job),
-    Row("JobSet", (JOB_SETS,), job_sets.job_set),
-    Row("TrainJob", (TRAIN_JOBS,), job_sets.train_job),
-    _of("StatefulSet", "statefulsets.apps", "v1", make=apps.stateful_set),
-    _of("ReplicaSet", "replicasets.apps", "v1", make=apps.replica_set),
-    Row("Deployment", (DEPLOYMENTS,), apps.deployment),
-    _of("PyTorchJob", "pytorchjobs.kubeflow.org", "v1", make=kubeflow.job),
-    _of("TFJob", "tfjobs.kubeflow.org", "v1", make=kubeflow.job),
-    _of("XGBoostJob", "xgboostjobs.kubeflow.org", "v1", make=kubeflow.job),
-    _of("PaddleJob", "paddlejobs.kubeflow.org", "v1", make=kubeflow.job),
-    _of("JAXJob", "jaxjobs.kubeflow.org", "v1", make=kubeflow.job),
-    _of("MPIJob", "mpijobs.kubeflow.org", "v2beta1", "v1", make=kubeflow.mpi_job),
-    _of("RayCluster", "rayclusters.ray.io", "v1", "v1alpha1", make=ray.ray_cluster),
-    Row(
-        *("RayJob", RAY_JOBS, ray.ray_job),
-        phase=_until("jobDeploymentStatus", "Complete", "Failed"),
-    ),
-    _of("RayService", "rayservices.ray.io", "v1", "v1alpha1", make=ray.ray_service),
-    _of(
-        *("LeaderWorkerSet", "leaderworkersets.leaderworkerset.x-k8s.io", "v1"),
-        make=leader_worker_sets.leader_worker_set,
-    ),
-    _of(
-        *("Job", "jobs.batch.volcano.sh", "v1alpha1"),
-        make=volcano.job,
-        phase=_until(
-            *("state.phase", "Completing", "Completed", "Aborting", "Aborted"),
-            *("Terminating", "Terminated", "Failed"),
-        ),
-    ),
-    _of(
-        *("SparkApplication", "sparkapplications.sparkoperator.k8s.io", "v1beta2"),
-        make=spark.spark_application,
-        phase=_until("applicationState.state", "SUCCEEDING", "COMPLETED", "FAILING", "FAILED"),
-    ),
-    Row(
-        *("AppWrapper", (APP_WRAPPERS,), wrappers.app_wrapper),
-        phase=_until("phase", "Suspending", "Resetting", "Terminating", "Succeeded", "Failed"),
-    ),
+OWNERS: Final[Mapping[str, Kind]] = {each.name: each for each in KINDS if each.owns is not None}
+DECLARING_NO_MEMBERS: Final = frozenset(
+    each.name for each in KINDS if each.owns is not None and not each.owns.declares_members
 )
-_BY_KEY: Final = {each.key: each for each in ROWS}
+"""The owners whose members are known only from the workload that they own."""
+OWNED: Final = {each.name: each.owns.kind for each in KINDS if each.owns is not None}
+"""By the kind of an owner, the kind that it owns."""
+OWNED_BY_LABEL: Final[Mapping[str, str]] = {
+    label: each.name
+    for each in KINDS
+    if each.name in OWNED.values() and each.pods is not None
+    for label in each.pods.keys
+}
+"""The labels in which pods name an owned workload, with its kind."""
+
+
+def owner_of(kind: str, body: Body) -> tuple[str, Kind] | None:
+    """Return the uid and the kind of the owner of an object of a kind; None if it has none."""
+    named = controller(body)
+    group = group_of(str(named.get("apiVersion")))
+    found = OWNERS.get(str(named.get("kind")))
+    if found is None or found.key[1] != group or OWNED[found.name] != kind:
+        return None
+    return str(named.get("uid", "")), found
+
+
+# Objects that the controllers of workloads create.
+
+_BY_KEY: Final = {each.key: each for each in KINDS if each.versions}
+
+
+def _kind_of(body: Body) -> Kind | None:
+    return _BY_KEY.get((body["kind"], group_of(body["apiVersion"])))
 
 
 def pods_of(body: Body, most: int) -> Iterator[Body]:
-    """Yield the pods of a workload that is started now, as if there were none of it yet.
+    """Yield the pods of a workload that is started now, as if none of them existed yet.
 
-    Raises InvalidField for a workload that is refused, or makes more than `most` pods.
+    Raises InvalidField for a workload that is refused, or that creates more than `most` pods.
     """
     left = most
-    for each in _made_by(body):
+    for each in _created(Source(body)):
         left -= 1  # A Job without pods counts, too: a JobSet can have any number of them.
         _check_left(left, most)
         if each["kind"] == "Pod":
@@ -227,38 +165,44 @@ def pods_of(body: Body, most: int) -> Iterator[Body]:
             yield pod
 
 
+def check_number(body: Body, most: int) -> None:
+    """Raise InvalidField for a workload of too many members, before any of them is created."""
+    kind = _kind_of(body)
+    if kind is not None and kind.number is not None and kind.number(body) > most:
+        raise _too_many(most)
+
+
 def _check_left(left: int, most: int) -> None:
     if left < 0:
-        raise too_many(most)
+        raise _too_many(most)
 
 
-def too_many(most: int) -> InvalidField:
-    """Return what is wrong with a workload that makes more members than may wait suspended."""
+def _too_many(most: int) -> InvalidField:
     return InvalidField("spec", None, f"must make at most {most} pods and Jobs while suspended")
 
 
-def _made_by(body: Body) -> Iterator[Body]:
-    row = _BY_KEY.get((body["kind"], group_of(body["apiVersion"])))
-    return iter(row.make(Source(body)) if row is not None else ())
+def _created(source: Source) -> Iterator[Body]:
+    kind = _kind_of(source.body)
+    return iter(()) if kind is None or kind.creates is None else kind.creates(source)
 
 
 def has_ended(body: Body) -> bool:
-    """Return whether the status of a workload says in a word that nothing more comes of it."""
-    row = _BY_KEY.get((body["kind"], group_of(body["apiVersion"])))
-    return row is not None and row.phase.has_ended(body)
+    """Return whether the status of a workload says by a phase that it has ended."""
+    kind = _kind_of(body)
+    return kind is not None and kind.phase.has_ended(body)
 
 
-def made_of(source: Source) -> list[Body]:
+def missing(source: Source) -> list[Body]:
     """Return what the controller of a workload would still create; nothing for other kinds.
 
     Raises InvalidField, also for a workload that does not start.
     """
-    row = _BY_KEY.get((source.body["kind"], group_of(source.body["apiVersion"])))
-    if row is None:
+    kind = _kind_of(source.body)
+    if kind is None or kind.creates is None:
         return []
     given = without_nulls(source.body)
     plain = Source(
         given, source.present, source.from_cluster, source.uid, source.notes, source.unknown
     )
-    made = list(row.make(plain))
-    return made if controllers.is_started(plain, row.phase) else []
+    created = list(kind.creates(plain))
+    return created if controllers.is_started(plain, kind.phase, CONTROLLERS) else []

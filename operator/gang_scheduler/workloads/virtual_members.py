@@ -5,12 +5,11 @@ in full: of the others only the name and the rank are their own.
 """
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.specs import VirtualGang
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model import refs
@@ -18,9 +17,9 @@ from gang_scheduler.model.pods import Pod, Slot, VirtualPods
 from gang_scheduler.model.refs import GangKey, natural_key
 from gang_scheduler.model.suspended import ManagedWorkload, MemberTemplate, TemplatePath
 from gang_scheduler.wire.core import Metadata
-from gang_scheduler.wire.workloads import Job, JobSet
-from gang_scheduler.workloads import exclusive_topology, job_sets, kubeflow, ray, table
+from gang_scheduler.workloads import exclusive_topology, job_sets, table
 from gang_scheduler.workloads.controllers import part
+from gang_scheduler.workloads.kind import IsLate
 
 Body = Mapping[str, Any]
 
@@ -55,20 +54,8 @@ class _OfTemplate:
 
 def bodies_of(body: Body) -> Iterator[Body]:
     """Yield the members as objects. Raises InvalidField for a workload that is refused."""
-    _check_number(body)
+    table.check_number(body, MOST_MEMBERS)
     return table.pods_of(_started(body), MOST_MEMBERS)
-
-
-def _check_number(body: Body) -> None:
-    """Raise InvalidField for a Job or a JobSet of too many members, before any of them is made."""
-    number = 0
-    if body["kind"] == refs.JOB.name:
-        number = fields.read(body, Job).spec.at_once
-    elif body["kind"] == refs.JOB_SET.name:
-        jobs = fields.read(body, JobSet).spec.replicated_jobs
-        number = sum(each.replicas * (1 + each.template.spec.at_once) for each in jobs)
-    if number > MOST_MEMBERS:
-        raise table.too_many(MOST_MEMBERS)
 
 
 def gangs_of(
@@ -106,7 +93,7 @@ def gangs_of(
 
 def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKey:
     """Return the gang that a member waits in."""
-    if workload.kind == ray.RAY_JOB_SOURCE.name:
+    if workload.kind in table.OWNERS:
         return gang_of_others(workload)
     if pod.gang.source != refs.SINGLE.name:
         return pod.gang
@@ -121,17 +108,13 @@ def _is_of_its_job(prototype: Pod) -> bool:
     return prototype.podset is not None or bool(exclusive_topology.layer_of(prototype.annotations))
 
 
-def _lateness(body: Body) -> Callable[[Body], bool]:
-    """Return what says of the metadata of a pod whether it is created only after others."""
-    if body["kind"] == refs.JOB_SET.name:
-        late = job_sets.late_parts(body)
-        return lambda metadata: (
-            metadata["labels"].get(annotations.REPLICATED_JOB_LABEL) in late
-            or exclusive_topology.is_held_back(metadata["annotations"])
-        )
-    if part(body, "spec").get("launcherCreationPolicy") == kubeflow.LATE:
-        return lambda metadata: metadata["labels"].get(kubeflow.JOB_ROLE) == kubeflow.LAUNCHER
-    return lambda _: False
+def _lateness(body: Body) -> IsLate:
+    kind = table.SUSPENDABLE.get(body["kind"])
+    return kind.lateness(body) if kind is not None and kind.lateness is not None else _never_late
+
+
+def _never_late(_: Body) -> bool:
+    return False
 
 
 def _gang(workload: ManagedWorkload, key: GangKey, some: list[_OfTemplate]) -> VirtualGang:

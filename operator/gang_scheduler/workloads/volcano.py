@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import field
 
-from gang_scheduler.api.kinds import RAY_CLUSTERS, VOLCANO_JOBS, VOLCANO_POD_GROUPS
+from gang_scheduler.api.kinds import VOLCANO_JOBS, VOLCANO_POD_GROUPS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, keys
 from gang_scheduler.decode.gangs.pod_groups import GangObject
@@ -19,12 +19,11 @@ from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
-from gang_scheduler.wire.core import Count, Metadata, OwnerReference, Wire
+from gang_scheduler.wire.core import Count, Int32, Metadata, OwnerReference, Quantities, Wire
 from gang_scheduler.wire.pods import Pod, PodTemplate
-from gang_scheduler.wire.queues import NetworkTopology, PodGroup, PodGroupSpec
 from gang_scheduler.workloads import controllers, kind, ray
-from gang_scheduler.workloads.controllers import Source, part, required
-from gang_scheduler.workloads.kind import Body, ObjectsOfKind, WorkloadKind
+from gang_scheduler.workloads.controllers import Phase, Source, part, required
+from gang_scheduler.workloads.kind import Body, Kind
 
 SOURCE: Final = refs.VOLCANO_POD_GROUP
 VOLCANO_JOB: Final = "VolcanoJob"
@@ -37,6 +36,44 @@ HARD: Final = "hard"
 TOPOLOGY: Final = "spec.networkTopology"
 TIER: Final = f"{TOPOLOGY}.highestTierAllowed"
 TIER_NAME: Final = f"{TOPOLOGY}.highestTierName"
+
+
+class NetworkTopology(Wire, frozen=True):
+    """`spec.networkTopology`: hard, or soft."""
+
+    mode: str = "hard"
+    highest_tier_allowed: Int32 | None = None
+    highest_tier_name: str = ""
+
+
+NO_TOPOLOGY = NetworkTopology(mode="")
+
+
+class PodGroupSpec(Wire, frozen=True):
+    """`spec` of a PodGroup."""
+
+    min_member: Count = 0
+    min_task_member: dict[str, Count] = field(default_factory=dict)
+    min_resources: Quantities = field(default_factory=dict)
+    queue: str = ""
+    priority_class_name: str = ""
+    preemptable: bool | None = None
+    network_topology: NetworkTopology = NO_TOPOLOGY
+    sub_group_policy: list[Any] = field(default_factory=list)
+
+
+class PodGroupStatus(Wire, frozen=True):
+    """`status` of a PodGroup."""
+
+    phase: str = ""
+
+
+class PodGroup(Wire, frozen=True):
+    """A PodGroup."""
+
+    metadata: Metadata
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
 
 
 def name_of(source: Pod) -> str:
@@ -119,7 +156,7 @@ def _ray_cluster_of(metadata: Metadata) -> GangKey | None:
     and only the RayCluster says how many pods there will be.
     """
     owner = metadata.controller
-    if (owner.kind, _group(owner)) != (ray.SOURCE.name, RAY_CLUSTERS[0].group):
+    if (owner.kind, _group(owner)) != ray.CLUSTER_KIND.key:
         return None
     return GangKey(ray.SOURCE.name, metadata.namespace, owner.name)
 
@@ -158,18 +195,6 @@ def _queue_request(source: PodGroup) -> QueueRequest | None:
     return QueueRequest(names, own.priority_class if own is not None else "")
 
 
-KIND: Final = WorkloadKind(
-    PodsOfKind(
-        SOURCE,
-        name_of,
-        keys=frozenset(keys.VOLCANO_GROUPS),
-        role_of=role_of,
-        by_default=True,
-    ),
-    ObjectsOfKind((VOLCANO_POD_GROUPS,), read),
-)
-
-
 # The PodGroup and the pods that Volcano's controller creates for a Job of Volcano.
 
 PREFIX: Final = "volcano.sh/"
@@ -205,15 +230,27 @@ class _Task(Wire, frozen=True):
         return (policy.min_partitions * policy.partition_size if policy else 0) or self.replicas
 
 
-class _Spec(Wire, frozen=True):
-    tasks: list[_Task] = field(default_factory=list)
+class JobSpec(Wire, frozen=True):
+    """`spec` of a Job."""
+
     scheduler_name: str = ""
+
+
+class Job(Wire, frozen=True):
+    """A Job of Volcano."""
+
+    metadata: Metadata
+    spec: JobSpec = JobSpec()
+
+
+class _Spec(JobSpec, frozen=True):
+    tasks: list[_Task] = field(default_factory=list)
     min_available: Count = 0
     queue: str = ""
     priority_class_name: str = ""
 
 
-class _Job(Wire, frozen=True):
+class _Job(Job, frozen=True):
     spec: _Spec = _Spec()
 
 
@@ -345,3 +382,28 @@ def _check(spec: _Spec, tasks: Mapping[str, _Task]) -> None:
     if spec.min_available > most:
         must = f"must be at most the replicas of all tasks, {most}"
         raise InvalidField("spec.minAvailable", spec.min_available, must)
+
+
+POD_GROUP: Final = Kind(
+    name=SOURCE.object_kind,
+    versions=(VOLCANO_POD_GROUPS,),
+    struct=PodGroup,
+    read=read,
+    pods=PodsOfKind(
+        SOURCE,
+        name_of,
+        keys=frozenset(keys.VOLCANO_GROUPS),
+        role_of=role_of,
+        role_keys=frozenset({TASK}),
+        by_default=True,
+    ),
+)
+JOB_KIND: Final = Kind(
+    name="Job",
+    versions=(VOLCANO_JOBS,),
+    creates=job,
+    phase=Phase.until(
+        *("state.phase", "Completing", "Completed", "Aborting", "Aborted"),
+        *("Terminating", "Terminated", "Failed"),
+    ),
+)

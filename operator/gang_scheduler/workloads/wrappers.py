@@ -1,17 +1,18 @@
-"""The components of AppWrappers."""
+"""AppWrappers: the queue that they name, and their components."""
 
+import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import field
 
 from gang_scheduler.api.annotations import APP_WRAPPER_LABEL
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.wire.core import Wire
-from gang_scheduler.workloads import controllers
-from gang_scheduler.workloads.controllers import Source, part, required
-
-Body = Mapping[str, Any]
+from gang_scheduler.decode.reader import Unreadable
+from gang_scheduler.wire.core import MetadataOnly, Wire
+from gang_scheduler.workloads import controllers, queue_namers
+from gang_scheduler.workloads.controllers import Phase, Source, part, required
+from gang_scheduler.workloads.kind import Body, Kind, served
 
 
 class _Component(Wire, frozen=True):
@@ -60,3 +61,18 @@ def _labelled(value: Any, label: Mapping[str, str]) -> Any:  # noqa: ANN401 - an
         return inside
     labels = {**label, **part(value, "metadata", "labels")}
     return {**inside, "metadata": {**part(value, "metadata"), "labels": labels}}
+
+
+KIND: Final = Kind(
+    name=queue_namers.APP_WRAPPER,
+    versions=served("appwrappers.workload.codeflare.dev", "v1beta2"),
+    struct=MetadataOnly,
+    read=functools.partial(queue_namers.read_queue_namer, queue_namers.APP_WRAPPER),
+    if_unreadable=Unreadable.KEEP,
+    names_queues=True,
+    creates=app_wrapper,
+    controller=APP_WRAPPER_LABEL,
+    phase=Phase.until(
+        *("phase", "Suspending", "Resetting", "Terminating", "Succeeded", "Failed"),
+    ),
+)

@@ -11,6 +11,7 @@ from gang_scheduler.telemetry.family import (
     Label,
     MetricOf,
 )
+from gang_scheduler.workloads import table
 
 HEAD: Final = f"""# Metrics
 
@@ -46,6 +47,9 @@ BUCKETS: Final = """
 |---|---|
 """
 
+CLOSED: Final = {metrics.JOB_TYPE.name: table.JOB_TYPES}
+"""Labels that are set from a table, so that they have no other values."""
+
 
 def text() -> str:
     """Return the page as it should be."""
@@ -75,8 +79,9 @@ def _labels() -> Iterator[str]:
 
 
 def _values(label: Label) -> str:
-    if isinstance(label.bound, Closed):
-        return ", ".join(f"`{each}`" for each in label.bound.values)
+    closed = label.bound.values if isinstance(label.bound, Closed) else CLOSED.get(label.name)
+    if closed:
+        return ", ".join(f"`{each}`" for each in closed)
     return f"{label.bound.most:,}, and others as `{label.bound.other}`"
 
 

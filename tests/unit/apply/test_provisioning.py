@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOB_SETS, JOBS, RAY_JOBS
+from gang_scheduler.api.kinds import JOB_SETS, JOBS
 from gang_scheduler.apply.provisioning import MemberBodies
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
@@ -17,6 +17,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.provisioning import AskedPodSet, Asking
 from gang_scheduler.model.suspended import ManagedWorkload, Suspended
 from gang_scheduler.state import kinds
+from gang_scheduler.workloads.ray import JOBS as RAY_JOBS
 from support import builders
 from support.suspended_jobs import Body, job, template
 

@@ -87,7 +87,7 @@ def test_workloads_that_only_make_others_are_read_where_they_are_managed() -> No
         cache = Cache([SCHEDULER], Changes(), Rules(workloads=WorkloadRules(manage_jobs=managed)))
         return {reader.kind for reader, _ in kinds.sinks(cache)}
 
-    assert set() == read(ManagedKind.JOB, ManagedKind.RAY_CLUSTER) & table.MAKER_KINDS
+    assert set() == read(ManagedKind.JOB, ManagedKind.RAY_CLUSTER) & table.OWNERS.keys()
     assert {"RayJob"} == read(ManagedKind.RAY_JOB) - read()
 
 

@@ -7,7 +7,6 @@ import pytest
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.telemetry import metrics
 from gang_scheduler.telemetry.family import MetricOf
-from gang_scheduler.workloads import table
 from support.metric_values import sample
 
 RENAMED = {"job", "instance", "namespace", "pod"}
@@ -32,9 +31,6 @@ def test_each_name_is_there_once() -> None:
 
 
 def test_the_values_of_closed_lists_are_all_that_there_are() -> None:
-    sources = {each.object_kind or each.name for each in table.SOURCES}
-
-    assert sources | {"PodGroup"} == {*metrics.JOB_TYPES}
     rights = {"Priority", "Drained", *(each.shown for each in EvictionClass)}
     assert rights == {*metrics.RIGHTS}
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, QUEUES, RAY_CLUSTERS
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, QUEUES
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import live
 from gang_scheduler.watch.live import Unlisted
+from gang_scheduler.workloads.ray import CLUSTERS as RAY_CLUSTERS
 from support import cache_feeding
 from support.api_objects import pod_body
 from support.builders import SCHEDULER

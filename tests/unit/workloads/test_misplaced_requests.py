@@ -14,7 +14,8 @@ from gang_scheduler.api.annotations import (
     QUEUE,
 )
 from gang_scheduler.decode import fields
-from gang_scheduler.wire.workloads import Job, JobSet
+from gang_scheduler.wire.core import Metadata
+from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.workloads import misplaced_requests
 
 ASKED = {"labels": {JOB_GANG_LABEL: "true"}}
@@ -23,20 +24,18 @@ OF_POD_GROUP = {"metadata": {"labels": {POD_GROUP_LABEL: "g"}}}
 NATIVE = {"spec": {"schedulingGroup": {"podGroupName": "g"}}}
 
 
+def named(metadata: dict[str, Any]) -> Metadata:
+    return fields.read({"name": "a", "namespace": "ns", **metadata}, Metadata)
+
+
 def of_job(metadata: dict[str, Any], template: dict[str, Any]) -> str:
-    named = {"name": "a", "namespace": "ns", **metadata}
-    body = {"metadata": named, "spec": {"template": template}}
-    found = misplaced_requests.of_job(fields.read(body, Job))
+    found = misplaced_requests.of_job(named(metadata), fields.read(template, PodTemplate), ())
     return str(found.problem.cause) if found else ""
 
 
 def of_job_set(metadata: dict[str, Any], *templates: dict[str, Any]) -> str:
-    jobs = [{"template": {"spec": {"template": each}}} for each in templates]
-    body = {
-        "metadata": {"name": "a", "namespace": "ns", **metadata},
-        "spec": {"replicatedJobs": jobs},
-    }
-    found = misplaced_requests.of_job_set(fields.read(body, JobSet))
+    read = [fields.read(each, PodTemplate) for each in templates]
+    found = misplaced_requests.of_job_set(named(metadata), read, ())
     return str(found.problem.cause) if found else ""
 
 

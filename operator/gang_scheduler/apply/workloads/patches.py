@@ -15,14 +15,12 @@ from gang_scheduler.api.annotations import (
     ADMITTED_TO,
     FLAVORS,
     QUEUE,
-    SUSPEND_FIELDS,
-    Path,
-    SuspendField,
 )
 from gang_scheduler.client import patches
 from gang_scheduler.client.port import Body
 from gang_scheduler.model.suspended import Admission, ManagedWorkload
-from gang_scheduler.workloads import suspended
+from gang_scheduler.workloads import suspended, table
+from gang_scheduler.workloads.kind import Path
 
 
 def starting(admission: Admission, at: str) -> Body:
@@ -31,7 +29,7 @@ def starting(admission: Admission, at: str) -> Body:
     It is for the version that was decided on. `at` is the time as RFC 3339.
     """
     workload = admission.workload
-    path = SUSPEND_FIELDS[workload.kind].path
+    path = table.SUSPENSIONS[workload.kind].path
     return {
         "metadata": {
             "uid": workload.uid,
@@ -52,16 +50,17 @@ def starting_from(found: Body, admission: Admission, at: str) -> Body:
     notes = _notes(admission, at)
     notes[ADMITTED_FROM] = suspended.add_to_template(wanted, admission.edits)
     _annotate(wanted, notes)
-    _put(wanted, SUSPEND_FIELDS[admission.workload.kind].path, value=False)
+    _put(wanted, table.SUSPENSIONS[admission.workload.kind].path, value=False)
     return _for_version(found, wanted)
 
 
-def suspending(found: Body, field: SuspendField) -> Body:
-    """Return the patch that suspends a workload, which forgets that it was admitted.
+def suspending(found: Body, kind: str) -> Body:
+    """Return the patch that suspends a workload of a kind, which forgets that it was admitted.
 
     What was added to its templates goes with it, where that may be written at once; else it stays
     noted, and goes with the next admission.
     """
+    field = table.SUSPENSIONS[kind]
     wanted = copy.deepcopy(dict(found))
     forgotten = dict.fromkeys((ADMITTED_AT, ADMITTED_TO, QUEUE, FLAVORS), "")
     if field.thaws:
@@ -84,7 +83,7 @@ def is_managed(found: Body, workload: ManagedWorkload) -> bool:
 def is_suspended(found: Body, kind: str) -> bool:
     """Return whether a workload of a kind is to be suspended."""
     value: Any = found
-    for step in SUSPEND_FIELDS[kind].path:
+    for step in table.SUSPENSIONS[kind].path:
         value = value.get(step) or {}
     return value is True
 

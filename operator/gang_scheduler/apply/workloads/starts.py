@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from gang_scheduler.api.annotations import ADMITTED_AT, KUEUE_JOB_UID, SUSPEND_FIELDS
+from gang_scheduler.api.annotations import ADMITTED_AT, KUEUE_JOB_UID
 from gang_scheduler.api.kinds import GVR, KUEUE_WORKLOADS
 from gang_scheduler.apply.outcomes import (
     AdmissionFailed,
@@ -30,6 +30,7 @@ from gang_scheduler.model.suspended import Admission, ManagedWorkload, Suspensio
 from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.tasks import Workers
 from gang_scheduler.telemetry.logger import Logger
+from gang_scheduler.workloads import table
 
 
 class WorkloadObjects:
@@ -53,7 +54,7 @@ class WorkloadObjects:
 
     async def forget_start(self, workload: ManagedWorkload) -> None:
         """Have a suspended Job forget that it was started once. Raises ApiError."""
-        gvr = SUSPEND_FIELDS[workload.kind].versions[0]
+        gvr = table.SUSPENDABLE[workload.kind].versions[0]
         await self._api.patch_status(gvr, workload.namespace, workload.name, {"startTime": None})
 
     async def kueue_workload_of(self, workload: ManagedWorkload) -> str:
@@ -75,7 +76,7 @@ class WorkloadObjects:
         self, workload: ManagedWorkload, request: Callable[[GVR], Awaitable[Body]]
     ) -> Body:
         """Make a request in the best version that is served: an unserved one answers GONE."""
-        versions = SUSPEND_FIELDS[workload.kind].versions
+        versions = table.SUSPENDABLE[workload.kind].versions
         known = self._served.get(workload.kind)
         for gvr in (known,) if known else versions:
             try:
@@ -243,7 +244,7 @@ class Admitter(Workers[Admission]):
         if error.kind is Kind.GONE:
             return WorkloadGone()
         if error.kind is Kind.DENIED:
-            return PatchForbidden(SUSPEND_FIELDS[admission.workload.kind].versions[0].name)
+            return PatchForbidden(table.SUSPENDABLE[admission.workload.kind].versions[0].name)
         return ApiAnswer(str(error))
 
 
@@ -298,7 +299,7 @@ class Suspender(Workers[Suspension]):
         if not patches.is_managed(found, workload):
             is_another = found["metadata"]["uid"] != workload.uid
             return is_another or patches.is_suspended(found, workload.kind)
-        patch = patches.suspending(found, SUSPEND_FIELDS[workload.kind])
+        patch = patches.suspending(found, workload.kind)
         await self._objects.patch(workload, patch)
         return True
 

@@ -42,7 +42,7 @@ from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest, WorkloadRef
 from gang_scheduler.model.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.wire.core import Metadata, MetadataOnly
-from gang_scheduler.wire.workloads import (
+from gang_scheduler.wire.pods import (
     DisruptionMode,
     NativePodGroup,
     NativePodGroupSpec,

@@ -78,20 +78,35 @@ class PodsOfKind(NamedTuple):
 
     `keys` are labels and annotations, at least one of which each of its pods has; without keys, all
     pods are checked. `name_of` returns the name of a pod's gang, "" for a pod of another kind.
-    `role_of` returns the role of a pod in its gang, "" for none. `rank_of` returns its rank, read
-    on pods with one of `rank_keys`. Role and rank also hold in a gang that the pod names itself.
-    `by_default`: its pods are a gang unless they opt out; otherwise they must opt in. `prefixes`
-    are those of annotations that are kept with its pods.
+    `role_of` returns the role of a pod in its gang, "" for none; `role_keys` are the annotations
+    that it reads. `rank_of` returns its rank, read on pods with one of `rank_keys`. Role and rank
+    also hold in a gang that the pod names itself. `by_default`: its pods are a gang unless they opt
+    out; otherwise they must opt in. `prefixes` are those of annotations that are kept with its
+    pods.
+
+    `replacing` are the kinds of its controllers that replace a pod that has ended. `recreated` are
+    labels of pods whose controllers themselves are created again, under another uid.
     """
 
     source: GangSource
     name_of: Callable[[Pod], str] = _no_gang
     keys: frozenset[str] = frozenset()
     role_of: Callable[[Metadata], str] = _no_role
+    role_keys: frozenset[str] = frozenset()
     rank_of: Callable[[Metadata], Rank] = _no_rank
     rank_keys: frozenset[str] = frozenset()
     by_default: bool = False
     prefixes: tuple[str, ...] = ()
+    replacing: frozenset[str] = frozenset()
+    recreated: frozenset[str] = frozenset()
+
+
+# Runs: a run of a workload never repeats the parts of it that have succeeded.
+
+ATTEMPT: Final = "jobset.sigs.k8s.io/restart-attempt"
+JOB_SET_UID: Final = "jobset.sigs.k8s.io/jobset-uid"
+_RECREATED: Final = frozenset({annotations.APP_WRAPPER_LABEL})
+_REPLACING: Final = frozenset({"ReplicaSet", "ReplicationController", "DaemonSet", "Node", "Pod"})
 
 
 class Membership:
@@ -111,6 +126,8 @@ class Membership:
             for each in self._kinds
             if each.by_default and each.source.name in by_default
         )
+        self._replacing = _REPLACING.union(*(each.replacing for each in self._kinds))
+        self._recreated = _RECREATED.union(*(each.recreated for each in self._kinds))
         self.prefixes = tuple(
             sorted(set(chain.from_iterable(each.prefixes for each in self._kinds)))
         )
@@ -139,6 +156,37 @@ class Membership:
             if found := each.rank_of(metadata):
                 return found
         return ()
+
+    def run_of(self, metadata: Metadata) -> str:
+        """Return what all pods of one run have in common; "" for a pod that is in no run.
+
+        A controller that replaces pods that have ended has no runs. The Jobs of a JobSet are one
+        run until the JobSet is restarted. A pod group of Kueue is one run as long as its total
+        stays the same, because pods that have succeeded count.
+        """
+        labels = metadata.labels
+        job_set = labels.get(annotations.JOB_SET_LABEL)
+        if job_set:
+            of_job_set = (job_set, labels.get(JOB_SET_UID, ""), labels.get(ATTEMPT, ""))
+            return sys.intern("/".join(of_job_set))
+        if labels.get(annotations.KUEUE_POD_GROUP):
+            return sys.intern(metadata.annotations.get(annotations.KUEUE_POD_GROUP_TOTAL, ""))
+        controller = metadata.controller
+        return "" if controller.kind in self._replacing else sys.intern(controller.uid)
+
+    def workload_uid_of(self, metadata: Metadata) -> str:
+        """Return the uid of the workload that creates a pod again as long as it exists.
+
+        "" for a pod whose controller itself is created again, under another uid, and if it is
+        unknown.
+        """
+        labels, controller = metadata.labels, metadata.controller
+        if not self._recreated.isdisjoint(labels):
+            return ""
+        if annotations.JOB_SET_LABEL in labels:
+            return sys.intern(labels.get(JOB_SET_UID, ""))
+        makes = controller.is_job or controller.is_stateful_set or controller.is_training_job
+        return sys.intern(controller.uid) if makes else ""
 
     def _gang_of_workload(self, source: Pod) -> GangKey | None:
         metadata = source.metadata
@@ -360,51 +408,3 @@ def _beside(present: Mapping[str, str], key: str, other: str) -> InvalidField:
 
 def _without(key: str, other: str) -> InvalidField:
     return InvalidField(field(key), None, f"is required beside {other}")
-
-
-# The run of a workload to which a pod belongs. A run never repeats the parts of it that have
-# succeeded.
-
-ATTEMPT: Final = "jobset.sigs.k8s.io/restart-attempt"
-JOB_SET_UID: Final = "jobset.sigs.k8s.io/jobset-uid"
-RENEWED: Final = frozenset({annotations.APP_WRAPPER_LABEL, "leaderworkerset.sigs.k8s.io/name"})
-"""Labels of pods whose controllers are replaced as well, by what these labels name."""
-REPLACING: Final = frozenset(
-    {
-        *("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Node"),
-        *("RayCluster", "LeaderWorkerSet", "Pod"),
-    }
-)
-"""The kinds that replace a pod that has ended, whatever its exit."""
-
-
-def run_of(metadata: Metadata) -> str:
-    """Return a value that pods of one run have in common; "" for a pod without runs.
-
-    A controller that replaces ended pods has no runs. The Jobs of a JobSet are one run until it is
-    restarted. A pod group of Kueue is one run as long as its total stays the same: succeeded pods
-    count.
-    """
-    labels = metadata.labels
-    job_set = labels.get(annotations.JOB_SET_LABEL)
-    if job_set:
-        of_job_set = (job_set, labels.get(JOB_SET_UID, ""), labels.get(ATTEMPT, ""))
-        return sys.intern("/".join(of_job_set))
-    if labels.get(annotations.KUEUE_POD_GROUP):
-        return sys.intern(metadata.annotations.get(annotations.KUEUE_POD_GROUP_TOTAL, ""))
-    controller = metadata.controller
-    return "" if controller.kind in REPLACING else sys.intern(controller.uid)
-
-
-def workload_uid_of(metadata: Metadata) -> str:
-    """Return the uid of the workload that replaces a pod as long as the workload exists.
-
-    "" for a pod whose controller is itself replaced under another uid, and for unknown workloads.
-    """
-    labels, controller = metadata.labels, metadata.controller
-    if not RENEWED.isdisjoint(labels):
-        return ""
-    if annotations.JOB_SET_LABEL in labels:
-        return sys.intern(labels.get(JOB_SET_UID, ""))
-    makes = controller.is_job or controller.is_stateful_set or controller.is_training_job
-    return sys.intern(controller.uid) if makes else ""

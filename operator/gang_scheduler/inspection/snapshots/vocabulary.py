@@ -1,16 +1,17 @@
 """Words, keys and fields that are the same in every cluster and get no pseudonym."""
 
 import re
+from itertools import chain
 from typing import Final
 
 from gang_scheduler.api import annotations, pod_group
-from gang_scheduler.inspection.snapshots.whitelist import KEYS, SPARK_SETTINGS
+from gang_scheduler.inspection.snapshots.whitelist import KEYS
 from gang_scheduler.inspection.snapshots.words import WORD
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.values import CheckpointOutcome, EvictionReason
 from gang_scheduler.state import kinds
-from gang_scheduler.workloads import kubeflow, ray, spark
+from gang_scheduler.workloads import table
 
 # Values of API fields that are the same in every cluster: words of the API, times and numbers. Any
 # client may write another value into such a field: that value is no word of the API.
@@ -42,8 +43,7 @@ _WORDS: Final = (
     *("PreferNoSchedule", "DoNotSchedule", "ScheduleAnyway", "Honor", "Ignore"),
     # Of pods, containers and workloads.
     *("TCP", "UDP", "SCTP", "Always", "OnFailure", "Never", "PreemptLowerPriority"),
-    *("RestartAllContainers", "Indexed", "NonIndexed", "Parallel", "OrderedReady", "InOrder"),
-    *("AnyOrder", "LeaderCreated", "LeaderReady", "AtStartup", "WaitForWorkersReady"),
+    *("RestartAllContainers", "Indexed", "NonIndexed"),
     *("FailJob", "FailIndex", "Count", "TerminatingOrFailed", "Worker", "Recreate", "Pod"),
     # Of volumes.
     *("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod", "Filesystem", "Block"),
@@ -58,8 +58,7 @@ _WORDS: Final = (
     *("RestartAllContainersOnContainerExits", "GuaranteedQoSPodCPUResize"),
 )
 _OWNERS: Final = (
-    *("ReplicaSet", "DaemonSet", "Deployment", "Node", "CronJob", "ReplicationController", "List"),
-    *("TrainJob", "RayJob", "RayService", "AppWrapper", "Workflow", "Workload", "PodTemplate"),
+    *("DaemonSet", "Node", "ReplicationController", "List", "Workflow", "Workload", "PodTemplate"),
 )
 _NUMBER: Final = re.compile(r"[0-9]{1,20}%?")
 TIME: Final = re.compile(
@@ -76,6 +75,8 @@ API_WORDS: Final = frozenset(
         *_WORDS,
         *_OWNERS,
         *(each.kind for each in _READ),
+        *(each.name for each in table.KINDS),
+        *chain.from_iterable(each.phase.ended for each in table.KINDS),
         *(each.value for kind in _ENUMERATED for each in kind),
         *("v1", "apps/v1", "batch/v1", *(each.api_version for each in _SERVED)),
     }
@@ -96,7 +97,8 @@ DOMAINS: Final = (
         "koordinator.sh",
         "volcano.sh",
     ),
-    *("kubeflow.org", "ray.io", "apache.org", "karpenter.sh", "run.ai", "coreweave.com"),
+    *(each.versions[0].group for each in table.KINDS if each.versions),
+    *("apache.org", "karpenter.sh", "run.ai", "coreweave.com"),
     *("nvidia.com", "amd.com", "intel.com", "habana.ai", "google.com", "amazonaws.com"),
     *("azure.com", "aws.com"),
 )
@@ -106,18 +108,14 @@ _NAMED_BY_USERS: Final = frozenset({"node-role.kubernetes.io", "node-restriction
 _ROLES: Final = frozenset({"control-plane", "master", "worker"})
 _PRODUCTS: Final = tuple(f".{each}" for each in DOMAINS)
 _PLAIN: Final = frozenset(
-    {*KEYS, *SPARK_SETTINGS, spark.SELECTOR, "job-name", "controller-uid", "metadata.name"}
+    {*KEYS, *chain.from_iterable(each.plain_keys for each in table.KINDS), "metadata.name"}
 )
 
 _TEXTS: Final = (
     # Names that mean something.
     *("default", "default-scheduler", "py-gang-scheduler", "root", "none", "NodeTopologyLayer"),
-    # Roles that a workload's kind knows.
-    *(*kubeflow.ROLES, *(each.capitalize() for each in kubeflow.ROLES), "PS"),
-    *(ray.HEAD, ray.WORKER, "headgroup", "leader", "executor", "driver"),
-    # What controllers write into labels.
-    *("training-operator", "mpi-operator", "pytorchjob-controller", "tfjob-controller"),
-    *("xgboostjob-controller", "paddlejob-controller", "jaxjob-controller", "mpijob-controller"),
+    # Roles and other texts that controllers choose.
+    *chain.from_iterable(each.words for each in table.KINDS),
     # Answers to a yes or no, also as Go reads them.
     *(*annotations.GO_TRUE, *annotations.GO_FALSE, "yes", "no"),
     # Options of gangs, and the fields and values of JSON in annotations.
@@ -138,15 +136,15 @@ KEPT_FIELDS: Final = frozenset(
     {
         *("apiVersion", "kind", "resourceVersion", "type", "status", "reason", "phase", "state"),
         *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "startTime", "at"),
-        *("doneAt", "jobDeploymentStatus"),
+        *("doneAt",),
         *("until", "last", "lastScaleTime", "nextAllowed", "estimatedStart", "scheduleStartTime"),
         *("operator", "effect", "protocol", "restartPolicy", "action", "class", "mode"),
         *("preemptionPolicy", "accessModes", "volumeMode", "volumeBindingMode", "policy"),
         *("declaredFeatures", "disruptionMode", "strategy", "fairness", "stopPolicy"),
         *("queueingStrategy", "withinQueue", "reclaim", "whenCanBorrow", "whenCanPreempt"),
         *("preference", "withinClusterQueue", "reclaimWithinCohort", "admissionMode"),
-        *("dequeueStrategy", "startupPolicy", "startupPolicyOrder", "podManagementPolicy"),
-        *("launcherCreationPolicy", "minAvailable", "maxUnavailable"),
+        "dequeueStrategy",
+        *("minAvailable", "maxUnavailable"),
     }
 )
 """Fields with a word of the API, a number or a time."""

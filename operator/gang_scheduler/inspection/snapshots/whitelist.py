@@ -4,6 +4,7 @@ All labels are written, since selectors may ask for any; of annotations only tho
 """
 
 import enum
+import functools
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -22,10 +23,10 @@ from gang_scheduler.api.topology import ClusterNetworkTopologySpec
 from gang_scheduler.decode import cluster, foreign_marks, keys, topology, volumes
 from gang_scheduler.decode.pods.pod import KNOWN_ANNOTATIONS
 from gang_scheduler.wire import cluster as wire_cluster
-from gang_scheduler.wire import pods, provisioning, queues, workloads
+from gang_scheduler.wire import pods, provisioning, queues
 from gang_scheduler.wire import volumes as volume_wire
-from gang_scheduler.wire.core import Condition, Metadata, MetadataOnly
-from gang_scheduler.workloads import spark, table, volcano
+from gang_scheduler.wire.core import Condition, Keys, Metadata, MetadataOnly, Words
+from gang_scheduler.workloads import table
 
 # The fields that are read of a kind, derived from the types into which its reader decodes. So a
 # field that no reader knows is never written, and a field that a reader learns is written at once.
@@ -65,7 +66,8 @@ def shape_of(kind: Any) -> Shape:  # noqa: ANN401 - any type that a struct or mo
         return PRESENCE
     origin = get_origin(kind)
     if origin is typing.Annotated:
-        return shape_of(get_args(kind)[0])
+        inner, *marks = get_args(kind)
+        return functools.reduce(_marked, marks, shape_of(inner))
     if origin in (typing.Union, types.UnionType):
         return _either(shape_of(each) for each in get_args(kind) if each is not types.NoneType)
     if origin is dict:
@@ -74,6 +76,12 @@ def shape_of(kind: Any) -> Shape:  # noqa: ANN401 - any type that a struct or mo
     if origin in (list, tuple):
         return Shape(items=shape_of(get_args(kind)[0]))
     return _of_class(kind)
+
+
+def _marked(shape: Shape, mark: object) -> Shape:
+    if isinstance(mark, Words):
+        return replace(shape, words=mark)
+    return replace(shape, only=mark.__contains__) if isinstance(mark, Keys) else shape
 
 
 def _of_class(kind: type) -> Shape:
@@ -171,7 +179,7 @@ KEYS: Final = frozenset(
     {
         *keys.FOREIGN,
         *keys.POD_GROUP_NAMES,
-        *chain.from_iterable(each.pods.keys | each.pods.rank_keys for each in table.KINDS),
+        *chain.from_iterable(each.keys | each.role_keys | each.rank_keys for each in table.PODS),
         annotations.VOLCANO_QUEUE,
         annotations.VOLCANO_QUEUE_SHORT,
         annotations.CONSUMES_REQUEST,
@@ -180,12 +188,9 @@ KEYS: Final = frozenset(
         annotations.SELECTED_NODE,
         volumes.BIND_COMPLETED,
         volumes.OLD_CLASS,
-        volcano.TASK,
     }
 )
 """Further annotation keys that are written."""
-SPARK_SETTINGS: Final = frozenset({spark.INSTANCES, spark.LEAST, spark.DYNAMIC})
-"""The settings of an application that are read. Others may be secrets."""
 
 
 def is_read(annotation: str) -> bool:
@@ -193,8 +198,6 @@ def is_read(annotation: str) -> bool:
     return annotation.startswith(PREFIXES) or annotation in KEYS or bool(keys.meant_by(annotation))
 
 
-_ONLY: Final = {"annotations": is_read, "sparkConf": SPARK_SETTINGS.__contains__}
-"""Maps of which only some keys are read, by the name of the field."""
 _METADATA: Final = shape_of(Metadata)
 
 
@@ -206,7 +209,7 @@ def _narrowed(shape: Shape, name: str = "") -> Shape:
         fields=known and {each: _narrowed(inner, each) for each, inner in known.items()},
         values=shape.values and _narrowed(shape.values),
         items=shape.items and _narrowed(shape.items),
-        only=_ONLY.get(name) if shape.values else None,
+        only=is_read if name == "annotations" and shape.values else shape.only,
     )
 
 
@@ -224,7 +227,7 @@ def _parts(**parts: Shape) -> Shape:
 
 def _native_pod_group() -> Shape:
     """Return the shape of a native PodGroup: a constraint that is not known keeps it waiting."""
-    found = shape_of(workloads.NativePodGroup).fields or {}
+    found = shape_of(pods.NativePodGroup).fields or {}
     spec = found["spec"]
     for path in ("schedulingConstraints", "schedulingConstraints.topology[]"):
         spec = changed(spec, path, lambda shape: replace(shape, others=True))
@@ -245,7 +248,6 @@ def _recent_usage() -> Shape:
 
 _CONDITIONS: Final = Shape(items=shape_of(Condition))
 _POD_GROUP: Final = _parts(spec=shape_of(PodGroupSpec), status=_of_gangs(shape_of(PodGroupStatus)))
-_TRAINING_JOB: Final = _struct(workloads.TrainingJob)
 _FLAVOR: Final = _struct(queues.ResourceFlavor)
 
 WRITTEN: Final[Mapping[GVR, Shape]] = {
@@ -255,24 +257,8 @@ WRITTEN: Final[Mapping[GVR, Shape]] = {
     kinds.POD_GROUPS: _POD_GROUP,
     kinds.SCHED_PLUGINS_POD_GROUPS: _POD_GROUP,
     kinds.NATIVE_POD_GROUPS[0]: _native_pod_group(),
-    kinds.VOLCANO_POD_GROUPS: _struct(queues.PodGroup),
-    kinds.JOB_SETS: _struct(workloads.JobSet),
-    kinds.LEADER_WORKER_SETS[0]: _struct(workloads.LeaderWorkerSet),
-    kinds.PYTORCH_JOBS: _TRAINING_JOB,
-    kinds.TF_JOBS: _TRAINING_JOB,
-    kinds.XGBOOST_JOBS: _TRAINING_JOB,
-    kinds.PADDLE_JOBS: _TRAINING_JOB,
-    kinds.JAX_JOBS: _TRAINING_JOB,
-    kinds.MPI_JOBS[0]: _TRAINING_JOB,
-    kinds.RAY_CLUSTERS[0]: _struct(workloads.RayCluster),
-    kinds.RAY_JOBS[0]: _struct(workloads.RayJob),
-    kinds.TRAIN_JOBS: _struct(workloads.TrainJob),
-    kinds.SPARK_APPLICATIONS: _struct(workloads.SparkApplication),
-    kinds.STATEFUL_SETS: _struct(workloads.StatefulSet),
     kinds.DEVICE_CLASSES: _parts(spec=Shape(fields={"extendedResourceName": SCALAR})),
-    kinds.DEPLOYMENTS: _struct(MetadataOnly),
-    kinds.APP_WRAPPERS: _struct(MetadataOnly),
-    kinds.JOBS: _struct(workloads.Job),
+    **{each.versions[0]: _struct(each.struct) for each in table.WATCHED if each.struct is not None},
     kinds.PRIORITY_CLASSES: _struct(cluster.PriorityClass),
     kinds.POD_DISRUPTION_BUDGETS: _struct(wire_cluster.PodDisruptionBudget),
     kinds.CLUSTER_NETWORK_TOPOLOGIES: _parts(spec=shape_of(ClusterNetworkTopologySpec)),

@@ -128,7 +128,7 @@ def part_of(pod: Pod) -> str:
 # The number of pods that the Jobs of gangs can have: how many are still needed, and how many can
 # ever come.
 
-KUEUE_POD_GROUP: Final = kueue_pod_groups.KIND.name
+KUEUE_POD_GROUP: Final = kueue_pod_groups.SOURCE.name
 NO_JOBS: Final = frozenset[str]()
 NOBODY: Final[Mapping[str, int]] = {}
 OWNERS = frozenset({refs.JOB.name, refs.JOB_SET.name})

@@ -6,22 +6,13 @@ of a RayJob is made when that is started, and its name is not known before.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
-from gang_scheduler.api.annotations import JOB_SET_LABEL
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import MadePart, Managed, Planned, VirtualGang
-from gang_scheduler.model import refs
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload
-from gang_scheduler.workloads import ray
-
-LABELS: Final = {
-    JOB_SET_LABEL: refs.JOB_SET.name,
-    ray.CLUSTER: ray.SOURCE.name,
-}
-"""Where pods that are no gang name what they are of, and of which kind that is."""
+from gang_scheduler.workloads import table
 
 
 class Parts:
@@ -123,5 +114,5 @@ def _all(part: MadePart) -> tuple[VirtualGang, ...]:
 
 def label_key(pod: Pod) -> GangKey | None:
     """Return the key of the workload that the labels of a pod name; None without one."""
-    found = ((kind, pod.labels.get(label)) for label, kind in LABELS.items())
+    found = ((kind, pod.labels.get(label)) for label, kind in table.OWNED_BY_LABEL.items())
     return next((GangKey(kind, pod.namespace, name) for kind, name in found if name), None)

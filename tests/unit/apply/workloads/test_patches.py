@@ -11,7 +11,6 @@ from gang_scheduler.api.annotations import (
     ADMITTED_TO,
     FLAVORS,
     QUEUE,
-    SUSPEND_FIELDS,
 )
 from gang_scheduler.apply.workloads import patches
 from gang_scheduler.client.fake.cluster import merge
@@ -40,7 +39,7 @@ def started(document: dict[str, Any], *edits: TemplateEdit) -> dict[str, Any]:
 
 
 def suspended(document: dict[str, Any], kind: str = "Job") -> dict[str, Any]:
-    return patched(document, patches.suspending(document, SUSPEND_FIELDS[kind]))
+    return patched(document, patches.suspending(document, kind))
 
 
 def spot(value: str = "spot") -> TemplateEdit:
@@ -117,7 +116,7 @@ def test_an_admission_without_edits_leaves_nothing_of_the_last_one() -> None:
 
 
 def test_every_patch_is_for_the_version_that_it_was_made_of() -> None:
-    patch = patches.suspending(job(suspended=False), SUSPEND_FIELDS["Job"])
+    patch = patches.suspending(job(suspended=False), "Job")
 
     assert ("u1", "7") == (patch["metadata"]["uid"], patch["metadata"]["resourceVersion"])
 
@@ -127,7 +126,7 @@ def test_patches_leave_what_they_are_made_of_alone() -> None:
     before = copy.deepcopy(document)
 
     patches.starting_from(document, Admission(JOB, edits=(spot(),)), AT)
-    patches.suspending(document, SUSPEND_FIELDS["JobSet"])
+    patches.suspending(document, "JobSet")
 
     assert before == document
 

@@ -9,7 +9,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, topology
 from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.model.topology_request import LayerRef, Slices, TopologyRequest
-from gang_scheduler.wire.workloads import NativePodGroup, SchedulingConstraints, TopologyConstraint
+from gang_scheduler.wire.pods import NativePodGroup, SchedulingConstraints, TopologyConstraint
 
 KEY = "gang.scheduling.koordinator.sh/network-topology-spec"
 FIELD = f"metadata.annotations[{KEY}]"

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.decode import fields
 from gang_scheduler.model.refs import GangKey, JobFailures
-from gang_scheduler.wire.workloads import Job
+from gang_scheduler.wire.jobs import Job
 from gang_scheduler.workloads import jobs
 
 IGNORED = {"type": "DisruptionTarget", "status": "True"}

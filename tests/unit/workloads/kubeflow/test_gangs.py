@@ -34,8 +34,8 @@ def body(kind: str, replicas: str, roles: dict[str, Any], **spec: Any) -> dict[s
 
 def described(job: dict[str, Any]) -> GangSpec:
     row = next(each for each in table.KINDS if each.name == job["kind"])
-    assert row.objects is not None
-    (found,) = row.objects.read(job).gang_specs
+    assert row.read is not None
+    (found,) = row.read(job).gang_specs
     return found
 
 

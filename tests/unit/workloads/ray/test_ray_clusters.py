@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.annotations import ELASTIC, NETWORK_TOPOLOGY_SPEC
-from gang_scheduler.api.kinds import RAY_CLUSTERS
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.words.causes import text_of
 from gang_scheduler.workloads import ray
+from gang_scheduler.workloads.ray import CLUSTERS as RAY_CLUSTERS
 from support import decoded
 from support.api_objects import pod_body
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.decode.pods.membership import run_of
 from gang_scheduler.wire.core import Metadata, OwnerReference
+from gang_scheduler.workloads.table import MEMBERSHIP
 
 JOB_SET = {"jobset.sigs.k8s.io/jobset-name": "s", "jobset.sigs.k8s.io/restart-attempt": "0"}
 GROUP = {"kueue.x-k8s.io/pod-group-name": "g"}
@@ -44,7 +44,7 @@ def by(kind: str, uid: str) -> dict[str, Any]:
     ],
 )
 def test_pods_of_one_run(one: dict[str, Any], other: dict[str, Any], *, same: bool) -> None:
-    runs = [run_of(Metadata(**each)) for each in (one, other)]
+    runs = [MEMBERSHIP.run_of(Metadata(**each)) for each in (one, other)]
 
     assert all(runs)
     assert same == (runs[0] == runs[1])
@@ -52,8 +52,10 @@ def test_pods_of_one_run(one: dict[str, Any], other: dict[str, Any], *, same: bo
 
 @pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "RayCluster", "Pod"])
 def test_what_is_replaced_however_it_ended_has_no_run(kind: str) -> None:
-    assert "" == run_of(Metadata(**by(kind, "a")))
+    assert "" == MEMBERSHIP.run_of(Metadata(**by(kind, "a")))
 
 
 def test_a_pod_without_a_controller_has_no_run() -> None:
-    assert "" == run_of(Metadata(owner_references=[OwnerReference("v1", "Job", "j", "a")]))
+    assert "" == MEMBERSHIP.run_of(
+        Metadata(owner_references=[OwnerReference("v1", "Job", "j", "a")])
+    )

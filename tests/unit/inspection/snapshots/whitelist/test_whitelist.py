@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, NODES, PODS, SPARK_APPLICATIONS
+from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, NODES, PODS
 from gang_scheduler.decode.gangs import pod_groups
 from gang_scheduler.inspection.snapshots import whitelist
 from gang_scheduler.state import kinds
 from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.workloads import spark
 from support.api_objects import pod_body
 
 CANARY = "canary"
@@ -117,7 +118,7 @@ def test_of_the_settings_of_spark_three_are_read() -> None:
     conf = {"spark.executor.instances": "2", "spark.hadoop.fs.s3a.secret.key": CANARY}
     body = {"metadata": {"name": "s"}, "spec": {"sparkConf": conf}}
 
-    written = whitelist.of_body(SPARK_APPLICATIONS, "SparkApplication", body)
+    written = whitelist.of_body(spark.KIND.versions[0], "SparkApplication", body)
 
     assert {"spark.executor.instances": "2"} == written["spec"]["sparkConf"]
 
