@@ -134,13 +134,13 @@ def with_scheduler(noun: object, scheduler_names: SchedulerNames) -> object:
 
 
 def _with_members(noun: GangObject, change: Callable[[Pod], Pod]) -> GangObject:
-    """Return a workload with each of its future members changed."""
-    said, made = noun.suspended, noun.part
+    """Return a workload with each member changed that it would have."""
+    said, owned = noun.suspended, noun.owned
     if said is not None and said.gangs:
         said = replace(said, gangs=_changed(said.gangs, change))
-    if made is not None and made.gangs:
-        made = made._replace(gangs=_changed(made.gangs, change))
-    return replace(noun, suspended=said, part=made)
+    if owned is not None and owned.gangs:
+        owned = owned._replace(gangs=_changed(owned.gangs, change))
+    return replace(noun, suspended=said, owned=owned)
 
 
 def _changed(gangs: Iterable[VirtualGang], change: Callable[[Pod], Pod]) -> tuple[VirtualGang, ...]:
@@ -379,7 +379,7 @@ class Reading:
         found = kind.read(body) if kind.gvr in WITH_GANGS else None
         stored = document.is_from_cluster
         if isinstance(found, GangObject) and (
-            self._waits(found, from_cluster=stored) or self._maker_waits(found, body)
+            self._waits(found, from_cluster=stored) or self._owner_waits(found, body)
         ):
             return []
         uid = body["metadata"]["uid"] if stored and document.made_by is None else ""
@@ -394,17 +394,17 @@ class Reading:
         said = found.suspended
         return said is not None and (from_cluster or self._mean_any(said.names))
 
-    def _maker_waits(self, found: GangObject, body: Body) -> bool:
-        """Return whether the owner of a workload waits in a queue, without describing members."""
-        if found.part is None or not found.part.gangs:
+    def _owner_waits(self, found: GangObject, body: Body) -> bool:
+        """Return whether a workload waits through its owner, which does not declare its members."""
+        if found.owned is None or not found.owned.gangs:
             return False
-        owner = controller(body)
-        named = str(owner["kind"]), fields.group_of(str(owner["apiVersion"]))
-        maker = self._present.find(*named, body["metadata"]["namespace"], str(owner["name"])) or {}
-        labels, present = (part(maker, "metadata", each) for each in ("labels", "annotations"))
+        named = controller(body)
+        kind = str(named["kind"]), fields.group_of(str(named["apiVersion"]))
+        owner = self._present.find(*kind, body["metadata"]["namespace"], str(named["name"])) or {}
+        labels, present = (part(owner, "metadata", each) for each in ("labels", "annotations"))
         queue = naming.request_of(labels, present)
-        asked = (*found.part.names, *(queue.names if queue is not None else ()))
-        return self._mean_any(asked) and part(maker, "spec").get("suspend") is True
+        asked = (*found.owned.names, *(queue.names if queue is not None else ()))
+        return self._mean_any(asked) and part(owner, "spec").get("suspend") is True
 
     def _mean_any(self, names: Iterable[QueueName]) -> bool:
         """Return whether any of these names is the name of a queue, even a missing one."""

@@ -20,8 +20,8 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import (
     GangSpec,
-    MadePart,
     Managed,
+    OwnedWorkload,
     Planned,
     SuspendedWorkload,
     VirtualGang,
@@ -220,9 +220,9 @@ def _read(kind: str, gvr: GVR, read: Read, body: Body) -> GangObject:
     if _suspends(body):
         specs = (replace(each, suspended=True) for each in described.gang_specs)
         described = replace(described, gang_specs=tuple(specs))
-    made_by = table.owner_of(kind, body)
-    if made_by is not None:
-        return _made(described, kind, gvr, made_by, body)
+    owned_by = table.owner_of(kind, body)
+    if owned_by is not None:
+        return _owned(described, kind, gvr, owned_by, body)
     return _by_itself(described, kind, gvr, body)
 
 
@@ -260,22 +260,22 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
     return replace(described, gang_specs=specs, suspended=suspended)
 
 
-def _made(
-    described: GangObject, kind: str, gvr: GVR, made_by: tuple[str, Kind], body: Body
+def _owned(
+    described: GangObject, kind: str, gvr: GVR, owned_by: tuple[str, Kind], body: Body
 ) -> GangObject:
-    """Return what a workload says of which the maker is suspended in its place."""
-    uid, owner = made_by
+    """Return what a workload says whose owner is suspended and started for it."""
+    uid, owner = owned_by
     ref = _ref(kind, fields.read(body, Workload).metadata)
     keys = (*_keys(described), gang_of_others(ref))
     if owner.name not in DECLARING_NO_MEMBERS:
-        return replace(described, part=MadePart(uid, ref.namespace, keys))
+        return replace(described, owned=OwnedWorkload(uid, ref.namespace, keys))
     typed = _typed(kind, gvr, body)
     expand = functools.partial(
         virtual_members.gangs_of, ref, typed, by_default=described.by_default is not None
     )
     if not _suspends(body):
-        part = MadePart(uid, ref.namespace, keys, expanded=lambda: _expanded(expand))
-        return replace(described, part=part)
+        owned = OwnedWorkload(uid, ref.namespace, keys, expanded=lambda: _expanded(expand))
+        return replace(described, owned=owned)
     workload = fields.read(typed, Workload)
     gangs = expand()
     names = tuple(dict.fromkeys(_names(described, workload.metadata, gangs)))
@@ -288,7 +288,7 @@ def _made(
         described,
         gang_specs=_specs(described, described.gang_specs, suspended, gvr),
         by_default=by_default,
-        part=MadePart(
+        owned=OwnedWorkload(
             uid, ref.namespace, keys, tuple(map(virtual_members.uneditable, gangs)), names
         ),
     )

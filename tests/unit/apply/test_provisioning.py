@@ -74,7 +74,7 @@ RAY_JOB = like(
 def test_the_member_of_a_train_job_is_made_of_its_job_set() -> None:
     cluster = FakeCluster()
     cluster.put(JOB_SETS, JOB_SET)
-    part = read(JOB_SET).part
+    part = read(JOB_SET).owned
     assert part is not None
     (gang,) = part.gangs
 

@@ -15,8 +15,8 @@ from gang_scheduler.decode.gangs.specs import (
     DEFAULTS,
     NO_ROLES,
     GangSpec,
-    MadePart,
     Managed,
+    OwnedWorkload,
     SuspendedWorkload,
     checked_together,
     invalid_spec,
@@ -298,9 +298,8 @@ class GangObject:
     For a JobSet, `parts` are its replicatedJobs with the most pods of each. For a JobSet of a
     TrainJob, `by_default` are its gangs if pods of TrainJobs are gangs without opting in.
     `in_order`: some of its pods are created only after others. `suspended` is a workload that waits
-    in a queue without pods, `managed` one that was started from there, and `part` is a workload
-    that such a workload created. If the object is not `readable`, all of these keep their known
-    values.
+    in a queue without pods, and `managed` one that was started from there. `owned` is there if such
+    a workload created this one. If it is not `readable`, all of these stay as they were known.
     """
 
     uid: str
@@ -318,7 +317,7 @@ class GangObject:
     run_time_problem: Problem | None = None
     suspended: SuspendedWorkload | None = None
     managed: Managed | None = None
-    part: MadePart | None = None
+    owned: OwnedWorkload | None = None
     readable: bool = True
 
 

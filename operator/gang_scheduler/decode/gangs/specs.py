@@ -351,9 +351,9 @@ class VirtualGang(NamedTuple):
 class SuspendedWorkload:
     """A workload that waits suspended. `names` are the queues in it and in its templates.
 
-    Without `gangs`, the workloads that it creates declare its members (`MadePart`). `at_once` is
-    how many pods its spec requests, if that can be changed while it runs. `awaits_ends`: its
-    controller creates no replacement for a pod that is still terminating.
+    Without `gangs`, the workload that it owns declares the members (`OwnedWorkload`). `at_once` is
+    how many pods its spec asks for, where that can be changed once it runs. `awaits_ends`: its
+    controller creates no pod in place of one that terminates.
     """
 
     workload: ManagedWorkload
@@ -366,8 +366,8 @@ class SuspendedWorkload:
 class Planned(NamedTuple):
     """The nodes planned for the members of a workload when it was started, in their order.
 
-    A member without a place has the node "". `flavors` are those for its binding. Without `gangs`,
-    the workloads that it creates declare its members (`MadePart`).
+    "" is the node of a member without a place. `flavors` are those that its binding would name.
+    Without `gangs`, the workload that it owns declares the members (`OwnedWorkload`).
     """
 
     gangs: tuple[VirtualGang, ...]
@@ -375,16 +375,16 @@ class Planned(NamedTuple):
     flavors: tuple[tuple[str, str], ...] = ()
 
 
-class MadePart(NamedTuple):
-    """A workload created by another workload, which is suspended and started in its place.
+class OwnedWorkload(NamedTuple):
+    """What an owner creates: it is suspended and started through its owner.
 
-    `maker` is the uid of the owner, and `namespace` its namespace. `keys` are the gangs of the
-    pods. `gangs` has their members until pods exist, if only this workload declares them. `names`
-    are the queues in it and in its templates. `expanded` finds the members while it runs, if only
-    this workload declares them: after a restart some may not exist yet.
+    `owner` is the uid of the owner, and `namespace` its own. `keys` are the gangs of the pods.
+    `gangs` has their members while it waits, if only the owned workload declares them. `names` are
+    the queues that it and its templates name. `expanded` returns the members while it runs, if only
+    it declares them: after a restart some may not exist yet.
     """
 
-    maker: str
+    owner: str
     namespace: str = ""
     keys: tuple[GangKey, ...] = ()
     gangs: tuple[VirtualGang, ...] = ()

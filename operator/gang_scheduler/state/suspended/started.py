@@ -11,15 +11,15 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.suspended import ManagedWorkload
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.suspended.parts import Parts, label_key
+from gang_scheduler.state.suspended.owned_workloads import OwnedWorkloads, label_key
 
 
 class StartedWorkloads:
     """Started workloads by uid; and the uids of all workloads, by the gangs that they name."""
 
-    def __init__(self, gang_queue: GangQueue, parts: Parts) -> None:
+    def __init__(self, gang_queue: GangQueue, owned: OwnedWorkloads) -> None:
         self._gang_queue = gang_queue
-        self._parts = parts
+        self._owned = owned
         self._managed: dict[str, Managed] = {}
         self._by_gang: dict[GangKey, str] = {}
 
@@ -61,9 +61,9 @@ class StartedWorkloads:
 
     def uid_of(self, pod: Pod) -> str:
         """Return the uid of the workload that a pod is of, if any that is known here has it."""
-        found = self.named(pod.gang) or self._parts.maker_of(pod.gang)
+        found = self.named(pod.gang) or self._owned.owner_of(pod.gang)
         if not found and (key := label_key(pod)) is not None:
-            found = self.named(key) or self._parts.maker_of(key)
+            found = self.named(key) or self._owned.owner_of(key)
         return found or pod.job_uid
 
     def workload_of(self, pod: Pod) -> ManagedWorkload | None:
@@ -82,7 +82,7 @@ class StartedWorkloads:
     def pods_in(self, workload: ManagedWorkload, gangs: Iterable[GangKey]) -> Iterator[Pod]:
         """Yield the pods of a workload that are there: of these gangs, and of all it has made."""
         uid = workload.uid
-        found = {*self._gang_queue.gangs_of_job(uid), *self._parts.gangs_of(uid), *gangs}
+        found = {*self._gang_queue.gangs_of_job(uid), *self._owned.gangs_of(uid), *gangs}
         yield from self.members_of(key for key in found if key.namespace == workload.namespace)
 
     def members_of(self, keys: Iterable[GangKey]) -> Iterator[Pod]:

@@ -32,7 +32,7 @@ from gang_scheduler.state.queues.declared import DeclaredQueues
 from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.suspended import admitted_room
 from gang_scheduler.state.suspended.admitted_room import AdmittedRoom, Hold, late_members
-from gang_scheduler.state.suspended.parts import Parts
+from gang_scheduler.state.suspended.owned_workloads import OwnedWorkloads
 from gang_scheduler.state.suspended.started import StartedWorkloads
 from gang_scheduler.state.suspended.virtual_pods import VirtualPodStore
 from gang_scheduler.state.suspended.waiting import Waiting, WaitingWorkloads
@@ -125,8 +125,8 @@ class SuspendedWorkloads:
         self._pod_store = pod_store
         self._queues = queues
         self._note = note
-        self._parts = Parts()
-        self._started = StartedWorkloads(gang_queue, self._parts)
+        self._owned = OwnedWorkloads()
+        self._started = StartedWorkloads(gang_queue, self._owned)
         self._room = AdmittedRoom(rules.pods_timeout_seconds, gang_queue, pod_store, note)
         self.holds = self._room.holds
         """The room of workloads that were let start, as long as pods are waited for."""
@@ -148,11 +148,11 @@ class SuspendedWorkloads:
 
     def upsert(self, described: GangObject) -> None:
         """Take in what an object says of itself: that it waits, that it was started, or neither."""
-        for each in self._parts.upsert(described):
+        for each in self._owned.upsert(described):
             self._take_in(each)
-        part = described.part
-        if part is not None and part.maker in self.holds:
-            for pod in self._started.members_of(part.keys):
+        owned = described.owned
+        if owned is not None and owned.owner in self.holds:
+            for pod in self._started.members_of(owned.keys):
                 self.came(pod)
 
     def _take_in(self, described: GangObject) -> None:
@@ -169,9 +169,9 @@ class SuspendedWorkloads:
 
     def delete(self, uid: str) -> None:
         """Forget a workload that is gone."""
-        maker = self._parts.delete(uid)
-        if maker is not None:
-            self._take_in(maker)
+        owner = self._owned.delete(uid)
+        if owner is not None:
+            self._take_in(owner)
         self._forget(uid)
 
     def settle(self, now: int) -> None:
@@ -184,7 +184,7 @@ class SuspendedWorkloads:
             self._has_resumed = True
             for managed in self._started.take_planned():
                 self._resume(managed, now)
-            self._parts.has_resumed()
+            self._owned.has_resumed()
         self._waiting.settle()
 
     def priorities_changed(self) -> None:
@@ -348,7 +348,7 @@ class SuspendedWorkloads:
         workload = managed.workload
         if workload.kind not in self.rules.manage_jobs or workload.uid in self.holds:
             return
-        planned = self._parts.planned_of(managed)
+        planned = self._owned.planned_of(managed)
         if planned is None:
             return
         gangs = tuple(map(self.priorities.applied, planned.gangs))

@@ -206,11 +206,11 @@ def test_the_job_set_of_a_train_job_says_its_members_and_is_not_ours_to_start() 
     described = read(owned(ASKS_NOTHING, *TRAINER))
 
     assert described.suspended is None
-    assert described.part is not None
-    assert "o" == described.part.maker
-    found = {each.key.name: len(each.pods) for each in described.part.gangs}
+    assert described.owned is not None
+    assert "o" == described.owned.owner
+    found = {each.key.name: len(each.pods) for each in described.owned.gangs}
     assert {"a/data": 1, "a/node": 3} == found
-    assert [()] * 2 == [each.templates[0].path for each in described.part.gangs]
+    assert [()] * 2 == [each.templates[0].path for each in described.owned.gangs]
     assert described.by_default is not None
     groups = {each.options.groups for each in described.by_default}
     assert {2} == {len(each) for each in groups}
@@ -219,17 +219,17 @@ def test_the_job_set_of_a_train_job_says_its_members_and_is_not_ours_to_start() 
 def test_gangs_are_described_where_train_jobs_are_none_by_default() -> None:
     described = read(owned(ASKS_NOTHING, *TRAINER))
 
-    assert described.part is not None
+    assert described.owned is not None
     assert {each.key for each in described.gang_specs} == {
-        each.key for each in described.part.gangs
+        each.key for each in described.owned.gangs
     }
 
 
 def test_what_comes_only_after_others_is_late() -> None:
     def late(body: Body) -> list[bool]:
         described = read(owned(body, *TRAINER))
-        assert described.part is not None
-        return [each.templates[0].is_late for each in described.part.gangs]
+        assert described.owned is not None
+        return [each.templates[0].is_late for each in described.owned.gangs]
 
     in_order = {**ASKS_NOTHING["spec"], "startupPolicy": {"startupPolicyOrder": "InOrder"}}
     assert [False, True] == late(ASKS_NOTHING)
@@ -246,7 +246,7 @@ def test_what_comes_only_after_others_is_late() -> None:
 def test_of_a_job_set_that_runs_only_its_gangs_are_known() -> None:
     running = started(owned(ASKS_NOTHING, *TRAINER))
 
-    part = read(running).part
+    part = read(running).owned
 
     assert part is not None
     assert ((), {"a", "a/data", "a/node"}) == (part.gangs, {each.name for each in part.keys})
