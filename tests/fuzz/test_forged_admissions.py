@@ -12,7 +12,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.workloads.virtual_members import MOST_MEMBERS
+from gang_scheduler.workloads.virtual_pods import MOST_MEMBERS
 from support import cache_feeding
 from support.call_counts import at_most, calls_of
 

@@ -29,7 +29,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.provisioning import Decided
 from gang_scheduler.telemetry.logger import Logger
-from gang_scheduler.workloads import table, virtual_members
+from gang_scheduler.workloads import table, virtual_pods
 from gang_scheduler.workloads.suspended import without_additions
 
 # One member of each pod set as an object from which a PodTemplate can be made. A workload that
@@ -55,7 +55,7 @@ class MemberBodies:
             return [await self._api.get(PODS, each.namespace, each.name) for each in pods]
         wanted = {each.name for each in pods}
         workload = await self._read(suspended.workload)
-        made = virtual_members.bodies_of(workload)
+        made = virtual_pods.bodies_of(workload)
         found = {name: each for each in made if (name := each["metadata"]["name"]) in wanted}
         if wanted - found.keys():
             raise ApiError(CONFLICT, f"{suspended.workload} has changed")

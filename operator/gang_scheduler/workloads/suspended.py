@@ -33,11 +33,11 @@ from gang_scheduler.model.refs import GangKey, GangName, QueueName, QueueRequest
 from gang_scheduler.model.suspended import ManagedWorkload, TemplateEdit, TemplatePath
 from gang_scheduler.model.wording import field
 from gang_scheduler.wire.core import Metadata
-from gang_scheduler.workloads import table, virtual_members
+from gang_scheduler.workloads import table, virtual_pods
 from gang_scheduler.workloads.controllers import Workload, part
 from gang_scheduler.workloads.kind import Kind
 from gang_scheduler.workloads.table import DECLARING_NO_MEMBERS, LEAVING_SUSPENDED
-from gang_scheduler.workloads.virtual_members import gang_of_others
+from gang_scheduler.workloads.virtual_pods import gang_of_others
 
 # The nodes planned for the members of a started workload, as its annotation has them, in the order
 # of the members. `node-1*8,node-2*8` are 16 members on two nodes; `node-1,,node-2` are three
@@ -241,7 +241,7 @@ def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangOb
     ref = _ref(kind, workload.metadata)
     if not (admitted_at or kind in DECLARING_NO_MEMBERS or _may_name_a_queue(described, typed)):
         return described
-    gangs = virtual_members.gangs_of(ref, typed)
+    gangs = virtual_pods.gangs_of(ref, typed)
     if admitted_at:
         since = fields.timestamp(admitted_at, field(annotations.ADMITTED_AT))
         keys = tuple(each.key for each in gangs)
@@ -271,7 +271,7 @@ def _owned(
         return replace(described, owned=OwnedWorkload(uid, ref.namespace, keys))
     typed = _typed(kind, gvr, body)
     expand = functools.partial(
-        virtual_members.gangs_of, ref, typed, by_default=described.by_default is not None
+        virtual_pods.gangs_of, ref, typed, by_default=described.by_default is not None
     )
     if not _suspends(body):
         owned = OwnedWorkload(uid, ref.namespace, keys, expanded=lambda: _expanded(expand))
@@ -289,7 +289,7 @@ def _owned(
         gang_specs=_specs(described, described.gang_specs, suspended, gvr),
         by_default=by_default,
         owned=OwnedWorkload(
-            uid, ref.namespace, keys, tuple(map(virtual_members.uneditable, gangs)), names
+            uid, ref.namespace, keys, tuple(map(virtual_pods.uneditable, gangs)), names
         ),
     )
 
@@ -297,7 +297,7 @@ def _owned(
 def _expanded(expand: Callable[[], tuple[VirtualGang, ...]]) -> tuple[VirtualGang, ...]:
     """Return the members of what runs; none where they cannot be told: none were planned then."""
     try:
-        return tuple(map(virtual_members.uneditable, expand()))
+        return tuple(map(virtual_pods.uneditable, expand()))
     except InvalidField:
         return ()
 
@@ -318,7 +318,7 @@ def _may_name_a_queue(described: GangObject, body: Body) -> bool:
     if any(each.queue_request is not None for each in described.gang_specs):
         return True
     templates = (
-        functools.reduce(_inside, path, body) for path, _ in virtual_members.templates_in(body)
+        functools.reduce(_inside, path, body) for path, _ in virtual_pods.templates_in(body)
     )
     return any(naming.names_a_queue(part(each, "metadata")) for each in (body, *templates))
 

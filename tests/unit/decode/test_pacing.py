@@ -10,7 +10,7 @@ from gang_scheduler.model.rules import Rules, WorkloadRules
 from gang_scheduler.model.values import ManagedKind
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.workloads import virtual_members
+from gang_scheduler.workloads import virtual_pods
 from support import builders, cache_feeding
 from support.call_counts import calls_of
 
@@ -118,7 +118,7 @@ async def test_a_workload_of_thousands_that_is_patched_all_the_time_is_read_a_fe
     rules = Rules(workloads=WorkloadRules(manage_jobs=(ManagedKind.JOB,)))
     cache = Cache([builders.SCHEDULER], Changes(), rules)
     handlers = cache_feeding.event_handlers(cache)
-    body = attacks.workload("Job", "batch/v1", attacks.job_spec(virtual_members.MOST_MEMBERS))
+    body = attacks.workload("Job", "batch/v1", attacks.job_spec(virtual_pods.MOST_MEMBERS))
     cache_feeding.tell(handlers, "ADDED", body)
 
     def patched() -> None:
@@ -128,7 +128,7 @@ async def test_a_workload_of_thousands_that_is_patched_all_the_time_is_read_a_fe
 
     calls = calls_of(patched)
 
-    assert 1 <= calls["virtual_members.gangs_of"] <= 5
+    assert 1 <= calls["virtual_pods.gangs_of"] <= 5
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""The virtual pods of waiting workloads: one for each template, which stands for all its members.
+"""The virtual pods of workloads that wait: the members that they would have.
 
-Quota requests and matching selectors of these members are kept by it.
+One prototype for each template represents all members of that template: quotas count it so many
+times, and selectors are matched with it alone.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -14,18 +15,18 @@ from gang_scheduler.state.queues.usage import Counted
 
 
 @dataclass(frozen=True, slots=True)
-class _OneOfEqual:
+class _Prototype:
     pod: Pod
     gang: GangKey
     number: int
 
 
 class VirtualPodStore:
-    """The pods by uid, and the members of each gang."""
+    """The prototypes by their uids, and the members of each gang."""
 
     def __init__(self, selector_matches: SelectorMatches) -> None:
         self._selector_matches = selector_matches
-        self._virtual_pods: dict[str, _OneOfEqual] = {}
+        self._prototypes: dict[str, _Prototype] = {}
         self._members: dict[GangKey, VirtualPods] = {}
 
     def put(self, key: GangKey, members: VirtualPods) -> VirtualPods:
@@ -34,16 +35,16 @@ class VirtualPodStore:
         numbers = numbers_of(members)
         for place, pod in enumerate(members.prototypes):
             self._selector_matches.upsert(pod, key)
-            self._virtual_pods[pod.uid] = _OneOfEqual(pod, key, numbers[place])
+            self._prototypes[pod.uid] = _Prototype(pod, key, numbers[place])
         return self._enriched(key, members)
 
     def remove(self, key: GangKey) -> Collection[str]:
-        """Forget the members of a gang; return the uids of their virtual pods."""
+        """Forget the members of a gang; return the uids of their prototypes."""
         members = self._members.pop(key, None)
         uids = [pod.uid for pod in members.prototypes] if members is not None else []
         for uid in uids:
             self._selector_matches.delete(uid)
-            del self._virtual_pods[uid]
+            del self._prototypes[uid]
         return uids
 
     def members(self, key: GangKey) -> VirtualPods | None:
@@ -51,22 +52,22 @@ class VirtualPodStore:
         return self._members.get(key)
 
     def uids(self) -> Iterable[str]:
-        """Return the uids of all virtual pods."""
-        return self._virtual_pods.keys()
+        """Return the uids of all prototypes."""
+        return self._prototypes.keys()
 
     def uids_of(self, key: GangKey) -> Iterable[str]:
-        """Return the uids of the virtual pods of a gang."""
+        """Return the uids of the prototypes of a gang."""
         members = self._members.get(key)
         return () if members is None else [pod.uid for pod in members.prototypes]
 
     def counted(self, uid: str) -> Counted | None:
-        """Return a pod as quotas count it, with how many it stands for."""
-        found = self._virtual_pods.get(uid)
+        """Return a prototype as quotas count it, with the number of its members."""
+        found = self._prototypes.get(uid)
         return Counted(found.pod, found.gang, "", found.number) if found is not None else None
 
     def enrich(self, uids: Iterable[str]) -> Iterator[tuple[GangKey, VirtualPods]]:
-        """Yield the gangs whose members other selectors match now, with the new members."""
-        keys = {self._virtual_pods[uid].gang for uid in uids if uid in self._virtual_pods}
+        """Yield the gangs whose members other selectors match now, with these members."""
+        keys = {self._prototypes[uid].gang for uid in uids if uid in self._prototypes}
         for key in sorted(keys):
             before = self._members[key]
             after = self._enriched(key, before)
@@ -78,7 +79,7 @@ class VirtualPodStore:
         if any(after is not before for after, before in zip(pods, members.prototypes, strict=True)):
             members = members.with_prototypes(pods)
             for pod in pods:
-                self._virtual_pods[pod.uid] = replace(self._virtual_pods[pod.uid], pod=pod)
+                self._prototypes[pod.uid] = replace(self._prototypes[pod.uid], pod=pod)
         self._members[key] = members
         return members
 

@@ -31,7 +31,7 @@ READ_RAW = {
     "decode/keys.py": "how many there are",
     "decode/queues/naming.py": "which keys there are",
     "workloads/suspended.py": "a time, and what is shorter than LONGEST_ADDITION",
-    "workloads/virtual_members.py": "into Metadata",
+    "workloads/virtual_pods.py": "into Metadata",
     "report/checkpoints.py": "nothing: it writes one",
     "decode/workloads/members": "pods that are made of templates, which are read as others are",
 }
