@@ -182,7 +182,7 @@ class ListMetadata(Wire, frozen=True):
 
 
 class MetadataOnly(Wire, frozen=True):
-    """An object of which only the metadata is read."""
+    """An object whose metadata alone is read."""
 
     metadata: Metadata
 
@@ -203,7 +203,7 @@ class Identified(Wire, frozen=True):
 
 
 class IdentityList(Wire, frozen=True):
-    """A page of objects, of which no other field can be wrong. An empty page may come as null."""
+    """A page of objects. Its other fields are not read. An empty page may come as null."""
 
     items: list[Identified] | None = None
     metadata: ListMetadata = ListMetadata()

@@ -59,7 +59,7 @@ class JobSpec(Wire, frozen=True):
 
     @property
     def all_completions(self) -> int:
-        """How many pods must succeed, as many as run at once if it is not said."""
+        """How many pods must succeed: by default as many as run at once."""
         return self.parallelism if self.completions is None else self.completions
 
     @property

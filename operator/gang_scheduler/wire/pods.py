@@ -273,7 +273,7 @@ class PlaceSpec(Wire, frozen=True):
 
 
 class PodPlace(Wire, frozen=True):
-    """A pod of which only the node is read: no other field can be wrong."""
+    """A pod whose node alone is read: no other field can be wrong."""
 
     metadata: Identity
     spec: PlaceSpec = PlaceSpec()

@@ -82,7 +82,7 @@ class _Workload(StatefulSet, frozen=True):
 
 
 def stateful_set(source: Source) -> Iterator[Body]:
-    """Yield the pods of a StatefulSet that are not there, each after its claims.
+    """Yield the missing pods of a StatefulSet, each after its claims.
 
     Raises InvalidField that names the field and the value.
     """
@@ -97,7 +97,7 @@ def stateful_set(source: Source) -> Iterator[Body]:
 
 
 def replica_set(source: Source) -> Iterator[Body]:
-    """Yield the pods of a ReplicaSet that are not there. Raises InvalidField."""
+    """Yield the missing pods of a ReplicaSet. Raises InvalidField."""
     spec = _checked(source)
     selector = (spec.selector or _Selector()).match_labels
     number = spec.replicas - sum(map(is_active, source.pods(selector)))
@@ -129,7 +129,7 @@ def deployment(source: Source) -> Iterator[Body]:
 
 
 def _replica_sets(source: Source) -> dict[str, int]:
-    """Return the ReplicaSets that pods of the input are of, and how many are active in each."""
+    """Return the ReplicaSets of the pods in the input, with how many pods of each are active."""
     found = source.present.owners("ReplicaSet", "apps", source.namespace)
     prefix = f"{source.name}-"
     return {
@@ -142,7 +142,7 @@ def _replica_sets(source: Source) -> dict[str, int]:
 def _ordinals(source: Source, spec: _Spec) -> Iterator[int]:
     """Yield the ordinals of pods that are to be created.
 
-    On a cluster, pods that come in their order wait until those before them are ready.
+    On a cluster, ordered pods wait until the pods before them are ready.
     """
     start = spec.ordinals.start
     in_turn = source.from_cluster and spec.pod_management_policy != PARALLEL
@@ -169,7 +169,7 @@ def _claims(source: Source, spec: _Spec, index: int) -> Iterator[Body]:
 
 
 def _volumes(pod: Body, spec: _Spec, name: str) -> Iterable[Body]:
-    """Return the volumes of a pod: its claims, and what its template has beside them."""
+    """Return the volumes of a pod: its claims, and other volumes of its template."""
     claims = [each.metadata.name for each in spec.volume_claim_templates]
     others = (each for each in pod["spec"].get("volumes", ()) if each.get("name") not in claims)
     own = (
@@ -208,7 +208,7 @@ def name_of(source: Pod) -> str:
 
 
 def read_stateful_set(body: Body) -> GangObject:
-    """Return a StatefulSet. Raises InvalidField for what is no StatefulSet."""
+    """Return a StatefulSet. Raises InvalidField if it cannot be read."""
     source = fields.read(body, StatefulSet)
     return replace(
         queue_namers.named_queue(queue_namers.STATEFUL_SET, source.metadata),
@@ -218,7 +218,7 @@ def read_stateful_set(body: Body) -> GangObject:
 
 
 def _is_gang(source: StatefulSet) -> bool:
-    """Return whether the pods are one gang, and none by another name or of a larger workload."""
+    """Return whether the pods are a gang of this StatefulSet, and of nothing else."""
     template = source.spec.template
     is_part = leader_worker_sets.NAME in template.metadata.labels
     if is_part or not (template.asks_for_gang() and source.spec.replicas):
@@ -249,7 +249,7 @@ def _gang_spec(source: StatefulSet) -> GangSpec:
 
 
 def _check_order(spec: StatefulSetSpec) -> None:
-    """Raise InvalidField where a pod is only created once the one before it is ready."""
+    """Raise InvalidField if a pod is only created when the pod before it is ready."""
     policy = spec.pod_management_policy
     if policy != PARALLEL:
         where = "spec.podManagementPolicy"

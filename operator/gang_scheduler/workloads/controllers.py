@@ -50,7 +50,7 @@ def from_template(template: Body, labels: Labels, annotations: Labels) -> dict[s
 
 
 def merged(metadata: Body, labels: Labels, annotations: Labels) -> dict[str, Any]:
-    """Return labels and annotations of a template, with these in their place."""
+    """Return labels and annotations of a template; the given ones replace those of the template."""
     return {
         "labels": {**metadata.get("labels", {}), **labels},
         "annotations": {**metadata.get("annotations", {}), **annotations},
@@ -114,7 +114,7 @@ def suffixed(prefix: str, number: int, is_taken: Callable[[str], bool]) -> Itera
 def check_template(template: PodTemplate, where: str, *, given: bool = True) -> None:
     """Raise InvalidField for a template that an API server, or a webhook, refuses.
 
-    Not `given` are templates without containers.
+    `given` is False for a template without containers.
     """
     if not given:
         raise InvalidField(f"{where}.spec.containers", None, "is required")
@@ -144,7 +144,7 @@ class Named(NamedTuple):
 class Present:
     """The objects of the input by name and by their controllers.
 
-    Nothing is refused here: what cannot be read is found out when it is.
+    Nothing is refused here: an object that is invalid is refused where it is read.
     """
 
     def __init__(self, bodies: Iterable[Body] = ()) -> None:
@@ -164,7 +164,7 @@ class Present:
         return self._objects.get(Named(kind, group, namespace, name))
 
     def controlled_by(self, owner: Body, uid: str = "") -> list[Body]:
-        """Return what names this object as its controller, by `uid`, too, if there is one."""
+        """Return the objects that name this one as their controller, also by `uid` if given."""
         named = _named(owner)
         found = self._controlled.get(named, {}).values() if named else ()
         return [each for each in found if not uid or controller(each).get("uid", uid) == uid]
@@ -187,7 +187,7 @@ class Present:
             found = map(cluster.read_priority_class, self._priority_classes.values())
             filled = cluster.priorities_of([*found]).with_priority(spec)
         except InvalidField:
-            return 0  # It is said where the class, or the pod, is read.
+            return 0  # The reader of the class, or of the pod, says what is wrong.
         return int(filled.get("priority", 0))
 
     def _note(self, body: Body) -> None:
@@ -217,7 +217,7 @@ def controller(body: Body) -> Body:
 
 
 def part(body: Body, *path: str) -> Body:
-    """Return an object inside of an object, an empty one for anything else."""
+    """Return the object at a path in an object; an empty one if there is none."""
     value: object = body
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -253,7 +253,7 @@ ENDED_PHASES = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A workload. `from_cluster`: an API server has stored it, or that of which it is made.
+    """A workload. `from_cluster`: an API server has stored it, or the workload that created it.
 
     `uid` is that by which its objects name it; "" if they may have another one, as it is made here.
     `notes` are lines on what is not made, and `unknown` those on pods of which nothing is known.
@@ -277,26 +277,26 @@ class Source:
         return str(self.body["metadata"].get("namespace") or "")
 
     def read(self, struct: type[T]) -> T:
-        """Return it as a wire struct. Raises InvalidField naming the field and the value."""
+        """Return the workload as a wire struct. Raises InvalidField."""
         return fields.read(self.body, struct)
 
     def owned(self, kind: str) -> list[Body]:
-        """Return the objects of a kind that the input has of it, by their controller."""
+        """Return the objects of a kind in the input that the workload controls."""
         found = self.present.controlled_by(self.body, self.uid)
         return [each for each in found if each["kind"] == kind]
 
     def pods(self, labels: Mapping[str, str] | None = None) -> list[Body]:
-        """Return its pods: by their controller, else, having none, by all of these labels."""
+        """Return the pods that it controls, and pods without a controller that have all labels."""
         first = next(iter((labels or {}).items()), None)
         loose = self.present.loose_pods(self.namespace, *first) if first else ()
         return [*self.owned("Pod"), *(each for each in loose if has_labels(each, labels or {}))]
 
     def pod(self, name: str) -> Body | None:
-        """Return a pod of the input, whatever created it: there cannot be two of one name."""
+        """Return the pod of this name in the input, whatever created it."""
         return self.present.find("Pod", "", self.namespace, name)
 
     def pod_as_owner(self, name: str, uid: str) -> Body:
-        """Return a pod of this name as an owner: that of the input, else one of this uid."""
+        """Return the pod of this name as an owner: the one in the input, else one with this uid."""
         known = part(self.pod(name) or {}, "metadata")
         metadata = {"uid": uid, **known, "name": name, "namespace": self.namespace}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
@@ -306,7 +306,7 @@ class Source:
         return self.pod(name) is not None
 
     def absent(self, pods: Iterable[Body]) -> Iterable[Body]:
-        """Yield the pods that are not in the input, of a kind that names its pods for good."""
+        """Yield the pods that are not in the input, for a kind whose pods have fixed names."""
         return (each for each in pods if not self.has_pod(each["metadata"]["name"]))
 
 
@@ -371,7 +371,7 @@ class _RunPolicy(Wire, frozen=True):
 
 
 class _Spec(Wire, frozen=True):
-    """Kinds of Kubeflow say in `runPolicy` what others say beside it."""
+    """Kinds of Kubeflow have these fields in `runPolicy`, all other kinds in `spec`."""
 
     suspend: bool = False
     managed_by: str = ""
@@ -383,7 +383,7 @@ class _Status(Wire, frozen=True):
 
 
 class Workload(Wire, frozen=True):
-    """A workload, as far as it says what its controller does now."""
+    """The fields of a workload that tell what its controller does now."""
 
     metadata: Metadata = Metadata()
     spec: _Spec = _Spec()
@@ -391,7 +391,7 @@ class Workload(Wire, frozen=True):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the controller creates nothing more, whatever is missing."""
+        """Whether the controller creates no further objects, even if some are missing."""
         return self._is_any(ENDED) or bool(self.metadata.deletion_timestamp)
 
     @property
@@ -401,12 +401,12 @@ class Workload(Wire, frozen=True):
 
     @property
     def is_suspended(self) -> bool:
-        """Whether it is to be suspended."""
+        """Whether its spec asks for it to be suspended."""
         return self.spec.suspend or self.spec.run_policy.suspend
 
     @property
     def managed_by(self) -> frozenset[str]:
-        """The names of the controllers that it leaves its pods to; none for that of its kind."""
+        """The controllers that it names in `managedBy`; empty for that of its kind."""
         return frozenset({self.spec.managed_by, self.spec.run_policy.managed_by} - {""})
 
     def _is_any(self, types: Collection[str]) -> bool:
@@ -414,18 +414,18 @@ class Workload(Wire, frozen=True):
 
 
 class Phase(NamedTuple):
-    """Where in the status stands in a word what the workload does, and the words for its end."""
+    """The field of the status with the state of a workload, and the states of its end."""
 
     path: tuple[str, ...] = ()
     ended: frozenset[str] = frozenset()
 
     @classmethod
     def until(cls, path: str, *ended: str) -> "Phase":
-        """Return the field at a path, in dots, with its words for the end."""
+        """Return the field at a path such as `state.phase`, with the states of the end."""
         return cls(tuple(path.split(".")), frozenset(ended))
 
     def has_ended(self, body: Body) -> bool:
-        """Return whether the status says that nothing more comes of it."""
+        """Return whether the status says that the workload has ended."""
         if not self.path:
             return False
         return part(body, "status", *self.path[:-1]).get(self.path[-1]) in self.ended

@@ -24,7 +24,7 @@ INDEX: Final = "batch.kubernetes.io/job-completion-index"
 
 
 def said_by(job_set: Metadata, template: Metadata) -> dict[str, str]:
-    """Return what a JobSet says of it for the Jobs of a replicatedJob, which may say it itself."""
+    """Return the annotations for the Jobs of a replicatedJob; its own replace the JobSet's."""
     found: dict[str, str] = {}
     for each in (job_set.annotations, template.annotations):
         if annotations.EXCLUSIVE_TOPOLOGY in each:
@@ -45,12 +45,12 @@ def is_first(index: str) -> bool:
 
 
 def is_held_back(present: Mapping[str, str]) -> bool:
-    """Return whether a pod with these annotations comes after the first one of its Job."""
+    """Return whether a pod with these annotations is created after the first pod of its Job."""
     return bool(layer_of(present)) and not is_first(present.get(INDEX, ""))
 
 
 def without_held_back(described: GangSpec, members: Iterable[Pod]) -> GangSpec:
-    """Return a gang that needs no pods that cannot be there yet.
+    """Return a gang whose quorum leaves out pods that cannot exist yet.
 
     Those are the other pods of a Job whose first one waits alone. As long as any is held back, what
     the whole gang asks for must be free beside what it has.
@@ -83,7 +83,7 @@ def _less(
 
 
 def never_whole(key: GangKey, pending: Iterable[Pod], min_member: int) -> Problem | None:
-    """Return why a gang that lacks members waits for ever: they are held back.
+    """Return why a gang never gets the members that it lacks: JobSet holds them back.
 
     Gangs of JobSets do not wait for these.
     """

@@ -85,7 +85,7 @@ def own(job_set: Metadata) -> bool:
 
 
 def read_train_job(body: Mapping[str, Any]) -> GangObject:
-    """Return a TrainJob, which says the queue of its pods, and no gang. Raises InvalidField."""
+    """Return a TrainJob, which names the queue of its pods but no gang. Raises InvalidField."""
     metadata = fields.read(body, MetadataOnly).metadata
     return GangObject(
         metadata.uid,
@@ -95,9 +95,9 @@ def read_train_job(body: Mapping[str, Any]) -> GangObject:
 
 
 def of_job_set(job_set: str) -> str:
-    """Return what the pods of a JobSet, by its namespace/name, call the TrainJob that has made it.
+    """Return how the pods of a JobSet (namespace/name) refer to the TrainJob that owns it.
 
-    Both have the same name.
+    The TrainJob has the same name.
     """
     return f"TrainJob {job_set}"
 
@@ -162,7 +162,7 @@ def name_of(metadata: Metadata) -> str:
 
 
 def read(body: Body) -> GangObject:
-    """Return a JobSet. Raises InvalidField for what is no JobSet."""
+    """Return a JobSet. Raises InvalidField if it cannot be read."""
     source = fields.read(body, JobSet)
     metadata = source.metadata
     return GangObject(
@@ -208,7 +208,7 @@ def _number(body: Body) -> int:
 
 
 def _counted_in_vain(source: JobSet) -> str:
-    """Return the PodGroup of coscheduling that counts all pods of a TrainJob that has an order."""
+    """Return the PodGroup of coscheduling that counts all pods of an ordered TrainJob."""
     name = source.metadata.name
     if not (own(source.metadata) and _starts_in_order(source.spec)):
         return ""
@@ -274,7 +274,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
 
 
 def _holding_back(spec: GangSpec, each: ReplicatedJob, layer: str) -> GangSpec:
-    """Return the gang of Jobs of which all pods but the first come once that has a node."""
+    """Return the gang of Jobs whose other pods are created when their first pod has a node."""
     job = each.template.spec
     needed = pod_requests(Pod(job.template.metadata, job.template.spec))
     number = each.replicas * job.at_once
@@ -289,7 +289,7 @@ def _holding_back(spec: GangSpec, each: ReplicatedJob, layer: str) -> GangSpec:
 def by_members(
     _: GangKey, members: Iterable[pods.Pod], described: GangSpec | None
 ) -> GangSpec | None:
-    """Return the gang of a replicatedJob without the pods that cannot be there yet."""
+    """Return the gang of a replicatedJob without the pods that cannot exist yet."""
     if described is None or not described.held_back:
         return described
     return exclusive_topology.without_held_back(described, members)
@@ -355,7 +355,7 @@ def _check_first_pods(job_set: JobSet) -> None:
 
 
 def train_job(source: Source) -> Iterator[Body]:
-    """Yield nothing: what a TrainJob runs is in its runtime, of which its JobSet is made."""
+    """Yield nothing: the controller makes the JobSet of a TrainJob from its runtime."""
     group = "jobset.x-k8s.io"
     if source.present.find("JobSet", group, source.namespace, source.name) is None:
         source.unknown.append(
@@ -467,7 +467,7 @@ def _job(
     metadata = controllers.merged(template.get("metadata", {}), labels, {**labels, **place})
     if annotations.NODE_SELECTOR_STRATEGY in place:
         pod = _on_nodes_labelled_for(pod, f"{job_set['metadata']['namespace']}_{name}")
-    # As by its webhook: a Job itself must say it.
+    # The webhook of JobSet fills this in; a Job without it is refused.
     restart = pod["spec"].get("restartPolicy") or "OnFailure"
     return {
         "apiVersion": "batch/v1",

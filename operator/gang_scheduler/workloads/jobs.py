@@ -73,9 +73,9 @@ def failures_of(source: Job) -> JobFailures:
 
 
 def _left(spec: JobSpec, failed: int) -> int | None:
-    """Return how many more pods may fail; None if those do not count that are evicted.
+    """Return how many more pods may fail; None if evicted pods do not count.
 
-    How the containers of an evicted pod end is not known before: the worst counts.
+    It is not known before how the containers of an evicted pod end, so the worst case counts.
     """
     actions = {_action(spec.pod_failure_policy, code) for code in EXIT_CODES}
     if actions == {"Ignore"}:
@@ -88,7 +88,7 @@ def _left(spec: JobSpec, failed: int) -> int | None:
 
 
 def _action(policy: PodFailurePolicy, code: int | None) -> str:
-    """Return what becomes of an evicted pod with this exit code, by the first rule for it."""
+    """Return the action of the first rule that matches an evicted pod with this exit code."""
     rules = (each for each in policy.rules if _is_for_evicted(each, code))
     return next((each.action for each in rules), "Count")
 
@@ -104,7 +104,7 @@ def _is_for_evicted(rule: PodFailureRule, code: int | None) -> bool:
 
 
 def read(body: Body) -> GangObject:
-    """Return a Job. Raises InvalidField for what is no Job."""
+    """Return a Job. Raises InvalidField if it cannot be read."""
     source = fields.read(body, Job)
     return GangObject(
         source.metadata.uid,
@@ -307,7 +307,7 @@ def _absent(source: Source, present: Iterable[Body]) -> int:
 
 
 def pods_of(job: Body, present: Collection[Body] = ()) -> Iterator[Body]:
-    """Yield the pods that the controller of a started Job creates beside those that are there.
+    """Yield the pods that the controller of a started Job creates in addition to those `present`.
 
     Raises InvalidField that names the field and the value.
     """

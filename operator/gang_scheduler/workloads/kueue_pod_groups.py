@@ -1,4 +1,4 @@
-"""The pod groups of Kueue: pods that say of which group they are, and how many that has."""
+"""The pod groups of Kueue: each pod names its group, and says how many pods the group has."""
 
 from collections.abc import Iterable
 from typing import Final

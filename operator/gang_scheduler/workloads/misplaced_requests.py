@@ -87,7 +87,7 @@ def of_stateful_set(metadata: Metadata, template: PodTemplate) -> MisplacedReque
 
 
 def beside_template(metadata: Metadata) -> str:
-    """Return what a workload with one pod template asks for beside it; "" for nothing."""
+    """Return what a workload asks for outside of its one pod template; "" for nothing."""
     return "; ".join(_misplaced(metadata, OF_JOB, is_gang=False))
 
 
@@ -111,7 +111,7 @@ def _has_ended(conditions: Iterable[Condition]) -> bool:
 
 
 def _asked(metadata: Metadata, templates: Iterable[PodTemplate]) -> Metadata:
-    """Return the metadata without what its templates say as well.
+    """Return the metadata without the labels that its templates have, too.
 
     That is not misplaced, whatever is wrong with it: the API server copies the labels of its
     template to a Job that has none.
@@ -193,7 +193,7 @@ def _without(present: Collection[str], known: Collection[str]) -> list[str]:
 
 
 def _makes_gangs(template: PodTemplate) -> bool:
-    """Return whether the pods of a template are members of a gang, whichever way they say it."""
+    """Return whether the pods of a template are members of any gang."""
     return (
         template.asks_for_gang() or named_gang_of(Pod(template.metadata, template.spec)) is not None
     )

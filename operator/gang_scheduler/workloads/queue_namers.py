@@ -1,4 +1,4 @@
-"""Workloads that name the queue of pods which do not say themselves that they are theirs.
+"""Workloads that name the queue of pods that do not name their workload.
 
 The webhooks of Kueue copy the name from a Deployment or a StatefulSet to its pods, and charge an
 AppWrapper as a whole. Without them only the object has the name.
@@ -21,7 +21,7 @@ TEMPLATE_HASH: Final = "pod-template-hash"
 
 
 def named_queue(kind: str, metadata: Metadata) -> GangObject:
-    """Return what an object says of the queue of its pods, and nothing else."""
+    """Return only the queue that an object names for its pods."""
     request = naming.request_of(metadata.labels, metadata.annotations)
     if request is None:
         return GangObject(metadata.uid)
@@ -33,17 +33,17 @@ def named_queue(kind: str, metadata: Metadata) -> GangObject:
 
 
 def read_queue_namer(kind: str, body: Body) -> GangObject:
-    """Return the same of an object of a kind. Raises InvalidField for what is none."""
+    """Return the same for an object of a kind. Raises InvalidField if it cannot be read."""
     return named_queue(kind, fields.read(body, MetadataOnly).metadata)
 
 
 def workload_of(kind: str, namespace: str, name: str) -> str:
-    """Return what an object is called where its pods are looked for."""
+    """Return the key under which the pods of an object find its queue."""
     return f"{kind} {namespace}/{name}"
 
 
 def of_pod(pod: Pod) -> Iterator[str]:
-    """Yield what the objects are called that may name the queue of a pod, the nearest first."""
+    """Yield the keys of the objects that may name the queue of a pod, the nearest first."""
     if pod.stateful_set:
         yield workload_of(STATEFUL_SET, pod.namespace, pod.stateful_set)
     elif TEMPLATE_HASH in pod.labels:

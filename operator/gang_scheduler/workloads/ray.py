@@ -50,7 +50,7 @@ class HeadGroup(Wire, frozen=True):
 
 
 class WorkerGroup(Wire, frozen=True):
-    """`spec.workerGroupSpecs[]`, with the defaults of the CRD. Each replica has so many hosts."""
+    """`spec.workerGroupSpecs[]`, with the defaults of the CRD. A replica has `numOfHosts` pods."""
 
     group_name: str = ""
     replicas: Count = 0
@@ -113,7 +113,7 @@ def rank_of(metadata: Metadata) -> Rank:
 
 
 def read(body: Body) -> GangObject:
-    """Return a RayCluster. Raises InvalidField for what is no RayCluster."""
+    """Return a RayCluster. Raises InvalidField if it cannot be read."""
     source = fields.read(body, RayCluster)
     metadata, spec = source.metadata, source.spec
     roles = tuple(_roles(spec, is_elastic=_is_elastic(source)))
@@ -221,7 +221,7 @@ class _OwnerSpec(Wire, frozen=True):
 
 
 class _Owner(Wire, frozen=True):
-    # Its labels become those of what it creates.
+    # The RayCluster that it creates has the same labels.
     metadata: Metadata = Metadata()
     spec: _OwnerSpec = _OwnerSpec()
 
@@ -363,7 +363,7 @@ def read_ray_job(body: Body) -> GangObject:
 
 
 def _gang_of(body: Body, cluster: Body) -> GangSpec:
-    """Return the gang of the RayCluster that is made once the RayJob is started."""
+    """Return the gang of the RayCluster that KubeRay creates when the RayJob starts."""
     (found,) = read(cluster).gang_specs
     metadata = body["metadata"]
     key = GangKey(RAY_JOB_SOURCE.name, metadata["namespace"], metadata["name"])

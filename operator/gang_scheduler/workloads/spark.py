@@ -109,7 +109,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
 
 
 def read(body: Body) -> GangObject:
-    """Return a SparkApplication. Raises InvalidField for what is none."""
+    """Return a SparkApplication. Raises InvalidField if it cannot be read."""
     source = fields.read(body, SparkApplication)
     metadata, executor = source.metadata, source.spec.executor
     if not annotations.ask_for_gang(executor.labels, executor.annotations):
@@ -142,8 +142,8 @@ def _number(text: str, default: int) -> int:
     return int(text) if text.isascii() and text.isdigit() else default
 
 
-# The driver as which a SparkApplication is submitted, and the executors that the driver creates.
-# It creates them when it runs; here they are made together with it.
+# The driver of a SparkApplication, and its executors. The driver creates the executors when it
+# runs; `simulate` creates them together with the driver.
 
 DRIVER: Final = "driver"
 DEFAULT_MEMORY: Final = "1g"

@@ -1,7 +1,7 @@
 """Suspended workloads of any kind: read while they wait in a queue and after they were started.
 
-A workload that another one has made is suspended and started by its owner. Of such a workload
-only the facts that its owner does not state itself are read.
+An owned workload is suspended and started by its owner. The scheduler reads only those facts of it
+that its owner does not state itself.
 """
 
 import functools
@@ -49,13 +49,13 @@ MOST_MEMBERS: Final = 100_000
 
 
 def written_planned_nodes(nodes: Iterable[str]) -> str:
-    """Return what the annotation is to say; "" for nothing, and where that would be too long."""
+    """Return the text of the annotation; "" for no nodes, and if it would be too long."""
     text = ",".join(_run(node, sum(1 for _ in run)) for node, run in itertools.groupby(nodes))
     return text if len(text) <= LONGEST else ""
 
 
 def read_planned_nodes(text: str) -> tuple[str, ...]:
-    """Return the nodes that an annotation says; none where it cannot be read."""
+    """Return the nodes in an annotation; none if it cannot be read."""
     if not text or len(text) > LONGEST:
         return ()
     try:
@@ -211,7 +211,7 @@ Read = Callable[[Body], GangObject]
 
 
 def reading(kind: str, gvr: GVR, read: Read) -> Read:
-    """Return what reads a kind, with what is said of those that are suspended, or were."""
+    """Return a reader that also tells whether a workload waits suspended, or was started."""
     return functools.partial(_read, kind, gvr, read) if kind in table.SUSPENDABLE else read
 
 
@@ -227,7 +227,7 @@ def _read(kind: str, gvr: GVR, read: Read, body: Body) -> GangObject:
 
 
 def _by_itself(described: GangObject, kind: str, gvr: GVR, body: Body) -> GangObject:
-    """Return what a workload says that may wait, or was let start."""
+    """Return a workload without an owner, which may wait or was started from a queue."""
     metadata = body["metadata"]
     admitted_at = (metadata.get("annotations") or {}).get(annotations.ADMITTED_AT)
     suspends = _suspends(body)
@@ -295,7 +295,7 @@ def _owned(
 
 
 def _expanded(expand: Callable[[], tuple[VirtualGang, ...]]) -> tuple[VirtualGang, ...]:
-    """Return the members of what runs; none where they cannot be told: none were planned then."""
+    """Return the members of a workload that runs; none if it cannot be expanded."""
     try:
         return tuple(map(virtual_pods.uneditable, expand()))
     except InvalidField:
@@ -308,13 +308,13 @@ def _keys(described: GangObject) -> tuple[GangKey, ...]:
 
 
 def _typed(kind: str, gvr: GVR, body: Body) -> Body:
-    """Return an object as in a manifest: in lists, objects are without their kind."""
+    """Return an object with its kind, which objects in lists do not have."""
     typed: Body = without_nulls({"apiVersion": gvr.api_version, "kind": kind, **body})
     return typed
 
 
 def _may_name_a_queue(described: GangObject, body: Body) -> bool:
-    """Return whether to look at the members: of most workloads without a queue there are none."""
+    """Return whether a workload or a template may name a queue: only then members are read."""
     if any(each.queue_request is not None for each in described.gang_specs):
         return True
     templates = (
@@ -344,7 +344,7 @@ def _suspends(body: Body) -> bool:
 
 
 def _is_made(metadata: Metadata) -> bool:
-    """Return whether a larger workload made this one, and starts and stops it."""
+    """Return whether an owner created this workload, and starts and stops it."""
     return any(
         each.controller and each.kind not in LEAVING_SUSPENDED for each in metadata.owner_references
     )
@@ -358,7 +358,7 @@ def _ref(kind: str, metadata: Metadata) -> ManagedWorkload:
 
 
 def _planned(kind: str, gangs: tuple[VirtualGang, ...], noted: Mapping[str, str]) -> Planned | None:
-    """Return where members were to go; None where that is not said, or of other members."""
+    """Return the planned nodes of the members; None if there are none, or for other members."""
     nodes = read_planned_nodes(noted.get(annotations.ADMITTED_TO, ""))
     is_told = kind not in DECLARING_NO_MEMBERS
     if not nodes or (is_told and len(nodes) != sum(len(each.pods) for each in gangs)):
@@ -381,7 +381,7 @@ def _names(
 def _specs(
     described: GangObject, specs: tuple[GangSpec, ...], suspended: SuspendedWorkload, gvr: GVR
 ) -> tuple[GangSpec, ...]:
-    """Return what describes the gangs: all of one workload start together, or none does."""
+    """Return the specs of the gangs, grouped so that all gangs of a workload start together."""
     known = {each.key for each in specs}
     first = specs[0] if specs else None
     others = gang_of_others(suspended.workload)
@@ -407,7 +407,7 @@ def _spec_of(
     other: GangSpec | None,
     request: QueueRequest | None,
 ) -> GangSpec:
-    """Return what describes the members that would be no gang once they are there: all at once."""
+    """Return the spec of members that are no gang once they exist: they start all at once."""
     first = gang.pods.prototypes[0]
     return GangSpec(
         key=gang.key,

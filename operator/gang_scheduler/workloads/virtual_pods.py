@@ -1,7 +1,7 @@
 """The members that a suspended workload would have: the pods of its controller.
 
-They come of the same code that `simulate` expands workloads with. One pod of each template is read
-in full: of the others only the name and the rank are their own.
+The code with which `simulate` expands workloads creates them. One pod of each template is read in
+full: the others differ from it only in name and rank.
 """
 
 import functools
@@ -24,25 +24,25 @@ from gang_scheduler.workloads.kind import IsLate
 Body = Mapping[str, Any]
 
 MOST_MEMBERS: Final = 10_000
-"""How many pods and Jobs a workload may wait with: one short object can ask for any number."""
+"""The most pods and Jobs of a workload that waits: a short object can ask for any number."""
 MOST_SLOTS: Final = 1 << 16
 MOST_SIZES: Final = 512
 """How many different lists of members are shared by the workloads that have them."""
 
 
 def gang_of_others(workload: ManagedWorkload) -> GangKey:
-    """Return the gang of members that are in none once they are there."""
+    """Return the gang in which members wait that are in no gang once they exist."""
     return GangKey(workload.kind, workload.namespace, workload.name)
 
 
 def uneditable(gang: VirtualGang) -> VirtualGang:
-    """Return a gang of which the templates are not in the workload that is started."""
+    """Return a gang whose templates cannot be edited: the workload that is started has others."""
     return gang._replace(templates=tuple(each._replace(path=()) for each in gang.templates))
 
 
 @dataclass(eq=False)
 class _OfTemplate:
-    """The members of one template: the first is read, of the others only what is their own."""
+    """The members of one template: the first is read in full, of others only name and rank."""
 
     path: TemplatePath
     prototype: Pod
@@ -104,7 +104,7 @@ def _gang_of(workload: ManagedWorkload, pod: Pod, *, by_default: bool) -> GangKe
 
 
 def _is_of_its_job(prototype: Pod) -> bool:
-    """Return whether a pod asks for something that each Job has by itself, also of one template."""
+    """Return whether a pod asks for something that applies to each Job of a template separately."""
     return prototype.podset is not None or bool(exclusive_topology.layer_of(prototype.annotations))
 
 

@@ -1,4 +1,4 @@
-"""PodGroups of Volcano, which its controllers make for its Jobs and for other workloads."""
+"""PodGroups and Jobs of Volcano. Its controllers create PodGroups for Jobs and other workloads."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ from gang_scheduler.workloads.kind import Body, Kind
 
 SOURCE: Final = refs.VOLCANO_POD_GROUP
 VOLCANO_JOB: Final = "VolcanoJob"
-"""A Job of Volcano, of which gangs are made by its PodGroup alone."""
+"""A Job of Volcano. Only its PodGroup declares its gang."""
 TASK: Final = "volcano.sh/task-spec"
 REQUESTS: Final = "requests."
 OF_QUOTAS: Final = ("limits.", "count/")
@@ -88,7 +88,7 @@ def role_of(metadata: Metadata) -> str:
 
 
 def read(body: Body) -> GangObject:
-    """Return a PodGroup of Volcano. Raises InvalidField for what is none."""
+    """Return a PodGroup of Volcano. Raises InvalidField if it cannot be read."""
     source = fields.read(body, PodGroup)
     metadata, spec = source.metadata, source.spec
     declared = GangSpec(
@@ -116,7 +116,7 @@ def read(body: Body) -> GangObject:
 
 
 def _roles(spec: PodGroupSpec) -> tuple[Role, ...]:
-    """Return the tasks with the least of each; none where Volcano goes by the total alone."""
+    """Return the tasks with the least of each; none if Volcano only counts the total."""
     least = {task: number for task, number in spec.min_task_member.items() if number > 0}
     if not least or sum(least.values()) != spec.min_member:
         return ()
@@ -124,7 +124,7 @@ def _roles(spec: PodGroupSpec) -> tuple[Role, ...]:
 
 
 def _min_resources(spec: PodGroupSpec) -> tuple[tuple[str, int], ...]:
-    """Return what the quorum needs. Volcano writes what a ResourceQuota counts beside it."""
+    """Return the resources of the quorum, without the names that only ResourceQuotas count."""
     asked = {
         name.removeprefix(REQUESTS): amount
         for name, amount in spec.min_resources.items()
@@ -134,7 +134,7 @@ def _min_resources(spec: PodGroupSpec) -> tuple[tuple[str, int], ...]:
 
 
 def _is_preemptable(source: PodGroup) -> bool:
-    """Return whether pods may be evicted for others: by the field, else by the older mark."""
+    """Return whether pods may be preempted: by the field, else by the older annotation or label."""
     if source.spec.preemptable is not None:
         return source.spec.preemptable
     metadata = source.metadata
@@ -274,7 +274,7 @@ def job(source: Source) -> Iterator[Body]:
 
 
 def _ignored(source: Source, spec: _Spec, tasks: Mapping[str, _Task]) -> Iterator[str]:
-    """Yield that what tasks say counts for nothing, if one says it and the Job needs less."""
+    """Yield a note if the Job needs fewer pods than its tasks, so that theirs is ignored."""
     least = sum(each.least for each in tasks.values())
     if 0 < spec.min_available < least and any(each.min_available for each in tasks.values()):
         yield (
@@ -315,7 +315,7 @@ def _pod_group(source: Source, spec: _Spec, tasks: Mapping[str, _Task], name: st
 
 
 def _sub_groups(tasks: Mapping[str, _Task]) -> Iterator[Body]:
-    """Yield a policy for each task with partitions, each of which starts whole."""
+    """Yield a policy for each task with partitions. Each partition starts as a whole."""
     for name, task in tasks.items():
         policy = task.partition_policy
         if policy is not None:
