@@ -13,9 +13,15 @@ from hypothesis import given, settings
 from fuzz import damage
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import checkpoints, events, fields, keys, topology
-from gang_scheduler.decode.gangs import annotations as gang_annotations
-from gang_scheduler.decode.gangs import elastic
+from gang_scheduler.decode import (
+    checkpoints,
+    elastic,
+    events,
+    fields,
+    gang_annotations,
+    keys,
+    topology,
+)
 from gang_scheduler.decode.pods import membership
 from gang_scheduler.model import resources
 from gang_scheduler.model.topology_request import LayerRef

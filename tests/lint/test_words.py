@@ -36,7 +36,7 @@ LOOKS = {
 }
 TELLERS = {
     "model/causes": "a cause that is made of another one says what that one says",
-    "decode/gangs/elastic.py": "of a JsonField: the string that it holds",
+    "decode/elastic.py": "of a JsonField: the string that it holds",
     "decode/pods/membership.py": "of a JsonField",
     "decode/topology.py": "of a JsonField",
     "report/words/causes.py": "of a cause: what users wrote of it is cleaned there",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Refused

@@ -12,7 +12,7 @@ import numpy as np
 
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode import checkpoints, topology
-from gang_scheduler.decode.gangs.annotations import GangOptions, said_of_gang
+from gang_scheduler.decode.gang_annotations import GangOptions, said_of_gang
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.bound_pods import BoundGang, BoundPod, BoundPods, Charged, by_gang

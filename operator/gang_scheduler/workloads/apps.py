@@ -10,9 +10,8 @@ from msgspec import field
 
 from gang_scheduler.api.kinds import DEPLOYMENTS, STATEFUL_SETS
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import fields, topology
-from gang_scheduler.decode.gangs import annotations
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode import fields, gang_annotations, topology
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec, with_foreign_marks
 from gang_scheduler.decode.pods.membership import PodsOfKind, named_gang_of
@@ -238,7 +237,7 @@ def _gang_spec(source: StatefulSet) -> GangSpec:
     )
     faults, present = Faults(), source.spec.template.metadata.annotations
     faults.read(lambda: _check_order(source.spec), None)
-    options = faults.read(lambda: annotations.read(present), GangOptions())
+    options = faults.read(lambda: gang_annotations.read(present), GangOptions())
     request = faults.read(lambda: topology.network_topology_spec(present), None)
     try:
         faults.check()

@@ -22,7 +22,7 @@ from gang_scheduler.api.kinds import JOB_SETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import group_of
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import (
     GangSpec,

@@ -11,8 +11,7 @@ from typing import Final
 
 from gang_scheduler.api.kinds import JOBS
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import checkpoints, fields
-from gang_scheduler.decode.gangs import annotations
+from gang_scheduler.decode import checkpoints, fields, gang_annotations
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import (
     GangSpec,
@@ -177,7 +176,7 @@ def _gang_specs(source: Job) -> tuple[GangSpec, ...]:
 def _with_force_delete(spec: GangSpec, job: Metadata) -> GangSpec:
     """Return the spec with what the Job itself says of stuck pods; its template says it on pods."""
     try:
-        seconds = annotations.force_delete(job.annotations)
+        seconds = gang_annotations.force_delete(job.annotations)
     except InvalidField as error:
         problem = Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
         return replace(spec, problem=spec.problem or problem)

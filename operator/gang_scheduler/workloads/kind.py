@@ -7,10 +7,8 @@ from typing import Any, Final, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import fields, foreign_marks, keys, topology
-from gang_scheduler.decode.gangs import annotations as gang_annotations
-from gang_scheduler.decode.gangs import elastic
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode import elastic, fields, foreign_marks, gang_annotations, keys, topology
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.pods.membership import PodsOfKind

@@ -13,7 +13,7 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.pod_groups import GangObject
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.decode.pods import membership

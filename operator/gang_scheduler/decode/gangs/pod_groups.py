@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
-from gang_scheduler.decode import checkpoints, fields, keys, topology
+from gang_scheduler.decode import checkpoints, fields, gang_annotations, keys, topology
+from gang_scheduler.decode import elastic as elastic_annotation
 from gang_scheduler.decode.fields import amounts, label_layer
-from gang_scheduler.decode.gangs import annotations
-from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.decode.gangs.specs import (
     DEFAULTS,
     NO_ROLES,
@@ -104,8 +103,8 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         roles = faults.read(lambda: elastic_annotation.read_roles(metadata.annotations), NO_ROLES)
         if roles and spec is not NATIVE_UNREAD.spec:
             faults.read(lambda: _quorum(spec, roles), 0)
-        min_runtime = faults.read(lambda: annotations.min_runtime(metadata.annotations), 0)
-        force = faults.read(lambda: annotations.force_delete(metadata.annotations), None)
+        min_runtime = faults.read(lambda: gang_annotations.min_runtime(metadata.annotations), 0)
+        force = faults.read(lambda: gang_annotations.force_delete(metadata.annotations), None)
         lasts = faults.read(
             lambda: fields.expected_duration(metadata.labels, metadata.annotations), None
         )
@@ -211,7 +210,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             faults.add(wrong)
         if misplaced := naming.misplaced(metadata.labels, present):
             faults.add(misplaced)
-        options = faults.read(lambda: annotations.read(present), DEFAULTS)
+        options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
         roles = faults.read(lambda: elastic_annotation.read_roles(present), NO_ROLES)
         if roles and parsed is not UNREAD:
             minimum = parsed.spec.min_member

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField
-from gang_scheduler.decode import checkpoints, foreign_marks, topology
+from gang_scheduler.decode import checkpoints, foreign_marks, gang_annotations, topology
+from gang_scheduler.decode import elastic as elastic_annotation
 from gang_scheduler.decode import fields as decode_fields
-from gang_scheduler.decode.gangs import annotations as gang_annotations
-from gang_scheduler.decode.gangs import elastic as elastic_annotation
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs import status_fields
-from gang_scheduler.decode.gangs.annotations import GangOptions
 from gang_scheduler.decode.gangs.status_fields import readable_status, seconds_of
 from gang_scheduler.model import wording
 from gang_scheduler.model.causes.specs import InvalidInput

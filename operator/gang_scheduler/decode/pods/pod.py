@@ -9,7 +9,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import checkpoints, fields, foreign_marks, keys, topology
 from gang_scheduler.decode.fields import read, timestamp
-from gang_scheduler.decode.gangs.annotations import said_of_gang
+from gang_scheduler.decode.gang_annotations import said_of_gang
 from gang_scheduler.decode.pods import membership as pod_membership
 from gang_scheduler.decode.pods import pod_class as pod_pod_class
 from gang_scheduler.decode.pods.membership import Membership, Rank, index_of, job_of

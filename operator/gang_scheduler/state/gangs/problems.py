@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from gang_scheduler.api import annotations
+from gang_scheduler.decode import elastic as elastic_annotation
 from gang_scheduler.decode import keys
-from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.model.causes.specs import (
     BothInvalid,
     ClassDiffers,

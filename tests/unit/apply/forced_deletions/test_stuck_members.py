@@ -11,7 +11,7 @@ from gang_scheduler.apply.forced_deletions import AGAIN_SECONDS, StuckMembers
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi, Fault
 from gang_scheduler.client.writing import Writes
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gang_annotations import GangOptions
 from support import cache_feeding
 from support.builders import NAMESPACE, gang_spec, pod
 from support.degraded_gang import NOW, SIZE, DegradedGang

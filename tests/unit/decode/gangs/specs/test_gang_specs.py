@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs import pod_groups, specs
-from gang_scheduler.decode.gangs.annotations import GangOptions
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.causes.specs import FieldsUnsupported, InvalidInput
 from gang_scheduler.model.pods import Elastic

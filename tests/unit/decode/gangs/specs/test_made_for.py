@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.specs import GangSpec, with_roles_of
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Role

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.gangs.workloads import GangsByWorkload, JobSizes

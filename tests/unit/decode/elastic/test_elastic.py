@@ -7,7 +7,7 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.gangs import elastic
+from gang_scheduler.decode import elastic
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.pods import Elastic

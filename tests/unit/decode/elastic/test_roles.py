@@ -6,7 +6,8 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.gangs import elastic, pod_groups, specs
+from gang_scheduler.decode import elastic
+from gang_scheduler.decode.gangs import pod_groups, specs
 from gang_scheduler.decode.gangs.specs import GangSpec
 from gang_scheduler.model.gangs import Role
 from gang_scheduler.model.refs import GangKey

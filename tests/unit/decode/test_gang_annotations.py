@@ -4,8 +4,8 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.gangs import annotations as gang_annotations
-from gang_scheduler.decode.gangs.annotations import GangOptions
+from gang_scheduler.decode import gang_annotations
+from gang_scheduler.decode.gang_annotations import GangOptions
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.pods import SaidOfGang
 from gang_scheduler.model.refs import GangName

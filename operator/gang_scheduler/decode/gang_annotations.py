@@ -9,8 +9,8 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.decode import elastic as elastic_annotation
 from gang_scheduler.decode.fields import duration, whole_number
-from gang_scheduler.decode.gangs import elastic as elastic_annotation
 from gang_scheduler.model.causes.specs import InvalidInput
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.pods import SaidOfGang
