@@ -18,7 +18,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.metrics import Measures
+from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache

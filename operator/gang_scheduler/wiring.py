@@ -32,7 +32,7 @@ from gang_scheduler.queue_reports import QueueReports, UsageSweep
 from gang_scheduler.report.checkpoints import CheckpointAnnouncer, EvictionWriter, LatestCheckpoints
 from gang_scheduler.report.events import Backpressure, Events
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.metrics import Measures
+from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.other_events import (
     DegradedEvents,

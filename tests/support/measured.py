@@ -11,7 +11,7 @@ from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.rules import Rules
-from gang_scheduler.report.metrics import Measures
+from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders, cache_feeding

@@ -20,7 +20,7 @@ from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.events import Backpressure, Events
 from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.metrics import Measures
+from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.other_events import DegradedEvents, WorkloadEvents
 from gang_scheduler.report.pod_events import PodEvents

@@ -1,4 +1,4 @@
-"""Errors of the API server, sorted by how the caller can react, and the pauses before a retry."""
+"""Errors of the API server, sorted by how the caller can react, and backoff before a retry."""
 
 import asyncio
 import enum

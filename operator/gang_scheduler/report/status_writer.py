@@ -37,7 +37,7 @@ from gang_scheduler.report.queues.evictions import EvictionTexts, Promised, Queu
 from gang_scheduler.report.turns_of_namespaces import ByNamespace
 from gang_scheduler.report.words.messages import describe
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs import queueing
+from gang_scheduler.state.gangs import retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from gang_scheduler.state.memory import pruned
@@ -322,7 +322,7 @@ class StatusWriter:
     def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
         """Yield writes that tell members without a verdict why they wait, once that lasts."""
         suspended = info.suspended is not None
-        refusal = None if suspended else queueing.untold_of(info, self._cache.schedulers)
+        refusal = None if suspended else retries.untold_of(info, self._cache.schedulers)
         if refusal is None:
             told.untold_since = None
             return
@@ -417,7 +417,7 @@ def _waits_in_line(refusal: Refused | None) -> bool:
     """Return whether the quorum of a gang waits for what its queue may give."""
     if refusal is None or refusal.left_over:
         return False
-    return refusal.reason in queueing.HELPED_BY_QUEUES
+    return refusal.reason in retries.HELPED_BY_QUEUES
 
 
 def _differs(known: object, said: object) -> bool:

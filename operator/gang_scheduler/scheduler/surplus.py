@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.scheduler import pace as paces
+from gang_scheduler.scheduler import elastic_pace
 from gang_scheduler.scheduler.placement.anywhere import (
     Placement,
     assume_again,
@@ -168,7 +168,7 @@ def of_payable(unit: PlacementUnit, there: Collection[str], pods: Sequence[Pod])
         placed = sum(pod.uid in there for pod in own)
         uids = {pod.uid for pod in pods}
         more = [pod.uid for pod in own if pod.uid in uids]
-        fits = max(0, paces.whole(gang.pace, placed + len(more)) - placed)
+        fits = max(0, elastic_pace.whole(gang.pace, placed + len(more)) - placed)
         beyond.update(more[fits:])
     return [pod for pod in pods if pod.uid not in beyond]
 
@@ -189,7 +189,7 @@ def _beyond(unit: PlacementUnit, binds: Sequence[Bind], came: Sequence[Bind]) ->
             continue
         workers = [pod.uid for pod in gang.pending if gang.pace.elastic.counts(pod)]
         workers = [uid for uid in workers if uid in placed]
-        excess = len(workers) - paces.whole(gang.pace, len(workers))
+        excess = len(workers) - elastic_pace.whole(gang.pace, len(workers))
         if excess > 0:
             beyond.update([uid for uid in workers if uid in new][-excess:])
     return beyond

@@ -26,7 +26,7 @@ from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.output.waiting import Waiting
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.grouping import ROUNDS_SECONDS
-from gang_scheduler.state.gangs.queueing import LAST_RETRY_SECONDS
+from gang_scheduler.state.gangs.retries import LAST_RETRY_SECONDS
 
 MOST_CYCLES: Final = 1000
 """After this many cycles the simulation gives up."""

@@ -1,4 +1,7 @@
-"""The table of all metrics. Some are exported only by the replica that schedules."""
+"""The table of all metrics: a new metric is declared here, and set where its value is known.
+
+Some are exported only by the replica that schedules.
+"""
 
 from collections.abc import Collection, Iterable
 from typing import Final

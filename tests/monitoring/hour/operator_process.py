@@ -11,7 +11,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import Call, FakeApi, Fault
 from gang_scheduler.decode.events import EventHandlers
 from gang_scheduler.model.rules import SpareNodes
-from gang_scheduler.report import metrics
+from gang_scheduler.report import gang_metrics
 from gang_scheduler.settings.run import Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.telemetry import metrics as telemetry_metrics
@@ -45,7 +45,7 @@ class OperatorProcess:
     """One replica. `refuses` are the pods whose bindings the API server does not take."""
 
     def __init__(self, cluster: Cluster) -> None:
-        for module in (queue_reports, largest_fit, metrics, synced):
+        for module in (queue_reports, largest_fit, gang_metrics, synced):
             clock.hand_to(module, clock.Clock())
         clock.hand_to(loop, clock.ClockOfCycles())
         self.api = FakeApi(cluster.objects)

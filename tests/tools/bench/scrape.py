@@ -23,7 +23,7 @@ from gang_scheduler.model.queues import (
     QueueRef,
 )
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.report.metrics import Measures
+from gang_scheduler.report.gang_metrics import Measures
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

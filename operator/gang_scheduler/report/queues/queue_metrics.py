@@ -10,7 +10,7 @@ from typing import Final
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
-from gang_scheduler.report.metrics import class_of, created_at
+from gang_scheduler.report.gang_metrics import class_of, created_at
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.phases import in_line
 from gang_scheduler.telemetry import metrics

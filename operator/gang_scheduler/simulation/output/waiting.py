@@ -9,7 +9,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs import queueing
+from gang_scheduler.state.gangs import retries
 
 
 class Waiting:
@@ -56,7 +56,7 @@ class Waiting:
         if not waiting:
             return
         if refused is None:
-            yield queueing.untold(gang, waiting)
+            yield retries.untold(gang, waiting)
         elif len(waiting) < len(gang.pending):
             # The quorum is nominated: members that wait without a nomination are surplus.
             yield replace(refused, pods=waiting, left_over=True)
@@ -68,7 +68,7 @@ def _beside_the_limit(gang: Gang, refused: Refused, waiting: tuple[Pod, ...]) ->
     """Yield why members wait. Members above the maximum of an elastic gang do not wait for room."""
     spoken_of = {pod.uid for pod in refused.pods}
     others = tuple(pod for pod in waiting if pod.uid not in spoken_of)
-    told = queueing.untold(gang, others) if refused.left_over and others else None
+    told = retries.untold(gang, others) if refused.left_over and others else None
     if told is not None and told.reason is Reason.ELASTIC_LIMIT:
         yield told
         waiting = tuple(pod for pod in waiting if pod.uid in spoken_of)

@@ -16,7 +16,7 @@ from gang_scheduler.model.reasons import MAKING_ROOM, Helped, Reason, Room, thos
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.gangs.queueing import (
+from gang_scheduler.state.gangs.retries import (
     LAST_RETRY_SECONDS,
     REST_RETRY_SECONDS,
     TRIED_WITH_NODES,

@@ -19,7 +19,7 @@ from gang_scheduler.state.gangs import set_aside
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping, PreemptionEligibility
-from gang_scheduler.state.gangs.queueing import (
+from gang_scheduler.state.gangs.retries import (
     LAST_RETRY_SECONDS,
     Deadlines,
     QueueingHints,

@@ -20,7 +20,7 @@ from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS, GangInfo
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.observed import Version
-from gang_scheduler.state.gangs.queueing import Retries
+from gang_scheduler.state.gangs.retries import Retries
 from gang_scheduler.state.gangs.workloads import JobSizes
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.workloads import table

@@ -32,7 +32,7 @@ from gang_scheduler.scheduler.placement import anywhere, interdependent
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.tree import replacements, seating
-from gang_scheduler.scheduler.placement.tree.packing import MOST_ORDERS, MOST_PACKED, Packing
+from gang_scheduler.scheduler.placement.tree.mixed_classes import MOST_ORDERS, MOST_PACKED, Packing
 from gang_scheduler.scheduler.placement.tree.seating import Area, ClassMembers, ClassSeating, Seated
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares

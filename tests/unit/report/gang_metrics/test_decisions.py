@@ -6,8 +6,8 @@ from gang_scheduler.apply.outcomes import Outcome
 from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.reasons import RULES, Reason, Result
-from gang_scheduler.report import metrics
-from gang_scheduler.report.metrics import Decisions
+from gang_scheduler.report import gang_metrics
+from gang_scheduler.report.gang_metrics import Decisions
 from gang_scheduler.report.words import messages
 from gang_scheduler.state import memory
 from gang_scheduler.telemetry import metrics as telemetry_metrics
@@ -26,7 +26,7 @@ NO_DECISION = {
 def test_each_reason_is_a_decision_or_none() -> None:
     assert {reason for reason, rule in RULES.items() if rule.result is None} == NO_DECISION
     results = next(each.bound for each in telemetry_metrics.DECISIONS.labels_declared)
-    assert all(results.shown(each) == each for each in (*Result, metrics.SCHEDULED))
+    assert all(results.shown(each) == each for each in (*Result, gang_metrics.SCHEDULED))
 
 
 def test_the_same_refusal_again_is_no_other_decision() -> None:

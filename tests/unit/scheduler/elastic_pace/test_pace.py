@@ -4,7 +4,7 @@ import pytest
 
 from gang_scheduler.model.gangs import Pace
 from gang_scheduler.model.pods import Elastic
-from gang_scheduler.scheduler import pace as paces
+from gang_scheduler.scheduler import elastic_pace
 
 NOW = 1000
 BY_TWO = Elastic(2, 8, up_cooldown=60, up_step=2)
@@ -17,21 +17,21 @@ def at(bound: int, size: int, changed_at: int | None = NOW - 60) -> Pace:
 def test_a_gang_that_has_not_started_may_have_all_up_to_its_maximum() -> None:
     fresh = Pace(BY_TWO)
 
-    assert paces.cools_until(fresh, NOW) is None
-    assert paces.most_members(fresh, NOW) == 8
-    assert [0, 1, 5, 8, 8] == [paces.whole(fresh, number) for number in (0, 1, 5, 8, 9)]
+    assert elastic_pace.cools_until(fresh, NOW) is None
+    assert elastic_pace.most_members(fresh, NOW) == 8
+    assert [0, 1, 5, 8, 8] == [elastic_pace.whole(fresh, number) for number in (0, 1, 5, 8, 9)]
 
 
 @pytest.mark.parametrize(("ago", "until"), [(0, NOW + 60), (59, NOW + 1), (60, None), (3600, None)])
 def test_a_gang_grows_again_when_its_cooldown_has_passed(ago: int, until: int | None) -> None:
-    assert until == paces.cools_until(at(4, 4, NOW - ago), NOW)
+    assert until == elastic_pace.cools_until(at(4, 4, NOW - ago), NOW)
 
 
 def test_within_its_cooldown_a_gang_gets_only_what_it_has_lost() -> None:
-    assert paces.most_members(at(5, 5, NOW), NOW) == 0
-    assert paces.most_members(at(3, 5, NOW), NOW) == 2
-    assert paces.most_members(at(1, 0, NOW), NOW) == 1
-    assert paces.most_members(at(8, 5, NOW), NOW) == 0
+    assert elastic_pace.most_members(at(5, 5, NOW), NOW) == 0
+    assert elastic_pace.most_members(at(3, 5, NOW), NOW) == 2
+    assert elastic_pace.most_members(at(1, 0, NOW), NOW) == 1
+    assert elastic_pace.most_members(at(8, 5, NOW), NOW) == 0
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_within_its_cooldown_a_gang_gets_only_what_it_has_lost() -> None:
     ],
 )
 def test_surplus_comes_in_whole_steps(bound: int, size: int, number: int, expected: int) -> None:
-    assert expected == paces.whole(at(bound, size), number)
+    assert expected == elastic_pace.whole(at(bound, size), number)

@@ -1,6 +1,6 @@
 """Nodes by state, and what is used and free on them."""
 
-from gang_scheduler.report.metrics import ClusterGauges
+from gang_scheduler.report.gang_metrics import ClusterGauges
 from support import builders
 from support.measured import Measured
 from support.metric_values import sample, series

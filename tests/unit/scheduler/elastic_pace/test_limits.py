@@ -9,7 +9,7 @@ from gang_scheduler.model.gangs import Gang, Pace
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.pods import Elastic
 from gang_scheduler.model.reasons import Problem, Reason
-from gang_scheduler.scheduler.pace import at_pace
+from gang_scheduler.scheduler.elastic_pace import at_pace
 from support.builders import gang, gang_key, group, node, pod, snapshot
 
 NOW = 1000

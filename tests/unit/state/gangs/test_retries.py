@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.state.gangs.queueing import Retries
+from gang_scheduler.state.gangs.retries import Retries
 from support.builders import gang_key
 
 KEY = gang_key("a")

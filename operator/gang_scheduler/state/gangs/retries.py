@@ -1,4 +1,7 @@
-"""Retries of gangs: after a change that may help, after a pause, or at the schedule timeout."""
+"""When a waiting gang is tried again: after a change that may help, or after a pause (backoff).
+
+The schedule timeouts of gangs are here, too (`Deadlines`): no pause lasts beyond such a timeout.
+"""
 
 import heapq
 from collections import Counter

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from gang_scheduler.api import annotations
 from gang_scheduler.model.reasons import Reason
-from gang_scheduler.report import metrics
-from gang_scheduler.report.metrics import GangSeries
+from gang_scheduler.report import gang_metrics
+from gang_scheduler.report.gang_metrics import GangSeries
 from support import builders
 from support.measured import Measured
 from support.metric_values import series
@@ -13,7 +13,7 @@ from support.metric_values import series
 
 def look(found: Measured, name: str = "a") -> GangSeries:
     info = found.cache.gang_queue.infos[builders.gang_key(name)]
-    return metrics.series_of(info, found.cache, None, found.now)
+    return gang_metrics.series_of(info, found.cache, None, found.now)
 
 
 def test_a_gang_asks_for_resources_while_it_has_all_members_and_could_start() -> None:
@@ -32,7 +32,7 @@ def test_a_gang_of_one_pod_is_a_job_of_that_kind() -> None:
     found.see(replace(builders.pod("alone"), priority_class="high"))
     (info,) = found.cache.gang_queue.infos.values()
 
-    assert ("Pod", "high") == (metrics.job_type_of(info), metrics.class_of(info))
+    assert ("Pod", "high") == (gang_metrics.job_type_of(info), gang_metrics.class_of(info))
 
 
 def test_a_gang_of_which_a_crash_left_some_members_unbound_is_partial() -> None:
