@@ -35,7 +35,7 @@ EMPTY = "empty_cluster.EmptyCluster._fit"
 ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.EvictionSets._weigh"
 GAIN = "preemptor.Slots.gain"
 EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
-LOOK, PACKED = "effort.Effort.spend", "packing.Packing._seat_each"
+LOOK, PACKED = "effort.Effort.spend", "mixed_classes.Packing._seat_each"
 RACKS = TreeSpec("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
 
 

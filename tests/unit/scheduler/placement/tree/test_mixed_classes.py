@@ -15,7 +15,7 @@ from support.call_counts import Calls, calls_of
 from support.plan_reading import nodes_of
 from support.topology_builders import SPINE, TREE_SPEC, must
 
-TRIED, SEARCHED = "packing.Packing._seat_each", "packing.pack_exactly"
+TRIED, SEARCHED = "mixed_classes.Packing._seat_each", "packing.pack_exactly"
 
 
 def unlike(name: str, *pod_classes: PodClass) -> GangGroup:
