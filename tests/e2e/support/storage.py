@@ -149,8 +149,8 @@ class Provisioner:
         if not mine or not node or metadata["name"] in self.neglected:
             return
         if metadata["name"] in self.refused:
-            self.refused.discard(metadata["name"])
-            self._give_back(client, asked)
+            if self._gives_back(client, asked):
+                self.refused.discard(metadata["name"])
             return
         made = volume(
             f"pvc-{metadata['uid']}",
@@ -168,8 +168,13 @@ class Provisioner:
         if reply.status != 409:
             reply.check()
 
-    def _give_back(self, client: access.Client, asked: dict[str, Any]) -> None:
+    def _gives_back(self, client: access.Client, asked: dict[str, Any]) -> bool:
+        """Give a claim back as it was listed; return False if somebody has written it since."""
         metadata = asked["metadata"]
         del metadata["annotations"][SELECTED_NODE]
         path = f"/api/v1/namespaces/{metadata['namespace']}/persistentvolumeclaims"
-        client.request("PUT", f"{path}/{metadata['name']}", asked).check()
+        reply = client.request("PUT", f"{path}/{metadata['name']}", asked)
+        if reply.status == 409:
+            return False
+        reply.check()
+        return True
