@@ -23,6 +23,11 @@ GANG_MIN_AVAILABLE_LABEL: Final = "pod-group.scheduling.sigs.k8s.io/min-availabl
 # On the pods of a Job: "true" makes one gang of them.
 JOB_GANG_LABEL: Final = "py-gang-scheduler.io/gang"
 
+# Labels of all that `submit` creates: the user, by which `list --mine` selects, and that `submit`
+# created it.
+USER: Final = "py-gang-scheduler.io/user"
+SUBMITTED: Final = "py-gang-scheduler.io/submitted"
+
 # How a gang is scheduled. On the PodGroup, or on the pods of a gang without one.
 GANG_GROUPS: Final = values.GANG_GROUPS
 GANG_MODE: Final = "gang.scheduling.koordinator.sh/mode"

@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "run": _lazy("run", "Run the operator."),
     "simulate": _lazy("simulate", "Schedule manifests without a cluster."),
     "snapshot": _lazy("snapshot", "Write a cluster into a file, for a bug report."),
+    "submit": _lazy("submit", "Create a job whose pods start together."),
 }
 
 

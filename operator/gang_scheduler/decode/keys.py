@@ -18,7 +18,15 @@ from gang_scheduler.wire import core
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
 """Prefixes whose keys are all known here."""
 
-LABELS: Final = frozenset({annotations.JOB_GANG_LABEL, annotations.QUEUE, annotations.ROLE})
+LABELS: Final = frozenset(
+    {
+        annotations.JOB_GANG_LABEL,
+        annotations.QUEUE,
+        annotations.ROLE,
+        annotations.SUBMITTED,
+        annotations.USER,
+    }
+)
 ANNOTATIONS: Final = frozenset(
     {
         annotations.GANG_NAME,

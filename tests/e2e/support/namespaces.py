@@ -215,6 +215,7 @@ PREFIXES = {
     "podgroups": POD_GROUPS,
     "events": "apis/events.k8s.io/v1",
     "jobs": "apis/batch/v1",
+    "jobsets": "apis/jobset.x-k8s.io/v1alpha2",
 }
 
 

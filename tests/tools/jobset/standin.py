@@ -46,7 +46,8 @@ def _create_jobs(
     client: access.Client, job_set: dict[str, Any], made: set[tuple[str, str]]
 ) -> None:
     metadata = job_set["metadata"]
-    if "deletionTimestamp" in metadata:
+    if "deletionTimestamp" in metadata or job_set["spec"].get("suspend"):
+        # The real controller creates the Jobs of a suspended one, too, but these have no pods.
         return
     for job in jobs(job_set):
         this = (metadata["uid"], job["metadata"]["name"])

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from gang_scheduler.api import annotations
+
 WAITING: Final = "Waiting"
 STARTING: Final = "Starting"
 RUNNING: Final = "Running"
@@ -9,7 +11,7 @@ FINISHED: Final = "Finished"
 FAILED: Final = "Failed"
 STATES: Final = (WAITING, STARTING, RUNNING, FINISHED, FAILED)
 """In the order in which they are listed."""
-USER: Final = "py-gang-scheduler.io/user"
+USER: Final = annotations.USER
 """The label of pods that names the user."""
 ORDERS: Final = ("name", "priority", "time", "gpu", "members", "queue", "start")
 """What gangs may be sorted by."""

@@ -1,0 +1,147 @@
+"""`submit`: reads what the job is, shows what will be created, and creates it."""
+
+import functools
+import getpass
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import yaml
+
+from gang_scheduler.cli import printing
+from gang_scheduler.cli.exits import refuse
+from gang_scheduler.cli.reading import cluster_sources
+from gang_scheduler.cli.reading.options import Asked
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.submit import job_files, sbatch
+from gang_scheduler.submit.refusals import Refused
+from gang_scheduler.submit.submission import Submission, created, prepared, without_cluster
+from gang_scheduler.submit.training_job import TrainingJob
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.servers import Server
+
+DIRECT: Final = (
+    *("name", "job_type", "image", "nodes", "gpu_type", "gpu_resource", "queue", "priority"),
+    *("priority_class", "must", "prefer", "time", "expected_duration", "max_wait_time"),
+)
+"""Options that are fields of a job."""
+OF_RESOURCES: Final = {"gpus": "gpu", "cpus": "cpu", "mem": "memory"}
+FLAGS: Final = {
+    **{name: f"--{name.replace('_', '-')}" for name in DIRECT},
+    "jobType": "--type",
+    "gpuType": "--gpu-type",
+    "priorityClass": "--priority-class",
+    "maxWaitTime": "--max-wait",
+    "expectedDuration": "--expected-duration",
+}
+NOT_IN_LABELS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def answer(words: Sequence[str], **given: Any) -> None:  # noqa: ANN401 - one for each option.
+    """Submit a job; exits with a message if it cannot be honoured."""
+    try:
+        job = job_of(words, given)
+        if given["dry_run"] == "client":
+            _show(without_cluster(job), given)
+            return
+        asked = Asked(
+            **{name: given[name] for name in ("context", "kubeconfig", "request_timeout")}
+        )
+        submit = functools.partial(_submit, job, given)
+        cluster_sources.answer(asked, submit)
+    except Refused as error:
+        refuse(error.lines)
+
+
+def job_of(words: Sequence[str], given: Mapping[str, Any]) -> TrainingJob:
+    """Return the job that flags, a file or a script describe. Raises Refused."""
+    fields: dict[str, Any] = {}
+    if given["filename"] and given["script"]:
+        refuse(["-f, SCRIPT: give one of them"])
+    if given["filename"]:
+        fields = job_files.read(Path(given["filename"]).read_text(), given["filename"])
+    elif given["script"]:
+        fields = _of_script(Path(given["script"]), words, given["ignored"])
+    resources = dict(fields.pop("resources", None) or {})
+    fields |= {name: given[name] for name in DIRECT if given[name] is not None}
+    resources |= {
+        field: given[option] for option, field in OF_RESOURCES.items() if given[option] is not None
+    }
+    if words and not given["script"]:
+        fields["command"] = list(words)
+    if given["namespace"]:
+        fields["namespace"] = given["namespace"]
+    if given["checkpoint_mode"]:
+        fields["checkpoint"] = {"mode": given["checkpoint_mode"]}
+    if given["env"]:
+        fields["env"] = {**(fields.get("env") or {}), **dict(map(_variable, given["env"]))}
+    if resources:
+        fields["resources"] = resources
+    if "name" not in fields:
+        refuse(["--name: is required, or a name in the file or script"])
+    fields.setdefault("user", _user())
+    return job_files.job_of(fields)
+
+
+def _of_script(file: Path, words: Sequence[str], ignored: Sequence[str]) -> dict[str, Any]:
+    try:
+        text = file.read_text()
+    except UnicodeDecodeError:
+        refuse([f"{file}: is no script: it is not UTF-8"])
+    found = sbatch.read(text, str(file), frozenset(ignored))
+    script = {"text": text, "arguments": list(words)}
+    resources = {"resources": dict(found.resources)} if found.resources else {}
+    return {**found.fields, "script": script, **resources}
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        refuse([f"--env: {text}: must be NAME=VALUE"])
+    return name, value
+
+
+def _user() -> str:
+    """Return the user's name as a label's value, by which `list --mine` finds the job."""
+    return NOT_IN_LABELS.sub("-", getpass.getuser())[:63].strip("-_.")
+
+
+async def _submit(job: TrainingJob, given: Mapping[str, Any], server: "Server") -> None:
+    predict = given["output"] == "table"
+    submission = await prepared(server, job, predict=predict)
+    for note in submission.notes:
+        click.echo(note, err=True)
+    _show(submission, given)
+    if given["dry_run"] == "none":
+        await created(server, submission)
+        where = f"{submission.job.namespace}/{submission.job.name}"
+        click.echo(f"created {where}; `explain {submission.job.name}` says more", err=True)
+
+
+def _show(submission: Submission, given: Mapping[str, Any]) -> None:
+    """Print the objects as they are asked for, and what would happen to the job."""
+    output = given["output"]
+    bodies = [each.body for each in submission.plan]
+    if output == "yaml":
+        click.echo(yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True), nl=False)
+    elif output == "json":
+        whole = {"apiVersion": "v1", "kind": "List", "items": bodies}
+        click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    elif output == "name":
+        click.echo("\n".join(submission.names))
+    else:
+        _table(submission)
+
+
+def _table(submission: Submission) -> None:
+    rows = [(each.kind, each.name, each.what) for each in submission.plan]
+    page = printing.page(Asked(), wide=not sys.stdout.isatty())
+    for line in tables.table_lines(("KIND", "NAME", "WHAT"), rows, page):
+        click.echo(line)
+    if submission.prediction is not None:
+        click.echo(submission.prediction.sentence)

@@ -1,0 +1,88 @@
+"""What a batch script finds in its container: itself, and stand-ins for two commands of Slurm.
+
+The script runs on every member, so `srun X` is X, and `scontrol show hostnames` prints the members.
+"""
+
+from typing import Any, Final
+
+from gang_scheduler.submit.training_job import TrainingJob
+
+PLACE: Final = "/var/run/py-gang-scheduler/batch"
+SCRIPT: Final = "script"
+VOLUME: Final = "py-gang-scheduler-batch"
+
+SRUN: Final = r"""#!/bin/sh
+# srun: each member runs the whole script, so the command runs here, once.
+fail() { echo "srun: $1" >&2; exit 2; }
+check() { [ "$1" = "$SLURM_NNODES" ] || fail "$1 tasks: must be $SLURM_NNODES, one a member"; }
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --) shift; break ;;
+    --ntasks-per-node=1|--label|--unbuffered|--exclusive|--overlap|--kill-on-bad-exit) shift ;;
+    -l|-u|-K|-K1|--kill-on-bad-exit=*|--export=*|--cpu-bind=*|--cpus-per-task=*) shift ;;
+    --gpus-per-node=*|--gres=*|--job-name=*|--mpi=none|--nodes=*) shift ;;
+    -N[0-9]*|-c[0-9]*) shift ;;
+    --nodes|--cpus-per-task|--gpus-per-node|--gres|--job-name|--export|-N|-c|-J)
+      shift; [ $# -gt 0 ] && shift ;;
+    --ntasks=*|-n[0-9]*) tasks=${1#--ntasks=}; check "${tasks#-n}"; shift ;;
+    --ntasks|-n) check "$2"; shift 2 ;;
+    --ntasks-per-node) [ "$2" = 1 ] || fail "$1 must be 1"; shift 2 ;;
+    -*) fail "$1 is not known here: each member runs the command once" ;;
+    *) break ;;
+  esac
+done
+exec "$@"
+"""
+SCONTROL: Final = r"""#!/bin/sh
+# scontrol show hostnames: the members, one a line.
+if [ "$1 $2" = "show hostnames" ] || [ "$1 $2" = "show hostname" ]; then
+  printf '%s\n' "${3:-$SLURM_JOB_NODELIST}" | tr ',' '\n'
+else
+  echo "scontrol: only 'show hostnames' is known here" >&2; exit 2
+fi
+"""
+
+
+def data(job: TrainingJob) -> dict[str, str]:
+    """Return the files of the ConfigMap of a job with a script."""
+    text = job.script.text if job.script is not None else ""
+    if not text.startswith("#!"):
+        text = f"#!/bin/sh\n{text}"
+    return {SCRIPT: text.replace("\r\n", "\n"), "srun": SRUN, "scontrol": SCONTROL}
+
+
+def command(job: TrainingJob) -> list[str]:
+    """Return what a container runs: the script, with the stand-ins first on its PATH."""
+    arguments = job.script.arguments if job.script is not None else ()
+    run = f'PATH={PLACE}:$PATH; export PATH; exec {PLACE}/{SCRIPT} "$@"'
+    return ["/bin/sh", "-c", run, SCRIPT, *arguments]
+
+
+def volume(name: str) -> dict[str, Any]:
+    """Return the volume of the ConfigMap of that name."""
+    return {"name": VOLUME, "configMap": {"name": name, "defaultMode": 0o755}}
+
+
+def mount() -> dict[str, Any]:
+    """Return where a container has it."""
+    return {"name": VOLUME, "mountPath": PLACE, "readOnly": True}
+
+
+def variables(job: TrainingJob, hosts: list[str]) -> dict[str, str]:
+    """Return the variables of Slurm that are the same in all members."""
+    count = str(len(hosts))
+    nodes = ",".join(hosts)
+    found = {
+        "SLURM_JOB_NAME": job.name,
+        "SLURM_NNODES": count,
+        "SLURM_JOB_NUM_NODES": count,
+        "SLURM_NTASKS": count,
+        "SLURM_LOCALID": "0",
+        "SLURM_JOB_NODELIST": nodes,
+        "SLURM_NODELIST": nodes,
+    }
+    if job.resources.gpu:
+        found["SLURM_GPUS_ON_NODE"] = str(job.resources.gpu)
+    if job.resources.cpu is not None:
+        found["SLURM_CPUS_PER_TASK"] = str(job.resources.cpu)
+    return found

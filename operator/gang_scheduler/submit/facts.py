@@ -1,0 +1,39 @@
+"""What a cluster has that a job may name: priorities, queues, flavors, GPUs, layers and kinds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+DEFAULT_SCHEDULER: Final = "py-gang-scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClass:
+    """A PriorityClass by its name; `never`: its pods evict no others."""
+
+    name: str
+    value: int
+    never: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What was read of a cluster. None: it may not be read, so nothing is refused for it.
+
+    `flavors` are the node labels of ResourceFlavors, `gpu_types` the values of the label
+    nvidia.com/gpu.product, and `kinds` the kinds of jobs that are served, by name.
+    `managed` are the kinds that the scheduler starts itself if they are suspended.
+    """
+
+    scheduler: str = DEFAULT_SCHEDULER
+    priority_classes: tuple[PriorityClass, ...] | None = None
+    queues: frozenset[str] | None = None
+    flavors: Mapping[str, Mapping[str, str]] | None = None
+    gpu_types: frozenset[str] | None = None
+    kinds: frozenset[str] | None = None
+    managed: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+UNKNOWN: Final = Facts()
+"""What is known without a cluster."""

@@ -1,0 +1,251 @@
+"""The options that an sbatch script gives itself, as fields of a job, or refused by line."""
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from gang_scheduler.submit.refusals import Faults
+
+MARK: Final = "#SBATCH"
+SHORT: Final = {
+    "J": "job-name",
+    "N": "nodes",
+    "n": "ntasks",
+    "c": "cpus-per-task",
+    "t": "time",
+    "p": "partition",
+    "q": "qos",
+    "o": "output",
+    "e": "error",
+    "A": "account",
+    "a": "array",
+    "C": "constraint",
+    "d": "dependency",
+    "D": "chdir",
+    "G": "gpus",
+    "w": "nodelist",
+    "x": "exclude",
+}
+FLAGS: Final = frozenset({"requeue", "no-requeue", "exclusive", "hold", "wait", "overcommit"})
+"""Options without a value."""
+IGNORABLE: Final = "--ignore"
+_TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_MEMORY: Final = re.compile(r"(\d+)([KMGT]?)B?", re.IGNORECASE)
+_GPUS: Final = re.compile(r"(?:gpu(?::|$))?(?:([A-Za-z][\w.-]*)[:=])?(\d+)?")
+_NODES: Final = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+class Option(NamedTuple):
+    """An option as it stands in a script. Lines count from 1."""
+
+    line: int
+    name: str
+    value: str | None
+
+    @property
+    def text(self) -> str:
+        """The option as it could be written."""
+        return f"--{self.name}" + ("" if self.value is None else f"={self.value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Honoured:
+    """The fields of a job that a script gives, with the resources of each member."""
+
+    fields: Mapping[str, Any]
+    resources: Mapping[str, Any]
+
+
+class _Wrong(Exception):  # noqa: N818 - what is wrong with a value.
+    pass
+
+
+def options(text: str) -> Iterator[Option]:
+    """Yield the options of a script: as in Slurm, those before its first command."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(MARK):
+            yield from _of_line(number, line.removeprefix(MARK))
+        elif line.strip() and not line.lstrip().startswith("#"):
+            return
+
+
+def _of_line(number: int, rest: str) -> Iterator[Option]:
+    try:
+        words = shlex.split(rest, comments=True)
+    except ValueError as error:
+        yield Option(number, f"({rest.strip()}): {error}", None)
+        return
+    while words:
+        word = words.pop(0)
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            yield Option(number, name, value if equals else _next(name, words))
+        elif word.startswith("-") and word[1:2] in SHORT:
+            name, value = SHORT[word[1]], word[2:].removeprefix("=")
+            yield Option(number, name, value or _next(name, words))
+        else:
+            yield Option(number, word, None)
+
+
+def _next(name: str, words: list[str]) -> str | None:
+    if name in FLAGS or not words or words[0].startswith("-"):
+        return None
+    return words.pop(0)
+
+
+def read(text: str, file: str, ignored: Collection[str] = ()) -> Honoured:
+    """Return what a script asks for, but for options that are `ignored`. Raises Faults.
+
+    Each option that cannot be honoured is a fault, with its line.
+    """
+    fields: dict[str, Any] = {}
+    faults, tasks = [], None
+    for each in options(text):
+        if each.name in ignored:
+            continue
+        try:
+            if each.name == "ntasks":
+                tasks = each
+            else:
+                fields |= _honoured(each)
+        except _Wrong as error:
+            faults.append(f"{file}: line {each.line}: {each.text}: {error}")
+    if tasks is not None and tasks.value != str(fields.get("nodes", "1")):
+        nodes = fields.get("nodes", "1")
+        faults.append(f"{file}: line {tasks.line}: {tasks.text}: {ONE_TASK}, and nodes is {nodes}")
+    if faults:
+        raise Faults(faults)
+    resources: dict[str, Any] = {key: fields.pop(key) for key in OF_MEMBERS if key in fields}
+    return Honoured(fields, resources)
+
+
+OF_MEMBERS: Final[tuple[str, ...]] = ("gpu", "cpu", "memory")
+ONE_TASK: Final = "each member runs the script once"
+INSTEAD: Final = {
+    "account": "the queue is --partition; leave it out",
+    "array": "submit a job for each, or create a Job without a gang",
+    "begin": "use a CronJob",
+    "chdir": "set the working directory in the script",
+    "constraint": "give --gpu-type, or a nodeSelector in the template",
+    "dependency": "use a workflow engine, or wait for the other job with `wait`",
+    "error": "read it with `logs`",
+    "exclusive": "ask for all GPUs and CPUs of a node",
+    "export": "give env",
+    "gpus": "give --gpus-per-node",
+    "mail-type": "alert on metrics, or `wait`",
+    "mail-user": "alert on metrics, or `wait`",
+    "mem-per-cpu": "give --mem",
+    "mem-per-gpu": "give --mem",
+    "no-requeue": "evicted members are always created again",
+    "nodelist": "give a nodeSelector in the template",
+    "open-mode": "read it with `logs`",
+    "output": "read it with `logs`",
+    "signal": "give a checkpoint",
+}
+
+
+def _honoured(option: Option) -> Mapping[str, Any]:
+    read = _READERS.get(option.name)
+    if read is None:
+        instead = INSTEAD.get(option.name)
+        leave = f"leave it out with {IGNORABLE} {option.name}"
+        raise _Wrong(f"is not honoured: {instead}, or {leave}" if instead else NOT_KNOWN + leave)
+    if option.value is None and option.name not in FLAGS:
+        raise _Wrong("needs a value")
+    return read(option.value or "")
+
+
+NOT_KNOWN: Final = "is not honoured: "
+
+
+def _nodes(text: str) -> Mapping[str, Any]:
+    found = _NODES.fullmatch(text)
+    if found is None:
+        raise _Wrong("must be a number such as 4, or a range such as 2-8")
+    return {"nodes": f"{found[1]}:{found[2]}" if found[2] and found[2] != found[1] else found[1]}
+
+
+def _gpus(text: str) -> Mapping[str, Any]:
+    found = _GPUS.fullmatch(text)
+    if found is None or (found[2] is None and text != "gpu"):
+        raise _Wrong("must be a number of GPUs, such as 8 or gpu:8")
+    kind = {"gpu_type": found[1]} if found[1] else {}
+    return {"gpu": int(found[2] or 1), **kind}
+
+
+def _gres(text: str) -> Mapping[str, Any]:
+    if text != "gpu" and not text.startswith("gpu:"):
+        raise _Wrong("must be gpu:N")
+    return _gpus(text)
+
+
+def _cpus(text: str) -> Mapping[str, Any]:
+    if not text.isdecimal() or not int(text):
+        raise _Wrong("must be a number from 1")
+    return {"cpu": text}
+
+
+def _memory(text: str) -> Mapping[str, Any]:
+    found = _MEMORY.fullmatch(text)
+    if found is None:
+        raise _Wrong("must be an amount of memory such as 256G")
+    if int(found[1]) == 0:
+        raise _Wrong("is all memory of a node, which a pod cannot ask for: give an amount")
+    return {"memory": f"{found[1]}{(found[2] or 'M').upper()}i"}
+
+
+def _time(text: str) -> Mapping[str, Any]:
+    if text.upper() in ("0", "UNLIMITED", "INFINITE"):
+        return {}
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise _Wrong("must be minutes, HH:MM:SS or D-HH:MM:SS")
+    days, *numbers = found.groups()
+    given = [int(each) for each in numbers if each is not None]
+    if days is not None:
+        hours, minutes, seconds = (*given, 0, 0)[:3]
+    elif len(given) == 3:
+        hours, minutes, seconds = given
+    else:
+        hours, (minutes, seconds) = 0, (*given, 0)[:2]
+    whole = ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+    if not whole:
+        return {}
+    return {"time": f"{whole}s"}
+
+
+def _one_task(text: str) -> Mapping[str, Any]:
+    if text != "1":
+        raise _Wrong(f"{ONE_TASK}: must be 1; torchrun starts a process for each GPU")
+    return {}
+
+
+def _requeue(text: str) -> Mapping[str, Any]:
+    if text:
+        raise _Wrong("takes no value")
+    return {}
+
+
+def _name(text: str) -> Mapping[str, Any]:
+    """Return the name as Kubernetes takes it: lower case, and dashes for other characters."""
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    if not name or not name[0].isalpha():
+        raise _Wrong("must begin with a letter")
+    return {"name": name}
+
+
+_READERS: Final[Mapping[str, Callable[[str], Mapping[str, Any]]]] = {
+    "job-name": _name,
+    "nodes": _nodes,
+    "gpus-per-node": _gpus,
+    "gres": _gres,
+    "cpus-per-task": _cpus,
+    "mem": _memory,
+    "time": _time,
+    "partition": lambda text: {"queue": text},
+    "qos": lambda text: {"priority_class": text},
+    "requeue": _requeue,
+    "ntasks-per-node": _one_task,
+}

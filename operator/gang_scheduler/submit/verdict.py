@@ -1,0 +1,96 @@
+"""What `explain` would say of a job if it were created now: nothing is created for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gang_scheduler.api.kinds import POD_GROUPS, PRIORITY_CLASSES
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.inspection import live
+from gang_scheduler.inspection.cluster import ASK_FOR_ALL, Cluster, Source
+from gang_scheduler.inspection.explaining.answers import answer_for
+from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.explaining.parts import Document
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.policy import membership
+from gang_scheduler.scheduler.explanation.findings import Verdict
+from gang_scheduler.simulation import documents, objects
+from gang_scheduler.simulation.objects import UnreadableInput
+from gang_scheduler.state import kinds
+from gang_scheduler.submit.objects import Planned
+from gang_scheduler.submit.refusals import Faults
+from gang_scheduler.watch import live as lists
+
+UNKNOWN: Final = (
+    "when it starts is not known with your rights; once it is created, `explain` says what the "
+    "scheduler writes"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A sentence on when the job starts, and the document of `explain`; None where not known."""
+
+    sentence: str
+    document: Document | None = None
+
+
+async def of_server(server: Server, plan: Sequence[Planned], namespace: str) -> Prediction:
+    """Return what would happen to a job in a cluster. Raises ApiError, Faults.
+
+    Takes as long as `explain` of the whole cluster.
+    """
+    try:
+        cluster = await live.read(server, namespace)
+        classes = await lists.bodies(
+            server.connection, PRIORITY_CLASSES, page_seconds=server.request_seconds
+        )
+    except ApiError as error:
+        if error.status != lists.FORBIDDEN:
+            raise
+        return Prediction(f"{UNKNOWN} ({ASK_FOR_ALL})")
+    if cluster.source is Source.WRITTEN:
+        return Prediction(UNKNOWN)
+    return predicted(cluster, plan, classes)
+
+
+def predicted(
+    cluster: Cluster, plan: Sequence[Planned], classes: Sequence[dict[str, Any]] = ()
+) -> Prediction:
+    """Return what would happen in a cluster, whose cache gets the pods of the job."""
+    namespace = str(plan[0].body["metadata"]["namespace"])
+    bodies = [*classes, *(each.body for each in plan)]
+    items = [
+        documents.Document("submit", number, body) for number, body in enumerate(bodies, start=1)
+    ]
+    scheduler = cluster.policy.rules.gangs.scheduler_names[0]
+    try:
+        found = objects.load(
+            items, scheduler, at=cluster.read_at, membership=membership(cluster.policy)
+        )
+    except UnreadableInput as error:
+        raise Faults(error.lines) from error
+    for each in found.loaded:
+        if each.gvr != PRIORITY_CLASSES:
+            cluster.cache.upsert(kinds.of(each.gvr).store(cluster.cache), each.noun)
+    named = next((each for each in plan if each.gvr == POD_GROUPS), plan[0])
+    answer = answer_for(f"{named.kind.lower()}/{named.name}", namespace, Question(cluster))
+    if answer.document is None:
+        return Prediction("each of its pods starts by itself")
+    return Prediction(_sentence(answer.document), answer.document)
+
+
+def _sentence(document: Document) -> str:
+    if document.verdict is Verdict.STARTS:
+        where = document.where
+        domains = where.domains if where is not None and where.layer else ()
+        at = f" in {domains[0].domain}" if domains else ""
+        return f"starts now{at}"
+    if document.verdict is Verdict.MAKES_ROOM:
+        return f"makes room: {document.summary}"
+    start = document.start
+    when = ""
+    if start is not None and start.at is not None:
+        when = f", about {tables.moment(start.at, document.read_at)} UTC"
+    return f"waits{when}: {document.summary}"

@@ -1,0 +1,153 @@
+"""`submit` on a real API server: to running pods, and what a client leaves that is killed."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.inspection import servers
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.submit import creation, submission
+from gang_scheduler.submit.training_job import TrainingJob
+from tools import controlplane
+from tools.jobset import standin
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
+
+SETUP_SECONDS = 3
+KINDS = ("jobs", "jobsets", "services", "configmaps", "podgroups", "pods")
+ROLES = [{"name": "learner", "nodes": 2}, {"name": "rollout", "nodes": 1}]
+JOB_SET = {"job_type": "JobSet", "roles": ROLES, "nodes": 1, "script": None}
+
+
+class Killed(BaseException):
+    """The client is gone."""
+
+
+class Mortal(Connection):
+    """A connection of a client that is killed before its next write."""
+
+    writes_left = 0
+
+    async def request(self, method: str, path: str, *given: Any, **named: Any) -> bytes:
+        """Send a request, or be killed: a dry run writes nothing."""
+        if method != "GET" and "dryRun" not in path:
+            if not self.writes_left:
+                raise Killed
+            self.writes_left -= 1
+        return await super().request(method, path, *given, **named)
+
+
+@pytest.fixture(scope="module")
+def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
+    """Give a control plane with JobSets, and a stand-in for their controller."""
+    with controlplane.start() as started:
+        started.kubectl("apply", f"--filename={crds}")
+        standin.install(started)
+        with standin.playing(started):
+            yield started
+
+
+@pytest.fixture(scope="module")
+def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
+    with controlplane.Scheduler(plane) as started:
+        yield started
+
+
+@pytest.fixture
+def home(namespace: Namespace) -> Namespace:
+    namespace.own_nodes(4, cpu=4)
+    return namespace
+
+
+def job(home: Namespace, **fields: Any) -> TrainingJob:
+    whole = {
+        "name": "llama",
+        "namespace": home.name,
+        "image": "registry.example/train",
+        "nodes": 3,
+        "resources": {"cpu": 4},
+        "template": {"spec": {"nodeSelector": home.here}},
+        "script": {"text": "srun true"},
+    }
+    return TrainingJob.model_validate(whole | fields)
+
+
+def submit(home: Namespace, asked: TrainingJob, writes: int = 100) -> str:
+    """Submit a job with a client that is killed after so many writes; return what was predicted."""
+
+    async def submitting() -> str:
+        kubeconfig = str(home.cluster.kubeconfig)
+        async with (
+            servers.connected(kubeconfig) as server,
+            Mortal(server.connection.configuration) as connection,
+        ):
+            mortal = Server(connection, server.namespace)
+            found = await submission.prepared(mortal, asked)
+            connection.writes_left = writes
+            await creation.create(connection, found.plan, setup_seconds=SETUP_SECONDS)
+            assert found.prediction is not None
+            return found.prediction.sentence
+
+    return asyncio.run(submitting())
+
+
+def objects(home: Namespace) -> dict[str, list[str]]:
+    """Return the names of all objects of kinds that `submit` creates."""
+    found = {kind: [each["metadata"]["name"] for each in home.every(kind)] for kind in KINDS}
+    found["configmaps"] = [each for each in found["configmaps"] if each != "kube-root-ca.crt"]
+    return {kind: names for kind, names in found.items() if names}
+
+
+def test_a_job_runs_and_goes_as_a_whole(home: Namespace) -> None:
+    assert "starts now" == submit(home, job(home))
+
+    eventually(3, lambda: len(home.bound("llama-")))
+    found = home.get("jobs", "llama")
+    assert not {"activeDeadlineSeconds", "ttlSecondsAfterFinished"} & set(found["spec"])
+    (pod, *_) = home.every("pods")
+    assert "llama" == pod["spec"]["subdomain"]
+
+    home.delete("jobs", "llama")
+    eventually({}, lambda: objects(home))
+
+
+def test_an_elastic_job_starts_with_what_fits(home: Namespace) -> None:
+    submit(home, job(home, nodes="2:6"))
+
+    eventually(4, lambda: len(home.bound("llama-")))
+    eventually("Running", lambda: home.phase("llama"))
+
+
+def test_a_job_that_waits_is_predicted_to_wait(home: Namespace) -> None:
+    assert submit(home, job(home, nodes=5)).startswith("waits: It lacks room")
+
+
+def test_both_roles_of_a_job_set_start_together(home: Namespace) -> None:
+    submit(home, job(home, **JOB_SET))
+
+    until(lambda: home.get("jobsets", "llama")["spec"].get("suspend") is False)
+    eventually(["llama"], lambda: objects(home)["jobsets"])
+    assert "ownerReferences" not in home.get("jobsets", "llama")["metadata"]
+    eventually(["llama-learner", "llama-rollout"], lambda: sorted(objects(home)["podgroups"]))
+    eventually(3, lambda: len(home.bound("llama-")))
+
+
+@pytest.mark.parametrize(
+    ("fields", "writes"),
+    [pytest.param({}, writes, id=f"job-{writes}") for writes in range(5)]
+    + [pytest.param(JOB_SET, writes, id=f"jobset-{writes}") for writes in range(5)],
+)
+def test_a_client_that_is_killed_leaves_nothing(
+    home: Namespace, fields: dict[str, Any], writes: int
+) -> None:
+    with pytest.raises(Killed):
+        submit(home, job(home, **fields), writes)
+
+    assert {} == home.bound()
+    eventually({}, lambda: objects(home))
