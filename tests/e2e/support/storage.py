@@ -169,7 +169,7 @@ class Provisioner:
             reply.check()
 
     def _gives_back(self, client: access.Client, asked: dict[str, Any]) -> bool:
-        """Give a claim back as it was listed; return False if somebody has written it since."""
+        """Give a claim back as it was listed; return False if it was written since."""
         metadata = asked["metadata"]
         del metadata["annotations"][SELECTED_NODE]
         path = f"/api/v1/namespaces/{metadata['namespace']}/persistentvolumeclaims"
