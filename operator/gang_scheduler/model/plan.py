@@ -320,7 +320,7 @@ class Plan:
     """Decisions in the order in which they were made. A plan has all of a quorum or none of it.
 
     The gangs of a group that failed are among the `refused`, too, and so are those that
-    `reservations` are for, the `unsearched`, whose search for victims was cut off without any, and
+    `reservations` are for, the `unsearched`, whose search for room or victims was cut off, and
     those that nodes are asked for (`asking`), by groups. The gangs of `untried` had no try, or not
     all of it, since the cycle had done its work: they are to be tried in the next one.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from gang_scheduler.model.causes.gangs import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
@@ -32,6 +32,9 @@ from gang_scheduler.scheduler.units import Party, PlacementUnit
 
 A_GROUP: Final = 0.5
 """Looks that it costs to look at a group, also at one of which all is known already."""
+PART_OF_A_GROUP: Final = 0.25
+"""How much of the work of a cycle may go into the flavor assignments of one group."""
+_Way = TypeVar("_Way")
 
 # Shapes of placement units that did not fit in this cycle: equal units are refused without a
 # trial. Room only shrinks during a cycle, and lower priorities come later. So units of the same
@@ -319,6 +322,31 @@ class Progress:
                 yield group
             else:
                 self._decided.leave_untried(group)
+
+    def ways(self, ways: Sequence[_Way], since: float) -> Iterator[_Way]:
+        """Yield ways to start one group while they take no more than its part of a cycle's work.
+
+        `since` is how much was done before. The first ways come in their order. Once half of the
+        part is done, the rest begin with another one in each cycle, so that none is left out for
+        ever. The first one and one of the rest come whatever they cost.
+        """
+        effort = self.effort
+        number = 0
+        for number, way in enumerate(ways):
+            if number and self._is_long(PART_OF_A_GROUP / 2, since):
+                break
+            yield way
+        else:
+            return
+        for place, way in enumerate(effort.from_another_on(ways[number:])):
+            if place and self._is_long(PART_OF_A_GROUP, since):
+                return
+            yield way
+
+    def _is_long(self, part: float, since: float) -> bool:
+        """Return whether work took this part of a cycle, or all that was left of it."""
+        effort = self.effort
+        return not self._to_the_end and (effort.has_taken(part, since) or effort.is_done())
 
     def is_over(self, part: float = 1) -> bool:
         """Return whether no further group is begun, as this part of the cycle's work is done."""

@@ -6,7 +6,7 @@ the cycle has done its share of work, no further group is begun: the rest is tri
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from gang_scheduler.model.refs import GangKey
 
@@ -31,6 +31,7 @@ LOOKS_A_GANG: Final = 2.5
 MOST_OF_SNAPSHOT: Final = 0.75
 """How much of the work of a cycle its snapshot can be: the rest is left for decisions."""
 NODES_A_LOOK: Final = 400
+_Way = TypeVar("_Way")
 _Search = tuple[GangKey | None, str]
 """Of which gang a search is, and for what."""
 MIX: Final = 2_654_435_761
@@ -49,7 +50,8 @@ class Effort:
         self.done: float = 0
         """Looks of all work, searches or not."""
         self._limit = MOST_OF_ALL
-        self._turn = _whose_turn(gangs, taken_at)
+        self._moment = taken_at * MIX >> 16
+        self._turn = _whose_turn(gangs, self._moment)
         self._left: dict[_Search, int] = {}
         self._cut_off: set[_Search] = set()
         self._search: _Search = (None, "")
@@ -86,10 +88,19 @@ class Effort:
         """Return whether all work of a cycle is done, also that which is no search."""
         return self.done >= MOST_OF_CYCLE
 
+    def has_taken(self, part: float, since: float) -> bool:
+        """Return whether this part of the work of a cycle was done since so much was `done`."""
+        return self.done - since >= part * MOST_OF_CYCLE
+
     def by(self, part: float) -> float:
         """Return which part of all work is done once this part of what is left is."""
         done = max(self.done / MOST_OF_CYCLE, self.spent / MOST_LOOKS)
         return done + part * max(1 - done, 0)
+
+    def from_another_on(self, ways: Sequence[_Way]) -> Sequence[_Way]:
+        """Return the ways from another one on in each cycle: each comes first in some cycle."""
+        first = self._moment % len(ways) if ways else 0
+        return [*ways[first:], *ways[:first]]
 
     def renew(self) -> None:
         """Have the looks of another cycle."""
@@ -157,14 +168,14 @@ class Effort:
         return bool(self._cut_off)
 
 
-def _whose_turn(gangs: Sequence[GangKey], taken_at: int) -> GangKey | None:
+def _whose_turn(gangs: Sequence[GangKey], moment: int) -> GangKey | None:
     """Return the gang that has extra looks: namespaces take turns, however many gangs they have."""
     by_namespace: dict[str, list[GangKey]] = {}
     for key in gangs:
         by_namespace.setdefault(key.namespace, []).append(key)
     if not by_namespace:
         return None
-    turn, row = divmod(taken_at * MIX >> 16, len(by_namespace))
+    turn, row = divmod(moment, len(by_namespace))
     own = list(by_namespace.values())[row]
     return own[turn % len(own)]
 

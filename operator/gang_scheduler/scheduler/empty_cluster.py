@@ -71,17 +71,17 @@ class EmptyCluster:
         self._of_volumes = _Findings()
 
     def would_fit(
-        self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit]]
+        self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit] | None]
     ) -> IfEmpty | None:
         """Return whether the quorums of a group that waits would fit; None says nothing.
 
         `ways` are the units of the group, on all nodes or on those of some flavors: one way is
-        enough. Units that are alike are searched once, and the same units looked up once: a group
-        that waits on costs one look into a dict.
+        enough. None stands for ways that there was no time for. Units that are alike are searched
+        once, and the same units looked up once: a group that waits on costs one look into a dict.
         """
         found: IfEmpty | None = IfEmpty.TOO_LARGE
         for units in ways:
-            verdict = self._would_fit(group, units)
+            verdict = self._would_fit(group, units) if units else IfEmpty.NOT_SEARCHED
             if verdict is IfEmpty.FITS:
                 return verdict
             if found is IfEmpty.TOO_LARGE or verdict is None:

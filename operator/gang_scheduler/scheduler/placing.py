@@ -320,11 +320,12 @@ class Placing:
         misfit: Misfit,
         empty_flavors: tuple[EmptyFlavor, ...] = (),
         *,
-        ways: Iterable[Sequence[PlacementUnit]],
+        ways: Iterable[Sequence[PlacementUnit] | None],
     ) -> None:
         """Record which unit of the group does not fit, and why.
 
-        `ways` are the units of the group: on all nodes, or on those of some flavors each.
+        `ways` are the units of the group: on all nodes, or on those of some flavors each; None for
+        those that there was no time for.
         """
         if_empty = self.empty_cluster.would_fit(group, ways)
         self.decided.refused.note_misfit(group, unit, misfit, if_empty, empty_flavors)

@@ -5,7 +5,7 @@ counts for all later tries.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
@@ -19,6 +19,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.model.values import FlavorPreference
 from gang_scheduler.scheduler import provisioning
+from gang_scheduler.scheduler.decided import Progress
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
 from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.provisioning import Labels, Step
@@ -37,12 +38,15 @@ class Attempt:
     """One try of a group: its assignments without room, why, and the outcomes of evictions.
 
     `delaying` are the gangs that were promised a start and would be delayed, way by way. `unpaid`
-    are the assignments without quota, where evictions may free some.
+    are the assignments without quota, where evictions may free some. `since` is how much work the
+    cycle had done before; `cut_off`: there was no time for all assignments.
     """
 
     request: Request
     nominations: Sequence[Nominated]
     evicting: bool
+    since: float = 0
+    cut_off: bool = False
     full: list[tuple[FlavorAssignment, Unfit]] = field(default_factory=list)
     unpaid: list[FlavorAssignment] = field(default_factory=list)
     outcomes: dict[FlavorAssignment, PreemptionOutcome] = field(default_factory=dict)
@@ -52,8 +56,9 @@ class Attempt:
 class Attempts:
     """Finds flavors with quota and room for one group at a time."""
 
-    def __init__(self, placing: Placing, quota: Quota) -> None:
+    def __init__(self, placing: Placing, quota: Quota, progress: Progress) -> None:
         self._placing = placing
+        self._progress = progress
         self._quota = quota
         self._decided = placing.decided
         self._trial = placing.trial
@@ -131,6 +136,7 @@ class Attempts:
     def attempt(self, trying: Attempt) -> None:
         """Find flavors with quota and room for a group, and charge the group for them."""
         request = trying.request
+        trying.since = self._trial.effort.done
         self._placing.open_spare(request.group)
         self._quota.tried[request.group.gangs[0].key] = request
         self._reservations.refresh()
@@ -139,6 +145,8 @@ class Attempts:
         short = problem is not None and problem.reason is Reason.WAITING_FOR_QUOTA
         if (problem is None or (short and trying.evicting)) and self._find(trying, assignments):
             return
+        if trying.cut_off:
+            self._leave_unsearched(trying)
         if trying.delaying:
             problem = Problem(Reason.WAITING_FOR_TURN, trying.delaying[0])
             self._quota.set_aside(request.group, problem)
@@ -167,7 +175,7 @@ class Attempts:
             )
         over = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
         judged, later = [], []
-        for assignment in assignments:
+        for assignment in self._in_time(trying, assignments):
             judged.append(assignment)
             borrows = self._quota.forest.borrows(request.ref, assignment.charge)
             if borrows and not (over or rules.stop_when_borrowing or rules.stop_when_evicting):
@@ -181,9 +189,20 @@ class Attempts:
                 break
         if over and self._evicts(trying, judged, borrowing=False):
             return True
-        return any(self._places(trying, assignment) for assignment in later) or self._evicts(
+        left = self._in_time(trying, later)
+        return any(self._places(trying, assignment) for assignment in left) or self._evicts(
             trying, judged
         )
+
+    def _in_time(
+        self, trying: Attempt, assignments: Sequence[FlavorAssignment]
+    ) -> Iterator[FlavorAssignment]:
+        """Yield assignments while the cycle has time for the group; note if there are more."""
+        number = 0
+        for assignment in self._progress.ways(assignments, trying.since):
+            number += 1
+            yield assignment
+        trying.cut_off |= number < len(assignments)
 
     def _is_last(
         self, rules: Fungibility, trying: Attempt, assignment: FlavorAssignment, *, borrows: bool
@@ -344,7 +363,7 @@ class Attempts:
         return [assignment for _, assignment in sorted(found, key=itemgetter(0))]
 
     def _leave_unsearched(self, trying: Attempt) -> None:
-        """Note that victims may be found for a group in another cycle."""
+        """Note that room or victims may be found for a group in another cycle."""
         self._quota.unsearched.update(gang.key for gang in trying.request.group.waiting)
 
     def _evicts_in(self, trying: Attempt, assignment: FlavorAssignment) -> bool:
@@ -362,7 +381,7 @@ class Attempts:
         quota.unsearched.difference_update(gang.key for gang in group.waiting)
         full = next((why for each, why in trying.full if each is assignment), None)
         if full is not None:
-            self._placing.refuse(group, *full, ways=quota.units_of_assignments(group))
+            self._placing.refuse(group, *_told(trying, full), ways=self._ways(trying))
         else:
             quota.set_aside(
                 group, quota.shortages.problem_of(replace(request, assignments=(assignment,)))
@@ -392,8 +411,9 @@ class Attempts:
         self._evaluator.nominated_room.keep(() if trying.evicting else trying.nominations)
         empty = self._quota.requests.empty_flavors
         assignment, unfit = min(trying.full, key=lambda each: len(empty(trying.request, each[0])))
-        assignments = self._quota.units_of_assignments(group)
-        self._placing.refuse(group, *unfit, empty(trying.request, assignment), ways=assignments)
+        empty_flavors = empty(trying.request, assignment)
+        ways = self._ways(trying)
+        self._placing.refuse(group, *_told(trying, unfit), empty_flavors, ways=ways)
         tried = (
             trying.outcomes[assignment]
             for assignment, _ in trying.full
@@ -403,12 +423,22 @@ class Attempts:
         if told is not None:
             self._decided.refused.note_preemption(group, told)
 
+    def _ways(self, trying: Attempt) -> Iterable[Sequence[PlacementUnit] | None]:
+        """Return the units of all assignments; None if there is no time for all of them."""
+        return (None,) if trying.cut_off else self._quota.units_of_assignments(trying.request.group)
+
     def _suits(self, assignment: FlavorAssignment, nominations: Sequence[Nominated]) -> bool:
         """Return whether all nominated nodes are of the flavors."""
         return all(
             self._quota.requests.is_of(assignment.option, each.pod, each.pod.nominated)
             for each in nominations
         )
+
+
+def _told(trying: Attempt, unfit: Unfit) -> Unfit:
+    """Return what did not fit, and that the search was cut off if not all was searched."""
+    unit, misfit = unfit
+    return unit, replace(misfit, cut_off=misfit.cut_off or trying.cut_off)
 
 
 def _labels_of(assignment: FlavorAssignment) -> Labels:

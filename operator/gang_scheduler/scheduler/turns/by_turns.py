@@ -39,7 +39,7 @@ def by_turns(
     placing: Placing, quota: Quota, progress: Progress, failures: Sequence[Failure]
 ) -> Plan:
     """Decide the groups of all queues but those that failed, in the order of the queues' turns."""
-    decided, attempts = placing.decided, Attempts(placing, quota)
+    decided, attempts = placing.decided, Attempts(placing, quota, progress)
     turns = TurnTaking(placing, quota, progress, attempts)
     # 1. Line the groups of each queue up.
     failed = {each.group.name for each in failures}

@@ -4,6 +4,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.causes.queues import ChecksUnanswered, DelaysReserved
@@ -34,6 +35,9 @@ from gang_scheduler.scheduler.turns.requests import (
 )
 from gang_scheduler.scheduler.turns.shortages import Shortages, cause_of
 from gang_scheduler.scheduler.units import PlacementUnit, PodSetKey
+
+MEMBERS_A_LOOK: Final = 6
+"""So many members are confined to the nodes of a flavor for one look."""
 
 
 class Quota:
@@ -67,7 +71,7 @@ class Quota:
         self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         self.tried: dict[GangKey, Request] = {}
         self.unsearched: set[GangKey] = set()
-        """Gangs that wait, for which victims may be found in another cycle."""
+        """Gangs that wait, for which room or victims may be found in another cycle."""
         self.options: dict[GangKey, FlavorOption] = {}
         self._borrowing: set[GangKey] = set()
         self._charged: dict[PlacementUnit, Charge] = {}
@@ -228,6 +232,9 @@ class Quota:
             units = assignment.option.units(assignment.units, self._snapshot)
             if isinstance(units, Problem):
                 raise AssertionError(units)
+            if units != assignment.units:
+                members = sum(len(unit.members) for unit in units)
+                self._trial.effort.count(members / MEMBERS_A_LOOK)
             self._flavored[assignment] = units
         return self._flavored[assignment]
 

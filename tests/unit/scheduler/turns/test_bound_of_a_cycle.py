@@ -1,17 +1,28 @@
 """A cycle takes turns until its work is done: what had none by then is tried in the next one."""
 
 from dataclasses import replace
+from functools import partial
 from unittest.mock import patch
+
+import pytest
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.queues import EvictionRules
+from gang_scheduler.model.queues import (
+    EvictionRules,
+    Flavor,
+    FlavorResource,
+    Product,
+    ResourceGroup,
+)
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.values import EvictionPolicy, Strategy
 from gang_scheduler.scheduler import effort
-from support.builders import node
-from support.queue_builders import our_queue, queue_ref
-from support.queue_worlds import charges_of, decide, in_queue, running, world
+from gang_scheduler.scheduler.cycle import schedule
+from support.builders import node, pod
+from support.call_counts import calls_of
+from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
+from support.queue_worlds import BINPACK, charges_of, decide, in_queue, running, world
 
 NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
 GUEST = queue_ref("guest")
@@ -145,3 +156,53 @@ def test_a_thousand_gangs_that_do_not_fit_keep_no_turn_from_those_of_the_same_qu
         snapshot = after(snapshot, plan)
 
     assert ["small"] == placed(plan)
+
+
+FLAVORS = tuple(f"f{i}" for i in range(8))
+
+
+def of_two_classes(first: str, second: str, taken_at: int = 0) -> Snapshot:
+    """Return a gang of two classes and 64 flavor assignments, one of which has room: this one."""
+    room = {first: 30, second: 60} if first != second else {first: 90}
+    nodes = [node(f"n-{each}", cpu=room.get(each, 1), labels={"t": each}) for each in FLAVORS]
+    quotas = {FlavorResource(each, "cpu"): 1_000_000 for each in FLAVORS}
+    queue = replace(
+        cluster_queue("q", nominal=quotas), resource_groups=(ResourceGroup(("cpu",), FLAVORS),)
+    )
+    members = [pod(f"m{i}", gang="g", cpu=1 + i % 2) for i in range(60)]
+    declared = [Flavor(Product.KUEUE, each, node_labels=(("t", each),)) for each in FLAVORS]
+    gang = in_queue(cq_ref("q"), "g", members=members)
+    return world([queue], [gang], nodes, flavors=declared, taken_at=taken_at)
+
+
+def test_a_gang_tries_some_of_its_flavor_assignments_in_a_cycle_and_is_told_so() -> None:
+    plan = with_looks(500, of_two_classes("f6", "f3"))
+
+    (refused,) = plan.refused
+    assert refused.misfit is not None
+    assert refused.misfit.cut_off
+    assert {refused.gang.key} == plan.unsearched
+    assert placed(schedule(of_two_classes("f6", "f3"), BINPACK, to_the_end=True)) == ["g"]
+
+
+@pytest.mark.parametrize("number", range(0, 64, 21))
+def test_each_flavor_assignment_is_tried_in_some_cycle(number: int) -> None:
+    first, second = FLAVORS[number // 8], FLAVORS[(number // 8 + number) % 8]
+
+    plans = (with_looks(500, of_two_classes(first, second, now)) for now in range(100, 200))
+
+    assert any(placed(plan) for plan in plans)
+
+
+def test_the_first_flavor_assignment_is_tried_in_each_cycle() -> None:
+    for now in range(20):
+        assert placed(with_looks(1, of_two_classes("f0", "f0", now))) == ["g"]
+
+
+def test_the_flavor_assignments_of_one_gang_are_a_part_of_the_work_of_a_cycle() -> None:
+    snapshot = of_two_classes("f6", "f3")
+
+    few, all_ = (calls_of(partial(with_looks, n, snapshot)) for n in (500, 100_000))
+
+    assert 52 == all_["gather.place"]
+    assert few["gather.place"] <= 12
