@@ -24,7 +24,7 @@ from gang_scheduler.model.provisioning import Asking
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler import admission
-from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, Effort
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.quorums import NOTHING
 from gang_scheduler.scheduler.trial import Trial
@@ -32,8 +32,6 @@ from gang_scheduler.scheduler.units import Party, PlacementUnit
 
 A_GROUP: Final = 0.5
 """Looks that it costs to look at a group, also at one of which all is known already."""
-PART_OF_A_GROUP: Final = 0.25
-"""How much of the work of a cycle may go into the flavor assignments of one group."""
 _Way = TypeVar("_Way")
 
 # Shapes of placement units that did not fit in this cycle: equal units are refused without a

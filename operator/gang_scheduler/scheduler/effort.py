@@ -26,6 +26,11 @@ MOST_OF_ALL: Final = 5_500
 """Once so many looks are spent, the rest of the cycle decides without a search."""
 MOST_OF_CYCLE: Final = 6_000
 """Looks of one cycle in all, searches and the rest: about a third of a second."""
+PART_OF_A_GROUP: Final = 0.25
+"""How much of the work of a cycle may go into the ways to start one group, but for the first ones.
+
+Ways are its flavor assignments, and the orders in which its gangs are placed.
+"""
 LOOKS_A_GANG: Final = 2.5
 """What it costs to make a gang anew for a snapshot."""
 MOST_OF_SNAPSHOT: Final = 0.75

@@ -13,7 +13,7 @@ from typing import Final
 
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.scheduler.effort import looks
+from gang_scheduler.scheduler.effort import PART_OF_A_GROUP, looks
 from gang_scheduler.scheduler.placement import anywhere, packing
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, joined, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
@@ -74,8 +74,16 @@ class Quorums:
         return whole[outcome[0]], outcome[1]
 
     def _all_in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
-        blamed = None
-        for _ in units:
+        """Place the quorums of all units, each first once that has found no place.
+
+        In two orders whatever they cost; in more while a group may take so much of a cycle.
+        """
+        effort, blamed = self._trial.effort, None
+        since = effort.done
+        for number in range(len(units)):
+            if blamed is not None and number > 1 and effort.has_taken(PART_OF_A_GROUP, since):
+                unit, misfit = blamed
+                return unit, replace(misfit, cut_off=True)
             outcome = self._all(units)
             if isinstance(outcome, dict):
                 return outcome

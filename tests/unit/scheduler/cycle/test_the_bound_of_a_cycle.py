@@ -14,7 +14,8 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.placing import Placing
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
-from support.builders import gang, node, snapshot
+from support.builders import gang, group, node, snapshot
+from support.call_counts import calls_of
 from support.plan_reading import gangs_placed, reasons
 
 PROFILE = PROFILES["binpack"]
@@ -116,6 +117,20 @@ def test_to_the_end_none_is_left_and_the_plan_is_that_of_a_longer_cycle() -> Non
 
     assert not plan.untried
     assert whole == plan
+
+
+def test_a_group_of_many_gangs_that_do_not_fit_together_is_placed_in_few_orders() -> None:
+    rivals = [gang(f"g{i}", cpu=8, memory=1 + i, created_at=i) for i in range(40)]
+    snap = snapshot([node(f"n{i}", cpu=8) for i in range(20)], [group(*rivals)])
+
+    with looks(200):
+        few, plan = calls_of(lambda: schedule(snap, PROFILE)), schedule(snap, PROFILE)
+    many = calls_of(lambda: schedule(snap, PROFILE))
+
+    assert [True] == [each.misfit.cut_off for each in plan.refused if each.misfit]
+    # In the cluster as it is, and in the empty one; each in two orders or a few more.
+    assert few["gather.place"] <= 5 * 2 * 21
+    assert many["gather.place"] > 40 * 20
 
 
 @pytest.mark.parametrize("number", [3, 40])
