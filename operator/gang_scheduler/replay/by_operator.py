@@ -8,10 +8,11 @@ from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Placed, Preemption
+from gang_scheduler.model.plan import Placed, Plan, Preemption
 from gang_scheduler.model.pods import PodPhase
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.model.suspended import Admission, Suspension
 from gang_scheduler.replay import run
 from gang_scheduler.replay.gangs import Objects
@@ -39,6 +40,8 @@ class Operator:
         self._uids: dict[str, dict[int, str]] = {}
         self._decided = Decided()
         self._now = 0
+        self._someone_waits = False
+        self._unplaced: set[str] = set()
         self.failures = 0
         """Gangs on which the scheduler had an internal error."""
 
@@ -55,13 +58,16 @@ class Operator:
         created_at = job.submit if job.pods == 1 else now
         for pod in self.objects.read_pods(job, list(numbers), created_at, life):
             uids[pod.rank[0]] = pod.uid
+            self._unplaced.add(pod.uid)
             self.cache.upsert_pod(pod)
 
     def go(self, job: Job, numbers: Iterable[int]) -> None:
         """Forget pods."""
         uids = self._uids[job.key]
         for number in numbers:
-            self.cache.delete_pod(uids.pop(number))
+            uid = uids.pop(number)
+            self._unplaced.discard(uid)
+            self.cache.delete_pod(uid)
 
     def forget(self, job: Job) -> None:
         """Forget the PodGroup."""
@@ -83,8 +89,7 @@ class Operator:
     def cycle(self, now: int) -> Decided:
         """Make a cycle as the operator does, with this clock."""
         self._now, self._decided = now, Decided()
-        snapshot = self.cache.snapshot(now)
-        plan = schedule(snapshot, self._profile, to_the_end=True)
+        plan = self._plan(now)
         taken = take_in(self.cache, plan, now, lost_nominations=self._lost, writers=self)
         self.failures += len(taken.plan.failures)
         for each in plan.reservations:
@@ -92,6 +97,29 @@ class Operator:
                 if each.start is not None and gang.key in self._keys:
                     self._decided.promised[self._keys[gang.key]] = each.start
         return self._decided
+
+    def _plan(self, now: int) -> Plan:
+        """Return the operator's plan. Cheap while all gangs find free room at once.
+
+        Then nobody asks which pods could be evicted, and that list is what costs most in a cluster
+        with many running gangs.
+        """
+        snapshot = self.cache.snapshot_to_place(now)
+        if self._all_may_fit(snapshot):
+            plan = schedule(snapshot, self._profile, to_the_end=True)
+            if plan == Plan(plan.placed):
+                return plan
+        plan = schedule(self.cache.with_bound_pods(snapshot), self._profile, to_the_end=True)
+        self._someone_waits = bool(plan.refused or plan.preemptions or plan.untried)
+        return plan
+
+    def _all_may_fit(self, snapshot: Snapshot) -> bool:
+        """Return whether all pods that wait are to be tried, and nothing speaks against room."""
+        if self._someone_waits or snapshot.nominated:
+            return False
+        tried = sum(len(gang.pending) for group in snapshot.groups for gang in group.gangs)
+        leaving = self.cache.evictable_pods.leaving_for(snapshot.groups, snapshot.taken_at)
+        return leaving is None and tried == len(self._unplaced)
 
     def next_wake(self) -> int | None:
         """Return when a gang is to be tried again though nothing has changed."""
@@ -108,6 +136,7 @@ class Operator:
             nodes = {}
             for bind in placed.binds:
                 nodes[bind.pod.rank[0]] = bind.node
+                self._unplaced.discard(bind.pod.uid)
                 at = self._now + self._latency
                 self.cache.upsert_pod(
                     revised(bind.pod, node=bind.node, phase=PodPhase.RUNNING, started_at=at)

@@ -266,6 +266,22 @@ class Cache:
 
         Not `whole`: where very many gangs have changed, some are left to the next cycle.
         """
+        return self.with_bound_pods(self.snapshot_to_place(now, whole=whole))
+
+    def with_bound_pods(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot with the bound pods that its groups ask for. Linear in gangs on nodes.
+
+        Only right while nothing has changed since the snapshot was taken.
+        """
+        bound_pods = self._bound_pods(snapshot.groups, snapshot.taken_at, snapshot.queues)
+        return replace(snapshot, bound_pods=bound_pods)
+
+    def snapshot_to_place(self, now: int, *, whole: bool = True) -> Snapshot:
+        """Return the snapshot without bound pods: enough where all groups find free room.
+
+        A plan of it that has nothing but placed groups is also the plan of the whole snapshot:
+        a group looks for victims, or gets a promise, only once it finds no free room.
+        """
         self.settle_failed_nodes(now)
         self.suspended.settle(now)
         self._note(self.node_store.settle_refusals(now))
@@ -290,7 +306,6 @@ class Cache:
             volumes=self._volumes(groups),
             held=self.node_usage.held() if gated else {},
             tree_specs=self.topologies.tree_specs(),
-            bound_pods=self._bound_pods(groups, now, queues),
             pinned=self.node_usage.pinned(),
             nominated=nominated,
             groups=groups,
