@@ -92,6 +92,10 @@ class Operator:
         plan = self._plan(now)
         taken = take_in(self.cache, plan, now, lost_nominations=self._lost, writers=self)
         self.failures += len(taken.plan.failures)
+        if self._decided.placed:
+            # The operator's watch shows pods on their nodes, and a cycle charges them: a gang that
+            # ends before another one comes has had its quota, and frees it.
+            self.cache.queue_state(now)
         for each in plan.reservations:
             for gang in each.gangs:
                 if each.start is not None and gang.key in self._keys:
@@ -101,7 +105,7 @@ class Operator:
     def _plan(self, now: int) -> Plan:
         """Return the operator's plan. Cheap while all gangs find free room at once.
 
-        Then nobody asks which pods could be evicted, and that list is what costs most in a cluster
+        Then no gang asks which pods could be evicted, and that list is what costs most in a cluster
         with many running gangs.
         """
         snapshot = self.cache.snapshot_to_place(now)
@@ -121,9 +125,16 @@ class Operator:
         leaving = self.cache.evictable_pods.leaving_for(snapshot.groups, snapshot.taken_at)
         return leaving is None and tried == len(self._unplaced)
 
-    def next_wake(self) -> int | None:
-        """Return when a gang is to be tried again though nothing has changed."""
-        return self.cache.next_retry()
+    def next_wake(self, patient_until: int) -> int | None:
+        """Return when a gang is to be tried again though nothing has changed.
+
+        Before `patient_until` only at what is known to pass then.
+        """
+        wake = self.cache.next_retry()
+        if not wake or wake >= patient_until:
+            return wake
+        known = self.cache.next_known_retry(self._now)
+        return patient_until if known is None else min(patient_until, known)
 
     # The writers of a plan.
 

@@ -105,7 +105,7 @@ class PodByPod:
                 decided.evicted.append(Evicted(key, sorted(self._placed[key])))
         return decided
 
-    def next_wake(self) -> int | None:
+    def next_wake(self, _: int) -> int | None:
         """Return when the first gang gives up."""
         while self._gives_up and self._holds.get(self._gives_up[0][1]) != self._gives_up[0][0]:
             heapq.heappop(self._gives_up)

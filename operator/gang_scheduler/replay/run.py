@@ -21,6 +21,10 @@ LEAVES_SECONDS: Final = 1
 QUIET_SECONDS: Final = 7200
 """For so long is waited, once no job works and none comes, for a gang that may start yet."""
 
+FIRST_LOOK_SECONDS: Final = 60
+MOST_VAIN: Final = 6
+"""Without events, gangs that wait are looked at after a minute, then two, up to an hour."""
+
 
 class Placed(NamedTuple):
     """Pods of a job, by their numbers, that have got nodes."""
@@ -63,8 +67,11 @@ class Decides(Protocol):
     def cycle(self, now: int) -> Decided:
         """Decide once."""
 
-    def next_wake(self) -> int | None:
-        """Return when there is something to decide though nothing happens; None: never."""
+    def next_wake(self, patient_until: int) -> int | None:
+        """Return when there is something to decide though nothing happens; None: never.
+
+        Before `patient_until` only if it is known that something passes then.
+        """
 
 
 class Kind(IntEnum):
@@ -171,6 +178,7 @@ class Replay:
         self._unfinished = self._to_come = len(jobs)
         self._working = 0
         self._stopped = False
+        self._vain = 0
         self._progress_at = self.now
         self._end = None if rules.until is None else measures.begin + rules.until
         self._dice = random.Random(rules.seed)  # noqa: S311 - the same seed, the same failures.
@@ -205,7 +213,10 @@ class Replay:
             if self._waiting:
                 self.measures.totals.cycles += 1
                 self.measures.totals.wakes += not happens
-                self._apply(self._decides.cycle(moment))
+                decided = self._decides.cycle(moment)
+                is_vain = not happens and decided == Decided(promised=decided.promised)
+                self._vain = min(self._vain + 1, MOST_VAIN) if is_vain else 0
+                self._apply(decided)
             self._watch(self.now, self.started, len(self._waiting))
         else:
             self.complete = True
@@ -235,7 +246,8 @@ class Replay:
     def _next(self) -> tuple[int | None, bool]:
         """Return the next instant, and whether something happens then."""
         first = self._events[0].time if self._events else None
-        wake = self._decides.next_wake() if self._waiting else None
+        patient_until = self.now + (FIRST_LOOK_SECONDS << self._vain) if self._vain else 0
+        wake = self._decides.next_wake(patient_until) if self._waiting else None
         if wake is not None:
             wake = max(wake, self.now + 1)
             if first is None or wake < first:

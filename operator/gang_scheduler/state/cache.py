@@ -358,6 +358,15 @@ class Cache:
         moments = (self.gang_queue.next_retry(), *ends)
         return min((each for each in moments if each is not None), default=None)
 
+    def next_known_retry(self, now: int) -> int | None:
+        """Return when something passes that a gang waits for; leave out when gangs are looked at.
+
+        In seconds since the epoch. Linear in gangs that wait.
+        """
+        ends = (self.queue_usage.next_end(), self.refused_shapes.next_end())
+        moments = (self.gang_queue.retries.next_known(now), *ends)
+        return min((each for each in moments if each is not None), default=None)
+
     def queue_of(self, key: GangKey) -> QueueRef | None:
         """Return the queue that a gang is in, None where it cannot be told.
 

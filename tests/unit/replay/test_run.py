@@ -147,3 +147,12 @@ def test_no_second_has_two_cycles() -> None:
     # Three for events, and one whenever a gang that waits is tried again.
     totals = found.replay.measures.totals
     assert totals.cycles == 3 + totals.wakes
+
+
+def test_a_gang_that_waits_for_long_is_looked_at_ever_more_rarely() -> None:
+    rows = ["a,0,86400,2,8,q", "b,5,100,2,8,q"]
+    found = played(rows, header="name,submit,duration,pods,gpu,queue")
+
+    assert [(86_400, 86_500)] == found.runs("b")
+    # Once an hour, and some more at the begin: each minute would be 1,440.
+    assert 24 <= found.replay.measures.totals.wakes <= 40

@@ -106,16 +106,19 @@ class Decisions:
             *(deadline, overrun),
             self._queue.reservations.first_wait_ends(refusal, now),
             cause.until if isinstance(cause, (CoolingDown, AskedAgain, DecisionTooLong)) else None,
-            # Time alone ends what protects gangs: how long they must have run, or may run.
-            now + LAST_RETRY_SECONDS if self._queue.quota_waits.may_take_back(refusal) else None,
         )
         # Of each gang that waits for quota, after every cycle: `min` would take thrice as long.
         next_one = None
         for each in moments:
             if each is not None and now < each and (next_one is None or each < next_one):
                 next_one = each
+        known = next_one
+        # Time alone ends what protects gangs: how long they must have run, or may run.
+        if self._queue.quota_waits.may_take_back(refusal):
+            look = now + LAST_RETRY_SECONDS
+            next_one = look if next_one is None else min(look, next_one)
         if next_one is not None:
-            self._queue.retries.at(key, next_one)
+            self._queue.retries.at(key, next_one, known)
         held_until = info.preemptor.held_until
         if held_until is not None and now < held_until:
             self._queue.retries.no_later(key, held_until, now)

@@ -36,13 +36,15 @@ REST_RETRY_SECONDS: Final = 4
 class _Retry:
     """The retries of one gang: how many there were, and when the next is, in epoch seconds.
 
-    `woken_at` is the moment of its entry among the moments, not later than `at`.
+    `woken_at` is the moment of its entry among the moments, not later than `at`. `known_at` is when
+    something passes that the gang waits for: `at` may be earlier, only to look.
     """
 
     number: int = 0
     failed_binds: int = 0
     at: int | None = None
     woken_at: int | None = None
+    known_at: int | None = None
 
 
 class Retries:
@@ -59,6 +61,11 @@ class Retries:
         """Return when the first gang is due."""
         return self._moments[0][0] if self._moments else None
 
+    def next_known(self, now: int) -> int | None:
+        """Return when the first thing passes that a gang waits for. Linear in gangs that wait."""
+        known = (each.known_at for each in self._gangs.values() if each.known_at is not None)
+        return min((each for each in known if each > now), default=None)
+
     def later(
         self, key: GangKey, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
     ) -> None:
@@ -66,7 +73,7 @@ class Retries:
         retry = self._gangs.get(key) or self._new(key)
         wait = min(FIRST_RETRY_SECONDS << retry.number, most)
         retry.number = min(retry.number + 1, LAST_RETRY_SECONDS.bit_length())
-        moment = now + wait
+        moment, retry.known_at = now + wait, deadline
         if deadline is not None and now < deadline < moment:
             moment = deadline
         self._set(key, retry, moment)
@@ -80,13 +87,19 @@ class Retries:
         self.later(key, now, deadline, most)
         retry.failed_binds = retry.number
 
-    def at(self, key: GangKey, moment: int) -> None:
-        """Let a gang be due at a moment, and not at the one that was set before."""
-        self._set(key, self._gangs.get(key) or self._new(key), moment)
+    def at(self, key: GangKey, moment: int, known: int | None = None) -> None:
+        """Let a gang be due at a moment, and not at the one that was set before.
+
+        `known` is when something passes that the gang waits for, if that is known.
+        """
+        retry = self._gangs.get(key) or self._new(key)
+        retry.known_at = known
+        self._set(key, retry, moment)
 
     def no_later(self, key: GangKey, moment: int, now: int) -> None:
         """Let a gang be due at a moment, if it is not due between `now` and then."""
         retry = self._gangs.get(key) or self._new(key)
+        retry.known_at = moment if retry.known_at is None else min(moment, retry.known_at)
         if retry.at is None or not now < retry.at < moment:
             self._set(key, retry, moment)
 
@@ -127,7 +140,7 @@ class Retries:
         """Let the moment of a gang pass that has found room."""
         retry = self._gangs.get(key)
         if retry is not None:
-            retry.at = None
+            retry.at = retry.known_at = None
 
     def bound(self, key: GangKey) -> None:
         """Count no failed bindings of a gang any more: the API server has taken them."""
