@@ -14,17 +14,20 @@ def _lazy(name: str, short_help: str) -> Lazy:
 
 COMMANDS: Final = {
     "audit": _lazy("audit", "Judge what the scheduler does, live or as it was recorded."),
+    "cancel": _lazy("cancel", "Delete what owns a gang."),
     "cluster": _lazy("cluster", "Show the nodes of each domain, and how large a gang would start."),
     "completion": _lazy("completion", "Print the completion script of a shell."),
     "demo": _lazy("demo", "Watch gangs being scheduled, without a cluster."),
     "explain": _lazy("explain", "Say why a gang waits, when it starts, and what would help."),
     "list": _lazy("list", "List all gangs: those that wait first, in the order of turns."),
+    "logs": _lazy("logs", "Print the logs of the members of a gang."),
     "queues": _lazy("queues", "Show the tree of queues, and what waits in one of them."),
     "replay": _lazy("replay", "Replay the jobs of a file under other policies, and compare them."),
     "run": _lazy("run", "Run the operator."),
     "simulate": _lazy("simulate", "Schedule manifests without a cluster."),
     "snapshot": _lazy("snapshot", "Write a cluster into a file, for a bug report."),
     "submit": _lazy("submit", "Create a job whose pods start together."),
+    "wait": _lazy("wait", "Wait until a gang is scheduled, runs or has finished."),
 }
 
 

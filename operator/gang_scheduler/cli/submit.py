@@ -51,6 +51,7 @@ def _turn(*names: str, **given: Any) -> Callable[[Command], Command]:  # noqa: A
     example="submit --name llama --nodes 4 --gpus 8 --image I -- torchrun train.py",
     statuses=statuses(
         {
+            Exit.NOT_TRUE: "with --follow: the job failed",
             Exit.BAD_INPUT: "bad input; file, line or field are named",
         }
     ),
@@ -108,6 +109,7 @@ def _turn(*names: str, **given: Any) -> Callable[[Command], Command]:  # noqa: A
     show_default=True,
     help="How to print the objects.",
 )
+@click.option("--follow", is_flag=True, help="Wait and print the log; ctrl-C detaches only.")
 @click.pass_context
 def submit_command(ctx: click.Context, /, **given: Any) -> None:  # noqa: ANN401 - one for each option.
     """Create a job whose pods start together, from flags, a TrainingJob file or a SCRIPT.

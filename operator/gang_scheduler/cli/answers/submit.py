@@ -13,6 +13,7 @@ import click
 import yaml
 
 from gang_scheduler.cli import printing
+from gang_scheduler.cli.answers import follow
 from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
@@ -56,6 +57,8 @@ def answer(words: Sequence[str], **given: Any) -> None:  # noqa: ANN401 - one fo
         cluster_sources.answer(asked, submit)
     except Refused as error:
         refuse(error.lines)
+    if given["follow"] and given["dry_run"] == "none":
+        follow.to_the_end({**given, "namespace": job.namespace}, job.name)
 
 
 def job_of(words: Sequence[str], given: Mapping[str, Any]) -> TrainingJob:

@@ -1,0 +1,34 @@
+"""`logs`: of the members of a gang, by rank."""
+
+from typing import Any
+
+import click
+
+from gang_scheduler.cli import completion
+from gang_scheduler.cli.helping import HelpfulCommand, OfCluster
+from gang_scheduler.cli.reading.options import server_options
+
+
+@click.command("logs", cls=HelpfulCommand, example="logs llama -f --rank 3")
+@click.argument("name", shell_complete=completion.gangs)
+@click.option("-f", "--follow", is_flag=True, help="Follow, also replacements; ctrl-C ends this.")
+@click.option("--rank", type=click.IntRange(min=0), help="Of this member; by default of rank 0.")
+@click.option("--all", "all_ranks", is_flag=True, help="Of all members, with the rank first.")
+@click.option(
+    *("-n", "--namespace"),
+    cls=OfCluster,
+    default="",
+    help="Namespace; else the context's.",
+    shell_complete=completion.namespaces,
+)
+@server_options()[0]
+@server_options()[1]
+@server_options()[2]
+def logs_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
+    """Print the log of a member of NAME, or of all members.
+
+    The ranks are those by which the scheduler places members.
+    """
+    from gang_scheduler.cli.answers import follow  # noqa: PLC0415 - not for help.
+
+    follow.logs(given)

@@ -1,0 +1,49 @@
+"""`wait`: until a gang is scheduled, runs or has finished."""
+
+from typing import Any
+
+import click
+
+from gang_scheduler.cli import completion
+from gang_scheduler.cli.exits import Exit
+from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, statuses
+from gang_scheduler.cli.reading.options import server_options
+
+GOALS = ("Scheduled", "Running", "Finished")
+
+
+@click.command(
+    "wait",
+    cls=HelpfulCommand,
+    example="wait llama --for Running --timeout 2h",
+    statuses=statuses({Exit.NOT_TRUE: "it failed, or did not get there in time"}),
+)
+@click.argument("name", shell_complete=completion.gangs)
+@click.option(
+    "--for",
+    "goal",
+    type=click.Choice(GOALS),
+    default="Finished",
+    show_default=True,
+    help="What to wait for.",
+)
+@click.option("--timeout", metavar="DURATION", help="How long to wait; by default for ever.")
+@click.option(
+    *("-n", "--namespace"),
+    cls=OfCluster,
+    default="",
+    help="Namespace; else the context's.",
+    shell_complete=completion.namespaces,
+)
+@server_options()[0]
+@server_options()[1]
+@server_options()[2]
+def wait_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
+    """Wait until all members of NAME have nodes, run, or have finished.
+
+    A gang that fails is not waited for any longer. The last line says why it waits, or that it
+    failed.
+    """
+    from gang_scheduler.cli.answers import follow  # noqa: PLC0415 - not for help.
+
+    follow.wait(given)

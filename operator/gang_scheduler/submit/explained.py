@@ -1,0 +1,34 @@
+"""The answer of `explain` for a gang of a cluster, as text and as its document."""
+
+from typing import Any
+
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.inspection import cluster, live
+from gang_scheduler.inspection.explaining import history, names, parts, text
+from gang_scheduler.inspection.explaining.answers import answer_for
+from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.explaining.lines import View
+from gang_scheduler.inspection.history import events_of
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.submit.gang_states import NoSuchGang
+
+WIDTH = 100
+
+
+async def of_server(server: Server, name: str, namespace: str) -> tuple[str, dict[str, Any]]:
+    """Return text and document on a gang. Raises NoSuchGang, and ApiError."""
+    found = await live.read(server, namespace)
+    wanted = names.wanted(name, namespace)
+    matches = names.find(found.cache, wanted)
+    about = names.objects_of(found.cache, matches[0]) if len(matches) == 1 else None
+    events: tuple[history.Happened, ...] = ()
+    if about is not None:
+        try:
+            events = history.of_events(await events_of(server, *about))
+        except ApiError:
+            events = ()
+    answer = answer_for(name, namespace, Question(found, events))
+    if answer.document is None:
+        raise NoSuchGang(name, namespace, answer.several or answer.near)
+    shown = text.render(answer.document, View(WIDTH), cluster.origin_line(found))
+    return shown, parts.as_json(answer.document)

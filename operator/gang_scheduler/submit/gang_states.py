@@ -1,0 +1,121 @@
+"""How far a gang is, and its members by rank, as one namespace tells: no more rights are needed."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import anyio
+
+from gang_scheduler.api.kinds import JOBS
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.inspection import live
+from gang_scheduler.inspection.explaining import names
+from gang_scheduler.inspection.explaining.answers import answer_for
+from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.submit.refusals import Refused
+
+POLL_SECONDS: Final = 2.0
+
+
+REACHED: Final[Mapping[Phase, frozenset[Phase]]] = {
+    Phase.SCHEDULED: frozenset({Phase.SCHEDULED, Phase.RUNNING, Phase.FINISHED}),
+    Phase.RUNNING: frozenset({Phase.RUNNING, Phase.FINISHED}),
+    Phase.FINISHED: frozenset({Phase.FINISHED}),
+}
+"""The phases that can be waited for, and those in which a gang has got so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How far a gang is; `reason` and `summary` say why it waits. `members` are in rank order."""
+
+    phase: Phase
+    reason: str = ""
+    summary: str = ""
+    members: tuple[Pod, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, well or not."""
+        return self.phase in (Phase.FINISHED, Phase.FAILED)
+
+
+class NoSuchGang(Refused):
+    """No gang has the name; `near` are names that may be meant."""
+
+    def __init__(self, name: str, namespace: str, near: tuple[str, ...] = ()) -> None:
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        super().__init__("", None, f"{namespace}/{name}: there is no such gang{meant}")
+
+
+async def state_of(server: Server, name: str, namespace: str) -> State:
+    """Return the state of a gang. Raises NoSuchGang, Refused if several have the name, ApiError.
+
+    Lists the pods and gangs of the namespace once.
+    """
+    wanted = names.wanted(name, namespace)
+    operator = await live.read_profiles(server)
+    cluster = await live.only(server, operator, wanted.namespace)
+    found = [each for each in names.find(cluster.cache, wanted) if each.gang is not None]
+    ended = await _ended(server, wanted.name, wanted.namespace)
+    if len(found) > 1:
+        several = ", ".join(map(str, found))
+        raise Refused("", None, f"{name} is the name of several: {several}")
+    if not found or found[0].gang is None:
+        if ended is not None:
+            return State(ended)
+        raise NoSuchGang(name, wanted.namespace, names.near(cluster.cache, wanted))
+    answer = answer_for(name, wanted.namespace, Question(cluster))
+    info = cluster.cache.gang_queue.infos[found[0].gang]
+    members = info.observed.in_rank_order(info.observed.members.values())
+    phase = phases.phase_of(phases.counts_of(info))
+    document = answer.document
+    reason = document.reason if document is not None else ""
+    return State(
+        ended or phase,
+        reason if isinstance(reason, str) else "",
+        document.summary if document is not None else "",
+        tuple(members),
+    )
+
+
+async def _ended(server: Server, name: str, namespace: str) -> Phase | None:
+    """Return how the Job of that name has ended: some of its pods may be gone by then."""
+    try:
+        job = await KubernetesApi(server.connection).get(JOBS, namespace, name)
+    except ApiError as error:
+        if error.kind in (Kind.GONE, Kind.DENIED):
+            return None
+        raise
+    held = _conditions(job)
+    if "Complete" in held or "SuccessCriteriaMet" in held:
+        return Phase.FINISHED
+    return Phase.FAILED if "Failed" in held else None
+
+
+def _conditions(job: Mapping[str, Any]) -> set[str]:
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return {each["type"] for each in conditions if each["status"] == "True"}
+
+
+async def waited(
+    read: Callable[[], Awaitable[State]], goal: Phase, timeout_seconds: float | None
+) -> tuple[bool, State]:
+    """Return whether a gang got as far as it should, and its last state.
+
+    Returns at once if it has ended otherwise, and after the timeout; None waits for ever.
+    """
+    began = anyio.current_time()
+    while True:
+        state = await read()
+        if state.phase in REACHED[goal]:
+            return True, state
+        passed = anyio.current_time() - began
+        if state.is_over or (timeout_seconds is not None and passed >= timeout_seconds):
+            return False, state
+        await anyio.sleep(POLL_SECONDS)
