@@ -37,6 +37,8 @@ Programs of their own, `python -m tools.bench.MODULE`, for one question each:
 | starvation  | one big gang among small jobs, with and without a reservation         |
 | ingest      | the CPU that each source takes for an event of a pod                  |
 | listing     | `list` of many gangs, from bytes to lines                             |
+| replay      | the CPU and the memory of a replay                                    |
+| policies    | our own policies on jobs like those of large training clusters        |
 | start       | a start in a large cluster, and the cost of having nothing to do      |
 | snapshots   | how long a snapshot of a large cluster takes; no API server           |
 | closure     | a gang that needs whole nodes which many gangs share, with evictions  |
