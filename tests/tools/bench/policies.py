@@ -32,11 +32,21 @@ POLICIES: Final[Mapping[str, str]] = {
     "no promises": "{reservations: 0}",
     "FairShare": "{queueFairness: FairShare}",
     "no backfill": "{backfillWindowSeconds: 0}",
+    "no evictions": "{preemption: false}",
     "strict FIFO": "{queueStrategy: StrictFIFO}",
     "pod by pod": "{podByPod: true}",
 }
 """By name the settings. `no backfill`: declared ends are not believed, so nothing ends in time."""
-COLOURS: Final = ("#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#e69f00", "#f0e442", "#d55e00")
+COLOURS: Final = (
+    "#0072b2",
+    "#56b4e9",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#f0e442",
+    "#d55e00",
+    "#000000",
+)
 COLUMNS: Final = ("mean wait", "p99", "9+ GPUs", "useful", "unfair", "lost", "evicted", "makespan")
 Json = Mapping[str, Any]
 
