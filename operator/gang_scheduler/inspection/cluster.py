@@ -54,6 +54,7 @@ class Cluster:
     namespaces: frozenset[str] = frozenset()
     of_snapshot: bool = False
     told: Sequence[Told] | None = None
+    _snapshots: list[Snapshot] = field(default_factory=list)
 
     @property
     def profile(self) -> Profile:
@@ -61,9 +62,14 @@ class Cluster:
         return policy.profile(self.policy)
 
     def snapshot(self) -> Snapshot:
-        """Return the snapshot that a cycle would decide on now. It is expensive: call it once."""
-        self.cache.find_gone_nodes()
-        return self.cache.snapshot(self.read_at)
+        """Return the snapshot that a cycle would decide on now, the same each time.
+
+        The cache gives it once: gangs that were in it are not due again.
+        """
+        if not self._snapshots:
+            self.cache.find_gone_nodes()
+            self._snapshots.append(self.cache.snapshot(self.read_at))
+        return self._snapshots[0]
 
 
 # The origin of an answer: the last line of text, and the first fields of JSON.

@@ -14,7 +14,7 @@ from gang_scheduler.cli.reading.cluster_sources import Reading
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection import cluster as inspection_cluster
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.listing import decisions, gangs, queues, users
+from gang_scheduler.inspection.listing import decisions, gangs, nodes, queues, users
 from gang_scheduler.inspection.listing.gangs import Row, Selection
 from gang_scheduler.inspection.listing.queues import KnownQueues
 from gang_scheduler.inspection.listing.vocabulary import RUNNING, STARTING, STATES, WAITING
@@ -124,14 +124,8 @@ def _header(found: Sequence[Row], cluster: Cluster) -> str:
     """Return how many gangs run and wait, and how many GPUs are idle."""
     running = sum(1 for row in found if row.state in (RUNNING, STARTING))
     waiting = sum(1 for row in found if row.state == WAITING)
-    usage = cluster.cache.node_usage
-    nodes, free = usage.table(), usage.free()
-    columns = [
-        nodes.axis[name] for name in cluster.policy.rules.queues.gpu_resources if name in nodes.axis
-    ]
-    usable = nodes.ready & ~nodes.unschedulable
-    idle, all_of_them = free[usable][:, columns].sum(), nodes.allocatable[:, columns].sum()
-    return f"{running} running, {waiting} waiting, {idle} of {all_of_them} GPUs idle"
+    gpus = nodes.gpus(cluster)
+    return f"{running} running, {waiting} waiting, {gpus.free} of {gpus.all} GPUs idle"
 
 
 def _printed(asked: Asked, chosen: Selection) -> Printed:

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from gang_scheduler.inspection.explaining import lines
 from gang_scheduler.inspection.explaining.lines import NOT_KNOWN, Line, Part, View, short, work
@@ -187,13 +187,14 @@ def render(document: Document, view: View, origin: str) -> str:
 
 def _header(document: Document, view: View) -> Iterator[str]:
     """Yield the facts of the gang, and the first sentence."""
-    yield from textwrap.wrap("   ".join(_facts(document)), view.width, break_on_hyphens=False)
+    yield from textwrap.wrap("   ".join(facts(document)), view.width, break_on_hyphens=False)
     yield from _wrapped(document.summary, view.width, "")
     for each in document.warnings or ():
         yield from _wrapped(f"Beside that: {each.message}.", view.width, "")
 
 
-def _facts(document: Document) -> Iterator[str]:
+def facts(document: Document) -> Iterator[str]:
+    """Yield the facts of a gang in short, its name first."""
     yield document.name
     if document.members is None or document.workload is None:
         return
@@ -215,14 +216,29 @@ def _facts(document: Document) -> Iterator[str]:
         yield f"starts with {', '.join(document.group)}"
 
 
+class Section(NamedTuple):
+    """A part that says something: its name, and its lines."""
+
+    label: str
+    lines: list[Line]
+
+
+def sections(document: Document, view: View) -> list[list[Section]]:
+    """Return the parts that say something, block by block."""
+    return [
+        [
+            Section(label, said)
+            for label, key, part in block
+            if (said := _said_of(document, key, part, view))
+        ]
+        for block in BLOCKS
+    ]
+
+
 def _parts(document: Document, view: View) -> Iterator[str]:
     """Yield the parts, with an empty line between blocks."""
-    for block in BLOCKS:
-        made = [
-            line
-            for label, key, part in block
-            for line in _part(label, _said_of(document, key, part, view), view)
-        ]
+    for block in sections(document, view):
+        made = [line for each in block for line in _part(each.label, each.lines, view)]
         if made:
             yield ""
             yield from made

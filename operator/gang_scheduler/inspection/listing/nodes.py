@@ -1,8 +1,9 @@
 """Nodes: the resources shown for them, and the nodes that take no new pods or only some."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.listing.gangs import Json
 from gang_scheduler.model.nodes import Node, NodeTable, Taint
 from gang_scheduler.model.resources import CPU, MEMORY
@@ -30,6 +31,30 @@ def scarce(nodes: NodeTable) -> list[str]:
 def columns(nodes: NodeTable, resources: Sequence[str]) -> list[int]:
     """Return the columns of resources in the arrays of nodes."""
     return [nodes.axis[name] for name in resources]
+
+
+class Gpus(NamedTuple):
+    """The GPUs of a cluster. `free` are those on nodes that are ready and not cordoned."""
+
+    all: int
+    used: int
+    free: int
+
+
+def gpus(cluster: Cluster) -> Gpus:
+    """Return how many GPUs there are, and how many of them are used and free."""
+    usage = cluster.cache.node_usage
+    nodes, free = usage.table(), usage.free()
+    found = columns(
+        nodes, [each for each in cluster.policy.rules.queues.gpu_resources if each in nodes.axis]
+    )
+    usable = nodes.ready & ~nodes.unschedulable
+    offered = nodes.allocatable[:, found]
+    return Gpus(
+        all=int(offered.sum()),
+        used=int((offered - free[:, found]).sum()),
+        free=int(free[usable][:, found].sum()),
+    )
 
 
 # Nodes that are not ready, cordoned or tainted.
