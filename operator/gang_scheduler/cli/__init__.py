@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "explain": _lazy("explain", "Say why a gang waits, when it starts, and what would help."),
     "list": _lazy("list", "List all gangs: those that wait first, in the order of turns."),
     "logs": _lazy("logs", "Print the logs of the members of a gang."),
+    "page": _lazy("page", "Show the cluster in a browser: what waits, why, and what runs."),
     "queues": _lazy("queues", "Show the tree of queues, and what waits in one of them."),
     "replay": _lazy("replay", "Replay the jobs of a file under other policies, and compare them."),
     "run": _lazy("run", "Run the operator."),

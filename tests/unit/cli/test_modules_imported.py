@@ -12,7 +12,15 @@ from support.listed_clusters import gang, node, written
 
 SHOWN_ONLY_IN_LOGS = {"structlog", "prometheus_client", "pydantic_settings", "rich", "pygments"}
 OF_THE_OPERATOR = {
-    *("kopf", "aiohttp", "uvloop", "gang_scheduler.app", "gang_scheduler.loop"),
+    *(
+        "kopf",
+        "aiohttp",
+        "jinja2",
+        "gang_scheduler.page",
+        "uvloop",
+        "gang_scheduler.app",
+        "gang_scheduler.loop",
+    ),
     *("gang_scheduler.apply.binder", "gang_scheduler.report.status_writer"),
 }
 MODELS = "kubernetes_asyncio.client.models"
@@ -72,7 +80,7 @@ def test_help_on_settings_imports_these_and_no_numpy() -> None:
     assert "pydantic" in found
 
 
-@pytest.mark.parametrize("command", ["list", "queues", "cluster", "explain"])
+@pytest.mark.parametrize("command", ["list", "queues", "cluster", "explain", "page"])
 def test_help_imports_no_numpy_and_next_to_nothing_of_ours(command: str) -> None:
     found = modules_of(command, "--help")
 

@@ -57,7 +57,7 @@ def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Co
 
         made: Command = called
         of_output = _of_output(outputs)
-        for option in reversed((*_of_cluster(), *(of_output if tables else of_output[:2]))):
+        for option in reversed((*cluster_options(), *(of_output if tables else of_output[:2]))):
             made = option(made)
         return made
 
@@ -86,7 +86,8 @@ def server_options() -> tuple[Callable[[Command], Command], ...]:
     )
 
 
-def _of_cluster() -> tuple[Callable[[Command], Command], ...]:
+def cluster_options() -> tuple[Callable[[Command], Command], ...]:
+    """Return the options that say which cluster or files are read."""
     return (
         click.option(
             *("-n", "--namespace"),

@@ -1,0 +1,70 @@
+"""`page`: the cluster in a browser, served until ctrl-C."""
+
+import asyncio
+import functools
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gang_scheduler import gc_tuning
+from gang_scheduler.cli.exits import refuse
+from gang_scheduler.cli.reading import cluster_sources, settings_of_operator
+from gang_scheduler.cli.reading.cluster_sources import Reading
+from gang_scheduler.cli.reading.options import Asked
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection import live
+from gang_scheduler.page import server
+from gang_scheduler.page.sources import ClusterSource, OfFiles, OfServer
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.telemetry import family
+
+if TYPE_CHECKING:
+    from gang_scheduler.inspection.servers import Server
+
+
+def answer(asked: Asked, port: int) -> None:
+    """Serve the page; exits with a message if the cluster cannot be read."""
+    source, title = _of_files(asked) if asked.filenames else _of_server(asked)
+    gc_tuning.collect_rarely()
+    # End as with ctrl-C, and close the connections.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with cluster_sources.interruptible(), family.keeping_nothing():
+        try:
+            asyncio.run(server.serve(source, title, port, _tell))
+        except OSError as error:
+            refuse([f"--port: {port}: {error.strerror}"])
+
+
+def _tell(address: str) -> None:
+    click.echo(f"{address}\nThe key is good for one browser. Ctrl-C ends the page.")
+
+
+def _of_files(asked: Asked) -> tuple[ClusterSource, str]:
+    reading = cluster_sources.of_files(asked)
+    cluster_sources.refuse_unknown_namespace(reading)
+    cluster_sources.tell(reading)
+    policy = settings_of_operator.policy_of(asked.settings)
+    names = ", ".join(Path(each).name for each in asked.filenames)
+    return OfFiles(reading.cluster, asked.filenames, policy, asked.namespace), names
+
+
+def _of_server(asked: Asked) -> tuple[ClusterSource, str]:
+    # Read once before the page is there, so that what cannot be read ends the command.
+    policy = settings_of_operator.policy_of(asked.settings)
+    reading, title = cluster_sources.answer(
+        asked, functools.partial(_first, asked, policy), needs=inspection_cluster.ASK_FOR_ALL
+    )
+    cluster_sources.tell(reading)
+    seconds = cluster_sources.seconds(asked.request_timeout)
+    source = OfServer(asked.kubeconfig, asked.context, seconds, asked.namespace, policy)
+    return source, title
+
+
+async def _first(asked: Asked, policy: Policy, server: "Server") -> tuple[Reading, str]:
+    """Return the cluster, and what it is called: the host of its API server."""
+    cluster = await live.read(server, asked.namespace or server.namespace, policy)
+    reading = Reading(cluster, asked.namespace)
+    await cluster_sources.must_know_namespace(reading, server)
+    return reading, asked.context or server.connection.host.partition("://")[2]

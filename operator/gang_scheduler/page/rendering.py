@@ -1,0 +1,219 @@
+"""How screens are written: templates, the bars in them, and times and addresses in words."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import jinja2
+
+from gang_scheduler.inspection.explaining import text
+from gang_scheduler.inspection.explaining.lines import View as TextView
+from gang_scheduler.inspection.listing import queues as listing_queues
+from gang_scheduler.inspection.listing import tables
+from gang_scheduler.inspection.listing.gangs import Row
+from gang_scheduler.inspection.listing.queues import QueueLine
+from gang_scheduler.model.queues import Amounts
+from gang_scheduler.model.resources import quantity
+from gang_scheduler.page import view
+from gang_scheduler.page.view import Heartbeat
+from gang_scheduler.report.words import text as words
+
+FOLDER: Final = Path(__file__).parent
+STATIC: Final = FOLDER / "static"
+WIDTH: Final = 100.0
+"""The width of a bar, in its own units."""
+MARK: Final = 0.6
+"""The width of the mark of a fair share."""
+LATE: Final = 3
+"""A Lease that was not renewed for so many times its duration is of a scheduler that is down."""
+LONGEST_NODES: Final = 60
+EXPLAINED: Final = TextView(width=100, all_domains=False, wide=False)
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the templates. All text is escaped, and a name that is not given is an error."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        age=tables.age,
+        clock=clock,
+        date=date,
+        iso=iso,
+        part=part,
+        quantity_of=quantity,
+        queue_title=view.queue_title,
+        short_share=tables.short_share,
+    )
+    made.globals.update(
+        bar=bar,
+        beating=beating,
+        gang_path=gang_path,
+        nodes_of=nodes_of,
+        queue_path=queue_path,
+        resources_of=resources_of,
+        sections=text.sections,
+        facts=text.facts,
+        explained_view=EXPLAINED,
+        width=WIDTH,
+        mark=MARK,
+    )
+    return made
+
+
+def render(template: str, /, **given: Any) -> str:  # noqa: ANN401 - what a template shows.
+    """Return a screen."""
+    return environment().get_template(template).render(**given)
+
+
+def tag(body: bytes) -> str:
+    """Return the ETag of a body."""
+    return f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+
+
+# Addresses.
+
+
+def part(text: str) -> str:
+    """Return a text as a part of a path."""
+    return quote(text, safe="")
+
+
+def gang_path(namespace: str, name: str, source: str = "") -> str:
+    """Return the address of a gang; a name with a / in it gets its kind in front."""
+    kind = f"{source.lower()}/" if source and "/" in name else ""
+    return f"/gangs/{part(namespace)}/{kind}{quote(name, safe='/')}"
+
+
+def queue_path(name: str) -> str:
+    """Return the address of a queue."""
+    return f"/queues/{part(name)}"
+
+
+# Times. They are those of UTC; the script of the page shows them in the zone of the browser.
+
+
+def clock(seconds: int, now: int) -> str:
+    """Return a time of day, with the date if it is not today."""
+    return tables.moment(seconds, now)
+
+
+def date(seconds: int) -> str:
+    """Return a time with its date."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def iso(seconds: int) -> str:
+    """Return a time for programs."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+# Bars. A page without inline style draws them with attributes.
+
+
+class Piece(NamedTuple):
+    """A piece of a bar: what it shows, where it begins, and how wide it is."""
+
+    kind: str
+    x: float
+    width: float
+
+
+def bar(*parts: tuple[str, int]) -> list[Piece]:
+    """Return the pieces of a bar of amounts, each of which is to be seen."""
+    whole = sum(amount for _, amount in parts if amount > 0)
+    pieces, x = [], 0.0
+    for kind, amount in parts:
+        if amount > 0:
+            width = round(WIDTH * amount / whole, 2)
+            pieces.append(Piece(kind, round(x, 2), width))
+            x += width
+    return pieces
+
+
+class ResourceBar(NamedTuple):
+    """The quota of a queue for one resource, in words and as a bar."""
+
+    name: str
+    used: str
+    nominal: str
+    borrowed: str
+    lent: str
+    pieces: list[Piece]
+    fair: float | None
+
+
+def resources_of(line: QueueLine) -> Iterator[ResourceBar]:
+    """Yield the bars of the scarce resources of a queue."""
+    for of, amounts in listing_queues.scarce(line.amounts).items():
+        shown = (amounts.used, amounts.nominal, amounts.borrowed, amounts.lent)
+        used, nominal, borrowed, lent = (quantity(of.resource, each) for each in shown)
+        name = of.resource if of.flavor in ("", "default") else f"{of.flavor}/{of.resource}"
+        yield ResourceBar(name, used, nominal, borrowed, lent, _pieces(amounts), _fair(amounts))
+
+
+def _pieces(amounts: Amounts) -> list[Piece]:
+    own = max(0, amounts.used - amounts.borrowed)
+    lent = max(0, amounts.lent)
+    free = max(0, amounts.nominal - own - lent)
+    return bar(("used", own), ("borrowed", amounts.borrowed), ("free", free), ("lent", lent))
+
+
+def _fair(amounts: Amounts) -> float | None:
+    """Return where on the bar the fair share is; None where it is none or beyond."""
+    whole = max(amounts.nominal, 0) + max(amounts.borrowed, 0)
+    if not amounts.fair_share or amounts.fair_share > whole:
+        return None
+    return round(min(WIDTH * float(amounts.fair_share) / whole, WIDTH - MARK), 2)
+
+
+# Words.
+
+
+class Beat(NamedTuple):
+    """How the scheduler is: a kind for its colour, a word, and the rest of the sentence."""
+
+    kind: str
+    word: str
+    more: str
+
+
+def beating(beat: Heartbeat | None, now: int) -> Beat:
+    """Return whether the scheduler is alive, as far as its Lease tells."""
+    if beat is None:
+        return Beat("unknown", "not known", "files say nothing of it")
+    if beat.problem:
+        return Beat("unknown", "not known", beat.problem)
+    if not beat.holder:
+        return Beat("bad", "none", "no replica holds the Lease")
+    ago = max(0, now - beat.renewed)
+    late = ago > LATE * max(beat.seconds, 1)
+    word = "silent" if late else "alive"
+    return Beat(
+        "bad" if late else "good", word, f"{beat.holder} renewed its Lease {tables.age(ago)} ago"
+    )
+
+
+def nodes_of(row: Row) -> str:
+    """Return the nodes of a gang in short."""
+    folded = words.folded(words.without_domain(row.nodes))
+    if len(folded) <= LONGEST_NODES:
+        return folded
+    number = f"{len(set(row.nodes))} nodes"
+    return f"{number} in {row.domain}" if row.domain else number
+
+
+def with_query(path: str, query: Mapping[str, str], **changed: str) -> str:
+    """Return an address with changed fields; those that become "" go."""
+    found = {name: value for name, value in {**query, **changed}.items() if value}
+    rest = "&".join(f"{name}={quote(value, safe='')}" for name, value in found.items())
+    return f"{path}?{rest}" if rest else path

@@ -1,0 +1,403 @@
+"""The addresses: what each answers, as a screen and as JSON."""
+
+import functools
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.inspection.cluster import Source
+from gang_scheduler.inspection.explaining import parts
+from gang_scheduler.inspection.listing import domains, gangs, queues, vocabulary
+from gang_scheduler.inspection.listing.gangs import Row
+from gang_scheduler.model import likeness
+from gang_scheduler.page import rendering, trying, view
+from gang_scheduler.page.access import Access
+from gang_scheduler.page.sources import Views
+from gang_scheduler.page.view import PAGE_SIZE, View, Wanted
+from gang_scheduler.simulation.objects import UnreadableInput
+
+FIRST: Final = 8
+"""How many gangs and decisions the first screen has."""
+FEW: Final = 40
+"""How many domains and queues the first screen has."""
+LONGEST_QUERY: Final = 300
+"""The longest text to search for, in characters."""
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Routes:
+    """Answers requests from the views."""
+
+    def __init__(self, views: Views, title: str) -> None:
+        self._views = views
+        self._title = title
+
+    def table(self) -> list[web.RouteDef]:
+        """Return all addresses."""
+        found: dict[str, Handler] = {
+            "/": self._overview,
+            "/gangs": self._gangs,
+            "/gangs/{namespace}/{name:.+}": self._gang,
+            "/queues": self._queues,
+            "/queues/{name}": self._queue,
+            "/decisions": self._decisions,
+            "/try": self._try,
+            "/search": self._search,
+            "/api/v1/overview": self._api(view.overview_document),
+            "/api/v1/cluster": self._api(_cluster_document),
+            "/api/v1/queues": self._api(lambda seen: _queue_document(seen, seen.queues)),
+            "/api/v1/queues/{name}": self._api_queue,
+            "/api/v1/gangs": self._api_gangs,
+            "/api/v1/gangs/{namespace}/{name:.+}": self._api_gang,
+            "/api/v1/decisions": self._api_decisions,
+        }
+        return [web.get(path, self._guarded(handler)) for path, handler in found.items()]
+
+    def _guarded(self, handler: Handler) -> Handler:
+        """Return the handler, whose failures are screens or documents, too."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            try:
+                return await handler(request)
+            except _Unread as error:
+                return self._failed(request, 503, str(error))
+            except _Missing as error:
+                return self._failed(request, 404, str(error))
+
+        return guarded
+
+    def _failed(self, request: web.Request, status: int, message: str) -> web.Response:
+        if request.path.startswith("/api/"):
+            return _json(request, {"error": message}, status)
+        return self._screen(request, None, "failed.html", status, message=message, problem="")
+
+    async def _seen(self) -> tuple[View, str]:
+        """Return the view, and why it is old. Raises _Unread where there is none."""
+        seen = await self._views.latest()
+        if seen.view is None:
+            raise _Unread(seen.problem)
+        return seen.view, seen.problem
+
+    def _screen(
+        self,
+        request: web.Request,
+        seen: View | None,
+        template: str,
+        status: int = 200,
+        **given: Any,  # noqa: ANN401 - what a template shows.
+    ) -> web.Response:
+        text = rendering.render(
+            template,
+            title=self._title,
+            seen=seen,
+            path=request.path,
+            api=_document_of(request) if seen is not None else "",
+            **given,
+        )
+        return _body(request, text.encode(), "text/html", status)
+
+    # Screens.
+
+    async def _overview(self, request: web.Request) -> web.Response:
+        seen, problem = await self._seen()
+        waiting = seen.waiting
+        return self._screen(
+            request,
+            seen,
+            "overview.html",
+            problem=problem,
+            waiting=waiting[:FIRST],
+            more=max(0, len(waiting) - FIRST),
+            told=view.told_of(seen, Wanted())[:FIRST],
+            trees=[(tree, tree.lines[:FEW]) for tree in seen.trees],
+            queues=seen.queues[:FEW],
+        )
+
+    async def _gangs(self, request: web.Request) -> web.Response:
+        seen, problem = await self._seen()
+        query = _query(request)
+        found = view.selected(seen, _wanted(query))
+        pages = max(1, -(-len(found) // PAGE_SIZE))
+        number = min(_number(query.get("page", "")), pages)
+        first = (number - 1) * PAGE_SIZE
+        turn = functools.partial(rendering.with_query, "/gangs", query)
+        return self._screen(
+            request,
+            seen,
+            "gangs.html",
+            problem=problem,
+            asked=query,
+            rows=found[first : first + PAGE_SIZE],
+            found=len(found),
+            number=number,
+            pages=pages,
+            before=turn(page=str(number - 1)) if number > 1 else "",
+            after=turn(page=str(number + 1)) if number < pages else "",
+            choices={
+                "state": list(vocabulary.STATES),
+                "queue": sorted({row.queue for row in seen.rows if row.queue}),
+                "namespace": sorted({row.key.namespace for row in seen.rows}),
+                "kind": sorted({row.kind for row in seen.rows}),
+                "reason": sorted({row.wait.reason for row in seen.rows if row.wait.reason}),
+                "sort": list(gangs.ORDERS),
+            },
+        )
+
+    async def _gang(self, request: web.Request) -> web.Response:
+        seen, problem = await self._seen()
+        namespace, name = _named(request)
+        found = await self._views.ask(lambda: seen.explained(name, namespace))
+        if found.document is None and not found.several:
+            raise _Missing(_no_gang(namespace, name, found.near))
+        row = next((row for row in seen.rows if row.name == f"{namespace}/{name}"), None)
+        return self._screen(
+            request,
+            seen,
+            "gang.html",
+            problem=problem,
+            name=f"{namespace}/{name}",
+            found=found.document,
+            several=[(each, *_several(each)) for each in found.several],
+            row=row,
+        )
+
+    async def _queues(self, request: web.Request) -> web.Response:
+        seen, problem = await self._seen()
+        return self._screen(
+            request, seen, "queues.html", problem=problem, queues=seen.queues, name="", rows=[]
+        )
+
+    async def _queue(self, request: web.Request) -> web.Response:
+        seen, problem = await self._seen()
+        name = request.match_info["name"]
+        lines, rows = _of_queue(seen, name)
+        return self._screen(
+            request, seen, "queues.html", problem=problem, queues=lines, name=name, rows=rows
+        )
+
+    async def _decisions(self, request: web.Request) -> web.Response:
+        seen, problem = await self._seen()
+        query = _query(request)
+        found = view.told_of(seen, _wanted(query))
+        return self._screen(
+            request,
+            seen,
+            "decisions.html",
+            problem=problem,
+            asked=query,
+            told=found[: 4 * PAGE_SIZE],
+            found=len(found),
+            since=min((each.first for each in seen.told), default=0),
+            choices={
+                "namespace": sorted({each.namespace for each in seen.told}),
+                "reason": sorted({each.reason for each in seen.told}),
+            },
+        )
+
+    async def _try(self, request: web.Request) -> web.Response:
+        seen, problem = await self._seen()
+        form = trying.form_of(request.query)
+        given: dict[str, Any] = {"answer": None, "wrong": {}, "yaml": "", "commands": ""}
+        if "nodes" in request.query:
+            given |= await self._tried(seen, form)
+        layers = [
+            each.layer for tree in seen.trees for line in tree.lines for each in [line.domain]
+        ]
+        return self._screen(
+            request,
+            seen,
+            "try.html",
+            problem=problem,
+            form=form,
+            known_queues=[each.name for each in seen.queues],
+            layers=list(dict.fromkeys(each for each in layers if each)),
+            namespaces=sorted(seen.cluster.namespaces or {row.key.namespace for row in seen.rows}),
+            can_try=seen.cluster.source is not Source.WRITTEN,
+            **given,
+        )
+
+    async def _tried(self, seen: View, form: trying.Form) -> dict[str, Any]:
+        """Return the answer to a form, and the ways to create the job."""
+        job, wrong = trying.job_of(form, seen.cluster)
+        if job is None:
+            return {"wrong": wrong}
+        text = trying.as_yaml(trying.manifests(job))
+        found: dict[str, Any] = {"yaml": text, "commands": trying.as_commands(form)}
+        if seen.cluster.source is Source.WRITTEN:
+            return found
+        try:
+            cluster = await self._views.tried(text)
+            answer = await self._views.ask(lambda: trying.answer(job, cluster))
+        except UnreadableInput as error:
+            return {**found, "wrong": {"": "; ".join(error.lines)}}
+        except ApiError as error:
+            return {**found, "wrong": {"": f"the cluster cannot be read: {error.message}"}}
+        return {**found, "answer": answer.document}
+
+    async def _search(self, request: web.Request) -> web.Response:
+        """Lead to what has the name, else to the gangs that have the text in them."""
+        seen, _ = await self._seen()
+        text = _query(request).get("q", "")
+        raise web.HTTPFound(_found(seen, text))
+
+    # Documents.
+
+    def _api(self, document: Callable[[View], dict[str, Any]]) -> Handler:
+        async def answer(request: web.Request) -> web.Response:
+            seen, _ = await self._seen()
+            return _json(request, await self._views.ask(lambda: document(seen)))
+
+        return answer
+
+    async def _api_gangs(self, request: web.Request) -> web.Response:
+        seen, _ = await self._seen()
+        found = view.selected(seen, _wanted(_query(request)))
+        return _json(request, gangs.gang_document(found, seen.cluster))
+
+    async def _api_gang(self, request: web.Request) -> web.Response:
+        seen, _ = await self._seen()
+        namespace, name = _named(request)
+        found = await self._views.ask(lambda: seen.explained(name, namespace))
+        if found.several:
+            text = f"{name} is the name of several: {', '.join(found.several)}"
+            return _json(request, {"error": text}, 300)
+        if found.document is None:
+            raise _Missing(_no_gang(namespace, name, found.near))
+        return _json(request, parts.as_json(found.document))
+
+    async def _api_queue(self, request: web.Request) -> web.Response:
+        seen, _ = await self._seen()
+        lines, _rows = _of_queue(seen, request.match_info["name"])
+        return _json(request, _queue_document(seen, lines))
+
+    async def _api_decisions(self, request: web.Request) -> web.Response:
+        seen, _ = await self._seen()
+        found = view.told_of(seen, _wanted(_query(request)))
+        return _json(request, view.decision_document(seen, found))
+
+
+class _Unread(Exception):  # noqa: N818 - names what is wrong.
+    """The cluster was never read."""
+
+
+class _Missing(Exception):  # noqa: N818 - names what is wrong.
+    """There is nothing of that name."""
+
+
+def application(views: Views, access: Access, title: str) -> web.Application:
+    """Return the page of a title: screens, documents, and static files."""
+    made = web.Application(middlewares=[access.middleware()])
+    made.add_routes(Routes(views, title).table())
+    made.router.add_static("/static/", rendering.STATIC)
+
+    async def close(_: web.Application) -> None:
+        await views.close()
+
+    made.on_cleanup.append(close)
+    return made
+
+
+def _document_of(request: web.Request) -> str:
+    """Return the address of the JSON of a screen; "" for one that has none."""
+    if request.path == "/try":
+        return ""
+    return "/api/v1/overview" if request.path == "/" else f"/api/v1{request.rel_url}"
+
+
+# What a request asks for.
+
+
+def _query(request: web.Request) -> dict[str, str]:
+    return {name: value.strip()[:LONGEST_QUERY] for name, value in request.query.items()}
+
+
+def _wanted(query: Mapping[str, str]) -> Wanted:
+    order = query.get("sort", "")
+
+    def words(field: str) -> frozenset[str]:
+        return gangs.words([query.get(field, "")])
+
+    return Wanted(
+        states=words("state"),
+        queues=words("queue"),
+        namespaces=words("namespace"),
+        reasons=words("reason"),
+        kinds=words("kind"),
+        text=query.get("text", ""),
+        order=order if order in gangs.ORDERS else "",
+    )
+
+
+def _number(text: str) -> int:
+    return max(1, int(text)) if text.isdecimal() and len(text) < 7 else 1
+
+
+def _named(request: web.Request) -> tuple[str, str]:
+    return request.match_info["namespace"], request.match_info["name"]
+
+
+def _several(found: str) -> tuple[str, str]:
+    """Return namespace and name, with its kind, of a KIND/NAMESPACE/NAME."""
+    kind, namespace, name = (*found.split("/", 2), "", "")[:3]
+    return namespace, f"{kind}/{name}"
+
+
+def _found(seen: View, text: str) -> str:
+    """Return the address of what has this name, else of the gangs with the text."""
+    lower = text.lower()
+    rows = [row for row in seen.rows if lower in (row.name.lower(), row.key.name.lower())]
+    if len(rows) == 1:
+        return _path(rows[0])
+    if not rows and any(each.name.lower() == lower for each in seen.queues):
+        name = next(each.name for each in seen.queues if each.name.lower() == lower)
+        return rendering.queue_path(name)
+    some = view.selected(seen, Wanted(text=text))
+    if text and len(some) == 1:
+        return _path(some[0])
+    return rendering.with_query("/gangs", {"text": text})
+
+
+def _path(row: Row) -> str:
+    return rendering.gang_path(row.key.namespace, row.key.name, row.key.source)
+
+
+def _no_gang(namespace: str, name: str, near: Sequence[str]) -> str:
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"{namespace}/{name}: no PodGroup, workload, gang or pod has this name{meant}"
+
+
+def _of_queue(seen: View, name: str) -> Any:  # noqa: ANN401 - lines and rows.
+    lines, rows = view.of_queue(seen, name)
+    if not lines:
+        near = likeness.close_to(name, {each.name for each in seen.queues}, most=3)
+        meant = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise _Missing(f"{name}: no queue has this name{meant}")
+    return lines, rows
+
+
+# Answers.
+
+
+def _cluster_document(seen: View) -> dict[str, Any]:
+    return domains.document(seen.trees, seen.cluster)
+
+
+def _queue_document(seen: View, lines: Sequence[queues.QueueLine]) -> dict[str, Any]:
+    return queues.queue_document(lines, seen.cluster)
+
+
+def _json(request: web.Request, document: Mapping[str, Any], status: int = 200) -> web.Response:
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return _body(request, text.encode(), "application/json", status)
+
+
+def _body(request: web.Request, body: bytes, kind: str, status: int) -> web.Response:
+    """Return a body with its ETag; none where the client has it already."""
+    tag = rendering.tag(body)
+    if status == 200 and request.headers.get("If-None-Match") == tag:
+        return web.Response(status=304, headers={"ETag": tag})
+    headers = {"ETag": tag, "Content-Type": f"{kind}; charset=utf-8"}
+    return web.Response(body=body, status=status, headers=headers)

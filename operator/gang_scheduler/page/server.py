@@ -1,0 +1,28 @@
+"""The server of the page: on this machine alone, until it is interrupted."""
+
+import asyncio
+from collections.abc import Callable
+
+from aiohttp import web
+
+from gang_scheduler.page.access import HOST, Access
+from gang_scheduler.page.routes import application
+from gang_scheduler.page.sources import ClusterSource, Views
+
+
+async def serve(source: ClusterSource, title: str, port: int, ready: Callable[[str], None]) -> None:
+    """Serve the page until cancelled; `ready` gets the address to open. Raises OSError.
+
+    Port 0 is any free one.
+    """
+    access = Access()
+    runner = web.AppRunner(
+        application(Views(source), access, title), access_log=None, shutdown_timeout=0.5
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, HOST, port).start()
+        ready(access.address(runner.addresses[0][1]))
+        await asyncio.Event().wait()
+    finally:
+        await runner.cleanup()

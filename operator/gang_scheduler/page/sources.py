@@ -1,0 +1,246 @@
+"""Where the page's clusters come from, and the one thread that reads them and computes views.
+
+A view is made when a client asks and the last one is old, so nothing is read while no browser asks.
+All clients get the same view.
+"""
+
+import asyncio
+import contextlib
+import functools
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
+
+import anyio
+import msgspec
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.client.connection import UnusableConfigurationError
+from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
+from gang_scheduler.decode import fields
+from gang_scheduler.inspection import files, history, live, servers
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.servers import Server
+from gang_scheduler.inspection.snapshots import taking
+from gang_scheduler.page import view
+from gang_scheduler.page.view import Heartbeat, Reading, View
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation.snapshot_files import Told
+
+T = TypeVar("T")
+
+LEAST_SECONDS: Final = 1.0
+"""A view is not replaced sooner."""
+LARGEST_PART: Final = 0.25
+"""No more than this part of the time is spent on reading the cluster again and again."""
+EVENTS_SECONDS: Final = 5.0
+"""Events are not listed sooner again: a cluster has many."""
+LEASES: Final = GVR("coordination.k8s.io", "v1", "leases")
+WITHOUT_SETTINGS: Final = "kube-system/py-gang-scheduler"
+"""Where the Lease is if the chart did not say which Deployment the operator is."""
+
+
+class ClusterSource(Protocol):
+    """Gives readings of one cluster, all of them in one thread."""
+
+    still: bool
+    """Whether every reading is the same."""
+
+    def read(self) -> Reading:
+        """Return the cluster as it is now. Raises ApiError."""
+
+    def tried(self, manifests: str) -> Cluster:
+        """Return the cluster with the objects of manifests, as `simulate` has it.
+
+        Raises ApiError, and UnreadableInput for what is wrong in the manifests.
+        """
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+class OfFiles:
+    """Gives the cluster of manifests or of a snapshot, which was read before."""
+
+    still = True
+
+    def __init__(
+        self, cluster: Cluster, filenames: Sequence[str], policy: Policy, namespace: str = ""
+    ) -> None:
+        self._cluster = cluster
+        self._filenames = filenames
+        self._policy = policy
+        self._namespace = namespace
+
+    def read(self) -> Reading:
+        """Return the cluster, with the Events that are in a snapshot."""
+        return Reading(self._cluster, self._namespace, self._cluster.told)
+
+    def tried(self, manifests: str) -> Cluster:
+        """Return the cluster of the files together with the manifests."""
+        at = self._cluster.read_at
+        with _file(manifests.encode(), ".yaml") as name:
+            return files.read([*self._filenames, name], self._policy, at=at)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class OfServer:
+    """Reads the cluster of a kubeconfig with the rights of its user."""
+
+    still = False
+
+    def __init__(
+        self, kubeconfig: str, context: str, request_seconds: float, namespace: str, policy: Policy
+    ) -> None:
+        self._opening = functools.partial(servers.connected, kubeconfig, context, request_seconds)
+        self._namespace = namespace
+        self._policy = policy
+        self._runner: asyncio.Runner | None = None
+        self._open = contextlib.AsyncExitStack()
+        self._server: Server | None = None
+        self._told: list[Told] | None = None
+        self._told_at = 0.0
+
+    def read(self) -> Reading:
+        """List the objects of the cluster, its Events and the Lease of its scheduler."""
+        found: Reading = self._run(self._read)
+        return found
+
+    def tried(self, manifests: str) -> Cluster:
+        """Take a snapshot, and return its cluster together with the objects of the manifests."""
+        taken = self._run(taking.of_server)
+        content = b"".join(taken.content())
+        with _file(content, ".jsonl") as snapshot, _file(manifests.encode(), ".yaml") as name:
+            return files.read([snapshot, name], self._policy)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._runner is not None:
+            self._runner.run(self._open.aclose())
+            self._runner.close()
+
+    def _run(self, ask: Callable[[Server], Any]) -> Any:  # noqa: ANN401 - what is asked for.
+        # One loop for all readings, in this thread: the connection stays open, and plugins for
+        # credentials do not run each second.
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(self._asked(ask))
+
+    async def _asked(self, ask: Callable[[Server], Any]) -> Any:  # noqa: ANN401
+        if self._server is None:
+            self._server = await self._open.enter_async_context(self._opening())
+        return await ask(self._server)
+
+    async def _read(self, server: Server) -> Reading:
+        asked = self._namespace or server.namespace
+        cluster = await live.read(server, asked, self._policy)
+        if cluster.source is Source.WRITTEN:
+            return Reading(cluster, asked)
+        now = time.monotonic()
+        if not self._told_at or now - self._told_at >= EVENTS_SECONDS:
+            self._told, self._told_at = await history.of_scheduler(server), now
+        beat = await heartbeat(server, cluster.settings_of)
+        return Reading(cluster, self._namespace, self._told, beat)
+
+
+class _LeaseSpec(msgspec.Struct, rename="camel"):
+    holder_identity: str | None = ""
+    renew_time: str | None = ""
+    lease_duration_seconds: int | None = 0
+
+
+class _Lease(msgspec.Struct):
+    spec: _LeaseSpec
+
+
+async def heartbeat(server: Server, settings_of: str) -> Heartbeat:
+    """Return the Lease of the scheduler; the chart gives it the name of the Deployment."""
+    namespace, _, name = (settings_of or WITHOUT_SETTINGS).partition("/")
+    where = f"Lease {namespace}/{name}"
+    try:
+        answer = await server.connection.request(
+            "GET", LEASES.path(namespace, name), timeout_seconds=server.request_seconds
+        )
+        spec = msgspec.json.decode(answer, type=_Lease).spec
+        renewed = fields.timestamp(spec.renew_time or "", "spec.renewTime")
+    except ApiError as error:
+        if error.kind is Kind.GONE:
+            return Heartbeat(problem=f"no {where}: it has no leader election, or does not run")
+        return Heartbeat(problem=f"{where} cannot be read: {error.message}")
+    except (InvalidField, *UNREADABLE) as error:
+        return Heartbeat(problem=f"{where} cannot be read: {error}")
+    return Heartbeat(spec.holder_identity or "", renewed, spec.lease_duration_seconds or 0)
+
+
+@contextlib.contextmanager
+def _file(content: bytes, suffix: str) -> Any:  # noqa: ANN401 - a context manager of a name.
+    with tempfile.TemporaryDirectory(prefix="py-gang-scheduler-page-") as directory:
+        path = Path(directory) / f"tried{suffix}"
+        path.write_bytes(content)
+        yield str(path)
+
+
+class Seen(NamedTuple):
+    """The last view, and why there is no newer one: "" if nothing is wrong."""
+
+    view: View | None
+    problem: str = ""
+
+
+class Views:
+    """Makes views, at most one a second for all clients, in a thread of its own."""
+
+    def __init__(self, source: ClusterSource, clock: Callable[[], float] = time.monotonic) -> None:
+        self._source = source
+        self._clock = clock
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="view")
+        self._lock = asyncio.Lock()
+        self._seen = Seen(None)
+        self._until = float("-inf")
+
+    async def latest(self) -> Seen:
+        """Return the view, made anew if it is old; the last one if the cluster cannot be read."""
+        if self._clock() < self._until:
+            return self._seen
+        async with self._lock:
+            if self._clock() >= self._until:
+                # A client that leaves must not end what others wait for.
+                with anyio.CancelScope(shield=True):
+                    await self._renew()
+        return self._seen
+
+    async def ask(self, question: Callable[[], T]) -> T:
+        """Return the answer to a question, asked in the thread of the views."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, question)
+
+    async def tried(self, manifests: str) -> Cluster:
+        """Return the cluster with the objects of manifests. Raises as the source does."""
+        return await self.ask(functools.partial(self._source.tried, manifests))
+
+    async def close(self) -> None:
+        """End the thread."""
+        await self.ask(self._source.close)
+        self._thread.shutdown()
+
+    async def _renew(self) -> None:
+        began = self._clock()
+        try:
+            self._seen = Seen(await self.ask(self._made))
+        except UnusableConfigurationError as error:
+            self._seen = Seen(self._seen.view, str(error))
+        except ApiError as error:
+            self._seen = Seen(self._seen.view, f"the cluster cannot be read: {error.message}")
+        if self._source.still:
+            self._until = float("inf")
+            return
+        now = self._clock()
+        self._until = now + max(LEAST_SECONDS, (now - began) * (1 / LARGEST_PART - 1))
+
+    def _made(self) -> View:
+        return view.of_reading(self._source.read())

@@ -1,0 +1,288 @@
+"""The view: all that the screens show of one reading of a cluster, the same for every client.
+
+The answers are those of the commands `list`, `queues`, `cluster` and `explain`. Nothing is decided
+here.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+import msgspec
+
+from gang_scheduler.inspection import cluster as inspection_cluster
+from gang_scheduler.inspection.cluster import Cluster, Source
+from gang_scheduler.inspection.explaining import history, names
+from gang_scheduler.inspection.explaining.answers import Answer, answer_for
+from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.inspection.listing import decisions, domains, gangs, nodes, queues
+from gang_scheduler.inspection.listing.decisions import Decisions
+from gang_scheduler.inspection.listing.domains import Shape, TreeView
+from gang_scheduler.inspection.listing.gangs import API_VERSION, Json, Row
+from gang_scheduler.inspection.listing.nodes import Gpus
+from gang_scheduler.inspection.listing.queues import QueueLine
+from gang_scheduler.inspection.listing.vocabulary import RUNNING, STARTING, WAITING
+from gang_scheduler.model.queues import NONE
+from gang_scheduler.model.wording import rfc3339
+from gang_scheduler.simulation.snapshot_files import Told
+
+PAGE_SIZE: Final = 50
+NO_EVENTS: Final = "Events: they may not be listed"
+NOT_IN_SNAPSHOT: Final = "Events: the snapshot has none"
+
+
+class Heartbeat(NamedTuple):
+    """The Lease of the scheduler; `problem` says why it is not known, "" if it is.
+
+    `renewed` is in seconds since the epoch, and `seconds` is how long a renewal lasts.
+    """
+
+    holder: str = ""
+    renewed: int = 0
+    seconds: int = 0
+    problem: str = ""
+
+
+class Reading(NamedTuple):
+    """A cluster as it was read, the Events of its scheduler, and the scheduler's Lease.
+
+    `told` is None where Events are not known, `heartbeat` is None for files. With a `namespace`,
+    only the gangs of that one are shown.
+    """
+
+    cluster: Cluster
+    namespace: str = ""
+    told: Sequence[Told] | None = None
+    heartbeat: Heartbeat | None = None
+
+
+class Wanted(NamedTuple):
+    """The gangs to list; "" or an empty set selects all."""
+
+    states: frozenset[str] = frozenset()
+    queues: frozenset[str] = frozenset()
+    namespaces: frozenset[str] = frozenset()
+    reasons: frozenset[str] = frozenset()
+    kinds: frozenset[str] = frozenset()
+    text: str = ""
+    order: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A reading with the answers about it. Only the thread that made it may ask it for more.
+
+    `told` are its Events by gang, newest first. `origin` is the last line of every screen: what
+    the answers are computed from.
+    """
+
+    reading: Reading
+    told: tuple[Told, ...]
+    decided: Decisions
+    rows: tuple[Row, ...]
+    queues: tuple[QueueLine, ...]
+    gpus: Gpus | None
+    trees: tuple[TreeView, ...]
+    origin: str = ""
+    _explained: dict[tuple[str, str], Answer] = field(default_factory=dict)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that was read."""
+        return self.reading.cluster
+
+    @property
+    def read_at(self) -> int:
+        """When it was read, in seconds since the epoch."""
+        return self.cluster.read_at
+
+    @property
+    def waiting(self) -> list[Row]:
+        """The gangs that wait, in the order of turns."""
+        return [row for row in self.rows if row.state == WAITING]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many gangs there are in each state."""
+        return Counter(row.state for row in self.rows)
+
+    @property
+    def idle_while_waiting(self) -> int:
+        """How many GPUs are free while a gang in line asks for some; 0 if none does."""
+        asked = any(row.in_line and row.gpus for row in self.waiting)
+        return self.gpus.free if self.gpus is not None and asked else 0
+
+    @property
+    def without_events(self) -> str:
+        """Why no Events are known; "" if they are."""
+        if self.reading.told is not None:
+            return ""
+        if self.cluster.source is not Source.FILES:
+            return NO_EVENTS
+        return NOT_IN_SNAPSHOT if self.cluster.of_snapshot else ""
+
+    def explained(self, name: str, namespace: str) -> Answer:
+        """Return what `explain` answers. The first call for a NAME costs about ten cycles."""
+        found = self._explained.get((name, namespace))
+        if found is None:
+            found = answer_for(name, namespace, self._question(name, namespace))
+            self._explained[name, namespace] = found
+        return found
+
+    def _question(self, name: str, namespace: str) -> Question:
+        cache = self.cluster.cache
+        found = names.find(cache, names.wanted(name, namespace))
+        about = names.objects_of(cache, found[0]) if len(found) == 1 else None
+        if about is None or self.reading.told is None:
+            return Question(self.cluster, (), 0, self.without_events)
+        oldest_first = sorted(self.reading.told, key=lambda each: (each.first, each.last))
+        return Question(self.cluster, history.of_snapshot(oldest_first, *about))
+
+
+def of_reading(reading: Reading) -> View:
+    """Return the view of a reading. It costs what `list`, `queues` and `cluster` cost."""
+    cluster = reading.cluster
+    all_known = cluster.source is not Source.WRITTEN
+    trees = tuple(_trees(cluster)) if all_known else ()
+    decided = decisions.decide(cluster)
+    told = reading.told
+    if told is not None:
+        told = sorted(_by_gang(told, cluster), key=lambda each: (-_last(each), each.name))
+    return View(
+        reading,
+        tuple(told or ()),
+        decided,
+        tuple(gangs.gang_rows(cluster, decided, reading.namespace)),
+        tuple(queues.lines_of_queues(cluster, decided)),
+        nodes.gpus(cluster) if all_known else None,
+        trees,
+        inspection_cluster.origin_line(cluster),
+    )
+
+
+def _last(each: Told) -> int:
+    return max(each.first, each.last)
+
+
+def _by_gang(told: Sequence[Told], cluster: Cluster) -> Iterator[Told]:
+    """Yield Events, those of the members of a gang as one; none where the gang has its own."""
+    gang_of = {
+        (pod.namespace, pod.name): info.key.name.partition("/")[0]
+        for info in cluster.cache.gang_queue.infos.values()
+        for pod in info.observed.members.values()
+    }
+    own = {(each.namespace, each.name, each.reason) for each in told}
+    merged: dict[tuple[str, str, str, str], list[Told]] = {}
+    for each in told:
+        gang = gang_of.get((each.namespace, each.name), each.name)
+        if gang == each.name:
+            yield each
+        elif (each.namespace, gang, each.reason) not in own:
+            merged.setdefault((each.namespace, gang, each.reason, each.note), []).append(each)
+    for (_, gang, *_rest), some in merged.items():
+        first, last = min(each.first for each in some), max(map(_last, some))
+        yield msgspec.structs.replace(some[0], name=gang, first=first, last=last)
+
+
+def _trees(cluster: Cluster) -> list[TreeView]:
+    most: Shape | None = domains.commonest(cluster)
+    shapes = [most] if most is not None else []
+    return domains.trees(cluster, cluster.snapshot(), shapes)
+
+
+# Selections of a view.
+
+
+def selected(view: View, wanted: Wanted) -> list[Row]:
+    """Return the gangs that are asked for, in the order that is asked for."""
+    chosen = gangs.Selection(
+        states=wanted.states, queues=wanted.queues, reasons=wanted.reasons, order=wanted.order
+    )
+    text = wanted.text.lower()
+    return [
+        row
+        for row in gangs.selected(view.rows, chosen)
+        if (not wanted.namespaces or row.key.namespace.lower() in wanted.namespaces)
+        and (not wanted.kinds or row.kind.lower() in wanted.kinds)
+        and (not text or text in _searched(row))
+    ]
+
+
+def _searched(row: Row) -> str:
+    return " ".join((row.name, row.queue, row.wait.reason, row.wait.message, *row.nodes)).lower()
+
+
+def told_of(view: View, wanted: Wanted) -> list[Told]:
+    """Return the Events that are asked for by namespace, reason and text, newest first."""
+    text = wanted.text.lower()
+    return [
+        each
+        for each in view.told
+        if (not view.reading.namespace or each.namespace == view.reading.namespace)
+        and (not wanted.namespaces or each.namespace.lower() in wanted.namespaces)
+        and (not wanted.reasons or each.reason.lower() in wanted.reasons)
+        and (not text or text in f"{each.namespace}/{each.name} {each.reason} {each.note}".lower())
+    ]
+
+
+def of_queue(view: View, name: str) -> tuple[list[QueueLine], list[Row]]:
+    """Return a queue with those below it, and the gangs in these; nothing for an unknown one."""
+    lines = queues.below(view.queues, name)
+    known = {each.name for each in lines}
+    return lines, [row for row in view.rows if row.queue in known]
+
+
+# Documents of kinds that no command prints.
+
+
+def decision_document(view: View, found: Sequence[Told]) -> Json:
+    """Return Events of the scheduler as a document of kind DecisionList."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "DecisionList",
+        **inspection_cluster.origin_document(view.cluster),
+        "lacks": view.without_events or None,
+        "items": [
+            {
+                "namespace": each.namespace,
+                "name": each.name,
+                "reason": each.reason,
+                "message": each.note,
+                "first": rfc3339(each.first),
+                "last": rfc3339(max(each.first, each.last)),
+                "times": each.times,
+            }
+            for each in found
+        ],
+    }
+
+
+def overview_document(view: View) -> Json:
+    """Return the figures of the first screen as a document of kind Overview."""
+    counts, gpus, beat = view.counts, view.gpus, view.reading.heartbeat
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Overview",
+        **inspection_cluster.origin_document(view.cluster),
+        "gangs": {
+            "waiting": counts[WAITING],
+            "starting": counts[STARTING],
+            "running": counts[RUNNING],
+        },
+        "gpus": None
+        if gpus is None
+        else {**gpus._asdict(), "idleWhileWaiting": view.idle_while_waiting},
+        "scheduler": None
+        if beat is None
+        else {
+            "holder": beat.holder or None,
+            "renewed": rfc3339(beat.renewed) if beat.renewed else None,
+            "problem": beat.problem or None,
+        },
+    }
+
+
+def queue_title(name: str) -> str:
+    """Return the name of a queue as it is shown."""
+    return "no queue" if name in ("", NONE.name) else name

@@ -1,0 +1,142 @@
+"""The page of a cluster on the embedded API server, read with a kubeconfig."""
+
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+
+import anyio
+import pytest
+
+from gang_scheduler.api.kinds import GVR, NAMESPACES, NODES, POD_GROUPS, PODS
+from gang_scheduler.demo import cluster, world
+from gang_scheduler.demo.cluster import Embedded
+from gang_scheduler.page.sources import LEASES, LEAST_SECONDS, OfServer
+from gang_scheduler.settings.policy import Policy
+from support.listed_clusters import Body, gang, hold, node
+from support.pages import Browser, opened
+
+KINDS = {"PodGroup": POD_GROUPS, "Pod": PODS}
+PATIENCE_SECONDS = 30.0
+ROUNDS = 120
+
+
+@pytest.fixture(autouse=True)
+def blocking_is_an_error() -> Iterator[None]:
+    """Allow it: the API server is asked between the requests of the browser."""
+    return iter(())
+
+
+@pytest.fixture
+def served() -> Iterator[Embedded]:
+    """Run an API server with a node, a gang that runs and one that waits."""
+    with cluster.embedded(controllers=False) as found:
+        for each in world.definitions():
+            cluster.create(found, each.gvr, each.body)
+        create(
+            found,
+            NAMESPACES,
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}},
+        )
+        create(found, NODES, node("node-0"))
+        for body in gang("waits", 2, gpus=8):
+            create(found, KINDS[body["kind"]], body)
+        yield found
+
+
+def create(served: Embedded, gvr: GVR, body: Body) -> None:
+    """Create an object as soon as its kind is served."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            cluster.create(served, gvr, body)
+        except cluster.DemoFailed:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+@contextlib.asynccontextmanager
+async def page_of(served: Embedded) -> AsyncIterator[Browser]:
+    """Open the page of a server."""
+    source = OfServer(str(served.kubeconfig), "", 5.0, "", Policy())
+    async with opened(source) as browser:
+        yield browser
+
+
+async def document(browser: Browser, path: str) -> Body:
+    """Return a document of the API, held against its schema."""
+    found: Body = json.loads((await browser.get(path)).text)
+    hold(found)
+    return found
+
+
+async def until(browser: Browser, path: str, words: str) -> str:
+    """Return a screen once it has these words."""
+    for _ in range(ROUNDS):
+        text = (await browser.get(path)).text
+        if words in text:
+            return text
+        await anyio.sleep(LEAST_SECONDS / 4)
+    raise AssertionError(f"{path} has no {words}")
+
+
+async def test_the_page_shows_a_cluster_as_it_changes(served: Embedded) -> None:
+    async with page_of(served) as browser:
+        first = await browser.get("/")
+        assert "team/</span>waits" in first.text
+        assert "no Lease kube-system/py-gang-scheduler" in first.text
+        explained = await document(browser, "/api/v1/gangs/team/waits")
+        assert "Waits" == explained["verdict"]
+
+        create(served, NODES, node("node-1"))
+        await until(browser, "/gangs/team/waits", "node-1")
+        explained = await document(browser, "/api/v1/gangs/team/waits")
+        assert "Starts" == explained["verdict"]
+
+
+async def test_the_heartbeat_and_the_decisions_are_read(served: Embedded) -> None:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+    create(
+        served,
+        LEASES,
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "py-gang-scheduler", "namespace": "kube-system"},
+            "spec": {"holderIdentity": "pod-1", "renewTime": now, "leaseDurationSeconds": 15},
+        },
+    )
+    async with page_of(served) as browser:
+        text = (await browser.get("/")).text
+        overview = await document(browser, "/api/v1/overview")
+        decisions = await document(browser, "/api/v1/decisions")
+
+    assert '<b class="figure word good">alive</b>' in text
+    assert "pod-1" == overview["scheduler"]["holder"]
+    assert [] == decisions["items"]
+
+
+async def test_a_job_is_tried_on_the_cluster_and_nothing_is_created(served: Embedded) -> None:
+    async with page_of(served) as browser:
+        found = await browser.get("/try?name=tried&namespace=team&nodes=1&gpus=1")
+
+    assert "It would " in found.text
+    assert ["waits"] == [each["metadata"]["name"] for each in cluster.items(served, POD_GROUPS)]
+    assert 2 == len(cluster.items(served, PODS))
+
+
+async def test_without_the_api_server_the_last_view_stays_and_says_so() -> None:
+    with contextlib.ExitStack() as running:
+        served = running.enter_context(cluster.embedded(controllers=False))
+        create(served, NODES, node("node-0"))
+        async with page_of(served) as browser:
+            assert "Stale since" not in (await browser.get("/")).text
+            running.close()
+            text = await until(browser, "/", "Stale since")
+
+    assert "the cluster cannot be read" in text
+    assert "1 node" in text

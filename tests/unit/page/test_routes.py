@@ -1,0 +1,223 @@
+"""What each address answers, as a screen that is whole without JavaScript and as JSON."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from gang_scheduler.inspection import files
+from gang_scheduler.inspection.snapshots import taking
+from gang_scheduler.page import rendering
+from gang_scheduler.page.sources import ClusterSource, OfFiles
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation.snapshot_files import LIVE, Told
+from support import listed_clusters
+from support.listed_clusters import gang, node, queue
+from support.pages import Answer, opened, source_of
+
+NODES = [node(f"node-{number}") for number in range(4)]
+QUEUES = [queue("blue", 16), queue("red", 16)]
+RUNS = gang("runs", 3, queue="blue", nodes=["node-0", "node-1", "node-2"])
+WAITS = gang("waits", 2, queue="red", created="2026-01-01T12:30:00Z")
+CLUSTER = [*NODES, *QUEUES, *RUNS, *WAITS]
+MARKUP = "<script>alert('x')</script>\"&amp;"
+RIGHT_TO_LEFT = "\u202etsop"
+SCREENS = (
+    *("/", "/gangs", "/gangs?text=wait&state=waiting&sort=gpu", "/gangs/team/waits"),
+    *("/gangs/team/podgroup/runs", "/queues", "/queues/blue", "/decisions", "/try"),
+)
+API = {
+    "/api/v1/overview": "Overview",
+    "/api/v1/gangs": "GangList",
+    "/api/v1/gangs?state=running": "GangList",
+    "/api/v1/gangs/team/waits": "Explanation",
+    "/api/v1/queues": "QueueTree",
+    "/api/v1/queues/blue": "QueueTree",
+    "/api/v1/cluster": "ClusterView",
+    "/api/v1/decisions": "DecisionList",
+}
+
+
+async def test_every_screen_is_there_and_names_its_json(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        for path in SCREENS:
+            found = await browser.get(path)
+            assert 200 == found.status, path
+            assert "computed from 4 nodes and 5 pods" in found.text
+            if path != "/try":
+                api = found.text.partition('<a href="/api/')[2].partition('"')[0]
+                of_json = await browser.get(f"/api/{api.replace('&amp;', '&')}")
+                assert "application/json" in of_json.headers["Content-Type"], path
+
+
+async def test_the_first_screen_says_what_waits_and_why(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        text = (await browser.get("/")).text
+
+    assert "team/</span>waits" in text
+    assert "WaitingForVictims</span> 3 pods must leave" in text
+    assert 'class="figure">24<i> of 32</i>' in text
+    assert '<b class="figure bad">8</b><span>GPUs idle while a gang waits' in text
+    assert 'href="/queues/blue"' in text
+
+
+@pytest.mark.parametrize(("path", "kind"), API.items())
+async def test_documents_are_as_their_schemas_say(path: str, kind: str, tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        found = json.loads((await browser.get(path)).text)
+
+    assert kind == found["kind"]
+    listed_clusters.hold(found)
+
+
+async def test_the_json_is_that_of_the_commands(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        gangs = json.loads((await browser.get("/api/v1/gangs")).text)
+        queues = json.loads((await browser.get("/api/v1/queues")).text)
+        cluster = json.loads((await browser.get("/api/v1/cluster")).text)
+
+    assert listed_clusters.document("list", tmp_path, CLUSTER, "-A") == gangs
+    assert listed_clusters.document("queues", tmp_path, CLUSTER) == queues
+    assert listed_clusters.document("cluster", tmp_path, CLUSTER) == cluster
+
+
+async def test_a_gang_is_explained_as_by_the_command(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        found = json.loads((await browser.get("/api/v1/gangs/team/waits")).text)
+        text = (await browser.get("/gangs/team/waits")).text
+
+    expected = listed_clusters.document("explain", tmp_path, CLUSTER, "team/waits")
+    # The list has noted that the gang was tried, so its phase is one further.
+    assert expected | {"phase": found["phase"]} == found
+    assert expected["summary"] in unescaped(text)
+    assert "Position" in text
+
+
+async def test_names_that_are_not_there_are_not_found(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        gang_page = await browser.get("/gangs/team/wait")
+        queue_page = await browser.get("/queues/bleu")
+        of_json = await browser.get("/api/v1/gangs/team/wait")
+
+    assert (404, 404, 404) == (gang_page.status, queue_page.status, of_json.status)
+    assert "did you mean waits?" in gang_page.text
+    assert "did you mean blue?" in queue_page.text
+    assert "did you mean waits?" in json.loads(of_json.text)["error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("waits", "/gangs/team/waits"),
+        ("team/RUNS", "/gangs/team/runs"),
+        ("blue", "/queues/blue"),
+        ("node-2", "/gangs/team/runs"),
+        ("team", "/gangs?text=team"),
+        ("<b>", "/gangs?text=%3Cb%3E"),
+    ],
+)
+async def test_a_search_leads_to_what_has_the_name(text: str, where: str, tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        found = await browser.get("/search", params={"q": text}, allow_redirects=False)
+
+    assert (302, where) == (found.status, found.headers["Location"])
+
+
+async def test_an_answer_that_a_client_has_is_not_sent_again(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, CLUSTER)) as browser:
+        first = await browser.get("/gangs")
+        tag = {"If-None-Match": first.headers["ETag"]}
+        again = await browser.get("/gangs", headers=tag)
+        other = await browser.get("/queues", headers=tag)
+
+    assert (304, "") == (again.status, again.text)
+    assert 200 == other.status
+
+
+async def test_a_long_list_comes_in_pages(tmp_path: Path) -> None:
+    many = [each for number in range(60) for each in gang(f"gang-{number:02}", 1, queue="blue")]
+    async with opened(source_of(tmp_path, [*NODES, *QUEUES, *many])) as browser:
+        first, second = await browser.get("/gangs"), await browser.get("/gangs?page=2")
+
+    assert (50, 10) == (rows(first), rows(second))
+    assert 'href="/gangs?page=2" rel="next"' in first.text
+    assert 'href="/gangs?page=1" rel="prev"' in second.text
+
+
+async def test_a_namespace_shows_its_own_gangs_alone(tmp_path: Path) -> None:
+    others = gang("secret", 1, namespace="other", nodes=["node-3"])
+    source = source_of(tmp_path, [*CLUSTER, *others], "team")
+    async with opened(source) as browser:
+        for path in ("/", "/gangs", "/decisions"):
+            assert "secret" not in (await browser.get(path)).text
+
+
+@pytest.mark.parametrize("name", [MARKUP, RIGHT_TO_LEFT, "x" * 253])
+async def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
+    async with opened(hostile(tmp_path, name)) as browser:
+        screens = ["/", "/gangs", "/queues", rendering.queue_path(name), "/decisions"]
+        screens += [rendering.gang_path(name, each, "PodGroup") for each in (name, "waits")]
+        for path in screens:
+            found = await browser.get(path)
+            assert 200 == found.status, path
+            assert "<script>alert" not in found.text
+        listed = await browser.get(f"/gangs?text={rendering.part(name[:40])}")
+        tried = await browser.get("/try", params={"nodes": "1", "name": name, "queue": name})
+
+    assert name in unescaped(listed.text)
+    assert "<script>alert" not in tried.text
+
+
+async def test_a_job_is_tried_and_nothing_is_made(tmp_path: Path) -> None:
+    async with opened(source_of(tmp_path, [*NODES, *QUEUES, *RUNS])) as browser:
+        fits = await browser.get("/try?name=small&nodes=1&gpus=8&queue=red")
+        evicts = await browser.get("/try?name=big&nodes=2&gpus=8&queue=red")
+        waits = await browser.get("/try?name=huge&nodes=3&gpus=8&namespace=other")
+        wrong = await browser.get("/try?name=Big&nodes=0&gpus=8&time=soon")
+        gangs = await browser.get("/gangs")
+
+    assert "It would start now" in fits.text
+    assert "minMember: 1" in fits.text
+    assert "It would start once other pods have left" in evicts.text
+    assert "It would wait" in waits.text
+    assert "nodes must be 1 to 5000, not" in wrong.text
+    assert "time must be a time such as 90m, 12h or 2d, not" in wrong.text
+    assert "minMember" not in wrong.text
+    assert "small" not in gangs.text
+
+
+def hostile(directory: Path, name: str) -> ClusterSource:
+    """Return the source of a snapshot in which everything has this name."""
+    told = [Told(namespace="hostile", name="hostile", reason="hostile", note="hostile", first=1)]
+    bodies = [
+        *(node("hostile"), queue("hostile", 64)),
+        *gang("hostile", 1, nodes=["hostile"], queue="hostile", namespace="hostile"),
+        *gang("waits", 9, queue="hostile", namespace="hostile"),
+    ]
+    taken = taking.of_files([listed_clusters.written(directory, bodies)], Policy())
+    header = structs.replace(taken.header, source=LIVE, events=told)
+    content = b"".join(replace(taken, header=header).content())
+    path = directory / "snapshot.jsonl"
+    path.write_bytes(content.replace(b"hostile", json.dumps(name)[1:-1].encode()))
+    return OfFiles(files.read([str(path)], Policy()), [str(path)], Policy())
+
+
+def rows(answer: Answer) -> int:
+    """Return how many gangs a screen lists."""
+    return answer.text.count('<th scope="row">')
+
+
+def unescaped(text: str) -> Any:
+    """Return the text that a browser shows."""
+    for code, letter in (
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&#39;", "'"),
+        ("&#34;", '"'),
+        ("&amp;", "&"),
+    ):
+        text = text.replace(code, letter)
+    return text

@@ -1,0 +1,104 @@
+"""The view of a reading: figures, selections, and Events by gang."""
+
+from pathlib import Path
+
+from gang_scheduler.inspection import files
+from gang_scheduler.page import view
+from gang_scheduler.page.view import Heartbeat, Reading, View, Wanted
+from gang_scheduler.settings.policy import Policy
+from gang_scheduler.simulation.snapshot_files import Told
+from support import listed_clusters
+from support.listed_clusters import Body, gang, node, written
+
+NODES = [node(f"node-{number}") for number in range(4)]
+RUNS = gang("runs", 3, nodes=["node-0", "node-1", "node-2"])
+WAITS = gang("waits", 2)
+
+
+def seen(directory: Path, bodies: list[Body], told: list[Told] | None = None) -> View:
+    """Return the view of a cluster of these objects."""
+    cluster = files.read([written(directory, bodies)], Policy())
+    return view.of_reading(Reading(cluster, told=told))
+
+
+def told(name: str, reason: str, at: int, note: str = "") -> Told:
+    """Return an Event."""
+    return Told(namespace="team", name=name, reason=reason, note=note, first=at)
+
+
+def test_gpus_are_idle_only_while_a_gang_in_line_asks_for_some(tmp_path: Path) -> None:
+    alone = seen(tmp_path, [*NODES, *RUNS])
+    assert (32, 24, 8) == alone.gpus
+    assert 0 == alone.idle_while_waiting
+
+    assert 8 == seen(tmp_path, [*NODES, *RUNS, *WAITS]).idle_while_waiting
+
+
+def test_free_gpus_of_a_cordoned_node_are_not_free(tmp_path: Path) -> None:
+    cordoned = node("node-9")
+    cordoned["spec"] = {"unschedulable": True}
+
+    assert (40, 24, 8) == seen(tmp_path, [*NODES, cordoned, *RUNS]).gpus
+
+
+def test_gangs_are_selected_by_each_field_and_by_text(tmp_path: Path) -> None:
+    found = seen(tmp_path, [*NODES, *RUNS, *WAITS])
+
+    def names(wanted: Wanted) -> list[str]:
+        return [row.key.name for row in view.selected(found, wanted)]
+
+    assert ["waits", "runs"] == names(Wanted())
+    assert ["waits"] == names(Wanted(states=frozenset({"waiting"})))
+    assert ["runs"] == names(Wanted(text="NODE-1"))
+    assert [] == names(Wanted(namespaces=frozenset({"other"})))
+    assert ["waits", "runs"] == names(Wanted(kinds=frozenset({"podgroup"})))
+    assert ["runs", "waits"] == names(Wanted(order="name"))
+
+
+def test_events_of_members_are_told_once_of_their_gang(tmp_path: Path) -> None:
+    events = [
+        told("runs", "Scheduled", 10, "3 members"),
+        *(told(f"runs-{number}", "Scheduled", 10, f"to node-{number}") for number in range(3)),
+        *(told(f"waits-{number}", "FailedScheduling", 20, "no room") for number in range(2)),
+        told("waits", "Unschedulable", 15),
+        told("gone-0", "Preempted", 30),
+    ]
+
+    found = seen(tmp_path, [*NODES, *RUNS, *WAITS], events).told
+
+    assert [
+        ("gone-0", "Preempted"),
+        ("waits", "FailedScheduling"),
+        ("waits", "Unschedulable"),
+        ("runs", "Scheduled"),
+    ] == [(each.name, each.reason) for each in found]
+
+
+def test_events_are_selected_and_become_a_document(tmp_path: Path) -> None:
+    found = seen(tmp_path, [*NODES, *RUNS], [told("runs", "Scheduled", 10), told("x", "Lost", 9)])
+
+    chosen = view.told_of(found, Wanted(reasons=frozenset({"lost"})))
+    assert ["x"] == [each.name for each in chosen]
+    document = view.decision_document(found, chosen)
+    listed_clusters.hold(document)
+    assert ("1970-01-01T00:00:09Z", None) == (document["items"][0]["first"], document["lacks"])
+
+
+def test_an_overview_has_the_lease_of_the_scheduler(tmp_path: Path) -> None:
+    cluster = files.read([written(tmp_path, [*NODES, *RUNS])], Policy())
+    beat = Heartbeat("pod-1", 100, 15)
+
+    document = view.overview_document(view.of_reading(Reading(cluster, heartbeat=beat)))
+
+    listed_clusters.hold(document)
+    assert "pod-1" == document["scheduler"]["holder"]
+    assert {"waiting": 0, "starting": 0, "running": 1} == document["gangs"]
+
+
+def test_an_explanation_is_made_once_a_view(tmp_path: Path) -> None:
+    found = seen(tmp_path, [*NODES, *WAITS, *RUNS])
+
+    first = found.explained("waits", "team")
+
+    assert first.document is not None
+    assert first is found.explained("waits", "team")
