@@ -24,7 +24,7 @@ from gang_auditor.objects import Kind, Pod, mapping, name_of
 from gang_auditor.world import Change, World
 
 ON_THE_WAY: Final = 2
-"""So many times the skew a request may have been on its way."""
+"""This many times the skew a request may have been on its way."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Limits:
 
 
 class Rule(Protocol):
-    """A rule. It is told of every change of a pod, and of time, and says what is wrong.
+    """A rule. It gets every change of a pod and every moment, and reports what is wrong.
 
     Several changes come at once where a list has found them: the world is as after all of them.
     """

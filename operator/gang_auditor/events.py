@@ -52,7 +52,7 @@ def passed(at: float) -> Event:
 
 
 class UnreadableLineError(Exception):
-    """A line of a recording is none."""
+    """A line of a recording cannot be parsed."""
 
 
 def of_line(line: bytes) -> Event:

@@ -30,7 +30,7 @@ MOST: Final = Decimal(2**63 - 1)
 
 @lru_cache(maxsize=4096)
 def amount(resource: str, text: str) -> int:
-    """Return a quantity in the unit of its resource, rounded up; 0 for what is no quantity."""
+    """Return a quantity in the unit of its resource, rounded up; 0 if it cannot be parsed."""
     number, factor = text, Decimal(1)
     for length in (2, 1):
         suffix = text[-length:]
@@ -196,7 +196,7 @@ class Pod:
 
     @cached_property
     def requests(self) -> Amounts:
-        """What it uses of a node, `pods: 1` included."""
+        """The resources that the pod uses on a node, including `pods: 1`."""
         return {**_requests(self), "pods": 1}
 
     @cached_property
@@ -357,7 +357,7 @@ class Node:
 
     @cached_property
     def allocatable(self) -> Amounts:
-        """What pods may use of it."""
+        """The resources of the node that pods may use."""
         status = mapping(self.raw, "status")
         return amounts(status.get("allocatable") or status.get("capacity"))
 

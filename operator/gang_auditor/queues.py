@@ -45,7 +45,7 @@ class Account:
 
     @property
     def limit(self) -> float:
-        """What all of its subtree may have."""
+        """The most that the whole subtree may use."""
         return self.quota.get("hard", math.inf)
 
     @property

@@ -102,7 +102,7 @@ class Versions(Generic[T]):
 
 K = TypeVar("K")
 KEPT_SECONDS: Final = 300.0
-"""How long versions are kept that were replaced."""
+"""How long a replaced version of an object is kept."""
 
 
 class Change(NamedTuple):

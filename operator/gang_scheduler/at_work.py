@@ -81,7 +81,7 @@ class DecisionTimes:
     def is_too_long(self) -> bool:
         """Return whether the decision that is made now is to be cut. For any thread.
 
-        Of each decision that is cut so much is spent; the next ones of the cycle have less.
+        A decision that is cut has spent this much; the next ones of the cycle have less.
         """
         gangs = self._gangs()
         if gangs is None:

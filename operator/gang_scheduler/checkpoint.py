@@ -79,7 +79,7 @@ class Evicted(SystemExit):
 class Resume:
     """Where a job goes on: `step` steps are done and saved at `path`. All empty for a new job.
 
-    A step without a path is none to go on from: the job begins anew.
+    A step without a path cannot be resumed from: the job begins again.
     """
 
     path: str = ""
@@ -89,7 +89,7 @@ class Resume:
 
 
 class Checkpoints:
-    """What is asked of one process of a job, and what it tells. A context manager.
+    """The checkpoint requests to one process of a job, and its reports. A context manager.
 
     `rank` is by default RANK, as torchrun sets it, else JOB_COMPLETION_INDEX, else 0: rank 0 tells
     for all. `agree` takes the own `Due` and returns the greatest of all ranks; every rank calls it
@@ -280,7 +280,7 @@ def _resume(environ: Mapping[str, str]) -> Resume:
     step, count = (_number(environ, name) for name in ("RESUME_STEP", "RESUME_COUNT"))
     path = environ.get("RESUME_FROM", "")
     if step and not path:
-        logger.warning("RESUME_STEP is %s and RESUME_FROM is empty: the job begins anew", step)
+        logger.warning("RESUME_STEP is %s and RESUME_FROM is empty: the job begins again", step)
         step = 0
     return Resume(path, step, count)
 

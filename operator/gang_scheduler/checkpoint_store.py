@@ -233,7 +233,7 @@ class Store:
         every: int | None = None,
         best: Callable[[Saved], float | None] | None = None,
     ) -> Sequence[str]:
-        """Delete checkpoints but the `last` ones, those of `every` so many steps, and the `best`.
+        """Delete all checkpoints but the `last` ones, one for each `every` steps, and the `best`.
 
         `best` gives a number for a checkpoint, the least of which is kept, or None, for example
         `lambda saved: saved.metadata.get("loss")`. The checkpoint from which the gang began, and

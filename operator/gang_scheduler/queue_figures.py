@@ -19,7 +19,7 @@ CHARGED: Final = those_with(lambda rule: Room.CHARGED in rule.room)
 WITHOUT_PODS: Final = 2
 """Order in a line: gangs that have turns, then other gangs, then those without a pod."""
 MOST_LOOKED_AT: Final = 10
-"""Of how many gangs of a queue it is asked whether the queue starves."""
+"""The number of first gangs of a queue that decide whether the queue starves."""
 
 
 def figures_of(

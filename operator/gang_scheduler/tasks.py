@@ -51,7 +51,7 @@ async def every(
     at_once: bool = False,
     when: Callable[[], bool] = _always,
 ) -> None:
-    """Look every so many seconds, until cancelled; `at_once`: also now.
+    """Look every this many seconds, until cancelled; `at_once`: also now.
 
     A look that fails is noted as an error of `step` on `about`. A look that is due while `when()`
     returns False is left out.

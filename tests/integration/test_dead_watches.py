@@ -1,4 +1,4 @@
-"""A watch whose task has died, or is stuck, is begun anew, with each source."""
+"""A watch whose task has died, or is stuck, is restarted, with each source."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ def blocking_is_an_error() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let a silent watch be begun anew soon, and forget the watches of other tests."""
+    """Let a silent watch be begun again soon, and forget the watches of other tests."""
     for module in (kopf, list_watch):
         monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
         monkeypatch.setattr(module, "LAST_PAUSE", 0.01)

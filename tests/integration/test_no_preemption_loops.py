@@ -22,19 +22,21 @@ CYCLE_SECONDS = 0.2
 
 
 class Controllers:
-    """What creates every pod of the gangs anew that goes before it has succeeded."""
+    """What creates every pod of the gangs again that goes before it has succeeded."""
 
     def __init__(self, workloads: FakeWorkloads) -> None:
         self._workloads = workloads
-        self._uids = (f"uid-anew-{number}" for number in count())
+        self._uids = (f"uid-again-{number}" for number in count())
         workloads.cluster.watchers.append(self._hear)
 
     def _hear(self, gvr: GVR, change: str, document: Document) -> None:
         if (gvr, change) == (PODS, "DELETED"):
             name = document["metadata"]["name"]
             gang = name.partition("-")[0]
-            anew = {"uid": next(self._uids)}
-            body = api_objects.pod_body(name, gang=gang, priority=PRIORITIES[gang], metadata=anew)
+            metadata = {"uid": next(self._uids)}
+            body = api_objects.pod_body(
+                name, gang=gang, priority=PRIORITIES[gang], metadata=metadata
+            )
             self._workloads.cluster.put(PODS, body)
 
 

@@ -136,7 +136,7 @@ def _free(namespace: Namespace, name: str) -> None:
 def wait_until_alone(namespace: Namespace) -> None:
     """Wait until no pod of a namespace that is going is left to take room.
 
-    Its controller may have made some anew, which go only while other controllers run.
+    Its controller may have made some again, which go only while other controllers run.
     """
 
     def no_other_is_there() -> bool:
@@ -152,7 +152,7 @@ def wait_for_all(namespace: Namespace, kind: Kind) -> None:
 
 
 def wait_until_all_stay(namespace: Namespace, kind: Kind) -> None:
-    """Wait likewise, and until the controller makes none of them anew for a while."""
+    """Wait likewise, and until the controller makes none of them again for a while."""
 
     def nothing_changes() -> bool:
         wait_for_all(namespace, kind)

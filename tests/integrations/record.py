@@ -1,4 +1,4 @@
-"""Write what pods of kinds look like into the table anew.
+"""Write what pods of kinds look like into the table again.
 
     PYTHONPATH=tests .venv/bin/python -m integrations.record KIND...
 

@@ -77,7 +77,7 @@ def test_a_member_that_is_killed_is_replaced_in_the_domain_of_its_gang(
     gangs.wait(lambda: before[victim] not in gangs.uids(namespace).values())
     gangs.wait_until_all_stay(namespace, kind)
     (rack_after,) = gangs.racks(namespace, kind, role)
-    # Some controllers make all pods of the gang anew.
+    # Some controllers make all pods of the gang again.
     was_kept = before.items() & gangs.uids(namespace).items()
     assert not was_kept or rack == rack_after
 

@@ -1,4 +1,4 @@
-"""Queues reckoned anew from their definitions for each question, by recursion: slow and plain.
+"""Queues reckoned again from their definitions for each question, by recursion: slow and plain.
 
 Nothing is shared with the scheduler but the nouns. One flavor; amounts of one or two resources.
 """

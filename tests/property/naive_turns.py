@@ -1,4 +1,4 @@
-"""A cycle with queues decided anew, from the definitions: whose turn it is, and what comes of it.
+"""A cycle with queues decided again, from the definitions: whose turn it is, and what comes of it.
 
 Shares nothing with the scheduler but the nouns. It looks at all heads before each turn, and reckons
 every figure from what is charged. On which nodes members go is not decided here: the plan says it,

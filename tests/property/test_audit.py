@@ -12,7 +12,7 @@ STEPS = 80
 
 
 class Cluster:
-    """What is on nodes, counted anew for each question, and what an auditor sees of it."""
+    """What is on nodes, counted again for each question, and what an auditor sees of it."""
 
     def __init__(self, dice: Random) -> None:
         self.dice = dice

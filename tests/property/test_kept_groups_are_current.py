@@ -1,7 +1,7 @@
 """Law: what is kept of gangs, and their groups, is what would be made of what is known now.
 
 Random events happen to a queue of gangs. After each, what is kept of each gang and the groups that
-are due are compared with those of a copy that has to work everything out anew.
+are due are compared with those of a copy that has to work everything out again.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""Law: with queues a plan is the one that the definitions give, decided anew by a plain model.
+"""Law: with queues a plan is the one that the definitions give, decided again by a plain model.
 
 So no gang waits without a cause, and none goes ahead without a right: turns are in order, quotas,
 limits and guarantees are kept, flavors are the first that can be had, and each gang that waits says

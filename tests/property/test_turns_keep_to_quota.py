@@ -1,6 +1,6 @@
 """Whatever queues there are: no plan is over a quota, and a queue that keeps its order keeps it.
 
-What each queue may have is reckoned here anew, without what the scheduler reckons with.
+What each queue may have is reckoned here again, without what the scheduler reckons with.
 """
 
 from collections import Counter

@@ -126,16 +126,16 @@ class Events(RuleBasedStateMachine):
 
     @rule()
     def usage_is_the_sum(self) -> None:
-        anew = QueueUsageStore(Anew(self.cache.gang_queue), self.cache.node_usage.labels_of)
+        recounted = QueueUsageStore(Anew(self.cache.gang_queue), self.cache.node_usage.labels_of)
         kept, _ = self.cache.queue_usage.settle(self.cache.pod_store, 0)
         gangs = self.cache.gang_queue
         found = {key: gangs.queues.of(key) for key in gangs.infos}
 
         assert found == {key: Anew(gangs).queues.of(key) for key in gangs.infos}
         # What was decided, and where a pod was bound, is remembered: objects do not say it again.
-        anew._decided = self.cache.queue_usage._decided
-        anew._bound = dict(self.cache.queue_usage._bound)
-        made, _ = anew.settle(self.cache.pod_store, 0)
+        recounted._decided = self.cache.queue_usage._decided
+        recounted._bound = dict(self.cache.queue_usage._bound)
+        made, _ = recounted.settle(self.cache.pod_store, 0)
 
         assert shown(made) == shown(kept)
         assert 0 == self.cache.usage_differences()
@@ -144,9 +144,9 @@ class Events(RuleBasedStateMachine):
     def running_gangs_are_as_found_anew(self) -> None:
         self.cache.queue_state(0)
         gangs, rules = self.cache.gang_queue, self.cache.evictable_pods.rules
-        anew = RunningGangs(gangs.infos, gangs.queues, rules.max_min_runtime_seconds)
+        recounted = RunningGangs(gangs.infos, gangs.queues, rules.max_min_runtime_seconds)
         kept = self.cache.running(0)
-        made = anew.put_in(kept, kept.charged, 0, enforcing=False)
+        made = recounted.put_in(kept, kept.charged, 0, enforcing=False)
 
         assert told(made) == told(kept)
 

@@ -1,4 +1,4 @@
-"""What the objects of a world say, read anew and plainly: no line is shared with the product."""
+"""What the objects of a world say, read again and plainly: no line is shared with the product."""
 
 import json
 import re

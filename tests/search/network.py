@@ -1,4 +1,4 @@
-"""The trees of a world, and where its nodes are in them; told anew, from the manifests alone."""
+"""The trees of a world, and where its nodes are in them; told again, from the manifests alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -87,14 +87,14 @@ class DegradedGang:
         self.cache.upsert_pod(made)
 
     def lacks_room(self, number: int, now: int, told_at: int = 0) -> None:
-        """Let a member be lost with its node and created anew; decide then. As `waits`."""
+        """Let a member be lost with its node and created again; decide then. As `waits`."""
         self.fails(number)
         self.gone(number)
         self.waits(number, told_at)
         self.decide(now)
 
     def marks(self, number: int, *, starting_anew: bool = True) -> None:
-        """Mark a member as one of a gang that starts anew, or as a victim of another gang."""
+        """Mark a member as one of a gang that starts again, or as a victim of another gang."""
         made = self._replacement(number, f"n{number}")
         self.cache.upsert_pod(replace(made, marked=True, starting_anew=starting_anew))
 

@@ -78,7 +78,7 @@ def _times(before: Change, change: Change, rules: Rules) -> Iterator[str]:
 def _turns(changes: Sequence[Change], rules: Rules) -> Iterator[str]:
     """Yield where a gang has gone down and up again, or up and down, within both cooldowns.
 
-    A gang that has gone as a whole starts anew.
+    A gang that has gone as a whole starts again.
     """
     lives: list[list[Change]] = [[]]
     for each in changes:

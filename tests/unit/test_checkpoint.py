@@ -301,7 +301,7 @@ def test_a_step_without_a_path_is_none_to_go_on_from(
     found = container.checkpoints({"RESUME_STEP": "60", "RESUME_COUNT": "2"}).resume
 
     assert Resume("", 0, 2) == found
-    assert "RESUME_STEP is 60 and RESUME_FROM is empty: the job begins anew" in caplog.text
+    assert "RESUME_STEP is 60 and RESUME_FROM is empty: the job begins again" in caplog.text
 
 
 @pytest.mark.parametrize("path", ["/saved/1", Path("/saved/1")])

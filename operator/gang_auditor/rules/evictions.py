@@ -270,7 +270,7 @@ def _has_overrun(victim: Pod, world: World) -> bool:
 # an eviction without a finding may still be wrong: `--simulate` compares with a plan.
 
 LONGEST: Final = 10
-"""So many times the skew a plan waits for others to be written."""
+"""This many times the skew a plan waits for others to be written."""
 
 
 @dataclass

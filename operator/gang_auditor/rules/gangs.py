@@ -123,7 +123,7 @@ def _unit(pod: Pod, world: World) -> tuple[object, ...] | None:
 
 NON_STRICT = "NonStrict"
 MOST_GONE = 100
-"""So many gangs that are gone are kept at least."""
+"""This many gangs that are gone are kept at least."""
 
 
 class _Start(NamedTuple):
@@ -155,7 +155,7 @@ class Groups:
         yield from ()
 
     def passed(self, now: float, world: World) -> Iterator[Finding]:
-        """Look at the groups of gangs that started a time ago."""
+        """Judge the groups of gangs that started some time ago."""
         self._forget_the_gone(now, world)
         for start in self._due.take(now):
             if _is_non_strict(start.gang, world):
@@ -433,7 +433,7 @@ class Quorum:
         yield Finding(start.at, self.name, start.gang.about, message, _details(start, quorum))
 
     def _lacking(self, start: _QuorumStart, end: float, world: World) -> str:
-        """Return of which roles too few are bound, such as `0 of 1 master`; "" of none."""
+        """Return the roles with too few bound pods, such as `0 of 1 master`; "" if none."""
         minima = quorums.minima(start.gang, world, start.at - self._limits.skew, end)
         bound = Counter(start.roles[uid] for uid in start.bound)
         lost = Counter(start.roles.get(uid, "") for uid in start.lost - start.bound)

@@ -30,7 +30,7 @@ class _Binding(NamedTuple):
 
 
 class PodAffinity:
-    """What pods say of which pods they may be near."""
+    """Pod affinity and anti-affinity: near which other pods a pod may run."""
 
     name = "pod_affinity"
 

@@ -118,7 +118,7 @@ class Capacity:
 
 
 class Filters:
-    """What nodes say of which pods they take."""
+    """The filters of nodes, such as taints: which pods a node admits."""
 
     name = "filters"
 

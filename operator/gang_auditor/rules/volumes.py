@@ -84,7 +84,7 @@ def is_for_one(world: World, claim: str) -> bool:
 
 
 class _Moment:
-    """What objects were about a time."""
+    """The state of the objects at about one time."""
 
     def __init__(self, world: World, begin: float, end: float) -> None:
         self._world = world

@@ -278,7 +278,7 @@ class PodGroupElastic(ApiModel):
         default=None,
         description=(
             "Why: it started, there was room for more, or a gang of more right took some. Absent "
-            "if a scheduler that was started anew does not know."
+            "if a scheduler that was started again does not know."
         ),
     )
     next_allowed: Time | None = Field(

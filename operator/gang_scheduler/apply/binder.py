@@ -131,7 +131,7 @@ class Binder:
                 workers.start_soon(self._after_claims, *held)
 
     def close(self) -> None:
-        """Begin no more gangs. The next leader binds the gangs of which no binding was sent."""
+        """Begin no more gangs. The next leader binds all gangs without a binding that was sent."""
         self._closed = True
 
     async def drain(self) -> None:

@@ -53,7 +53,7 @@ def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Bo
             "type": TYPE,
             "status": "True",
             "reason": DEGRADED,
-            "message": f"py-gang-scheduler: gang {preemption.gangs[0].key} starts anew",
+            "message": f"py-gang-scheduler: gang {preemption.gangs[0].key} starts again",
             "lastTransitionTime": rfc3339(now),
         }
     preemptor = naming.preemptor(preemption, namespace)

@@ -77,7 +77,7 @@ class LostNominations:
         self._in_part_since.pop(key, None)
 
     def refused(self, gang: Gang, times: int, now: int, *, in_part: bool = False) -> None:
-        """Note that the API server has refused so many times in a row to bind a gang.
+        """Note that the API server has refused this many times in a row to bind a gang.
 
         `now` is in seconds. The rest of a gang that is bound `in_part` has its room for longer.
         """

@@ -102,7 +102,7 @@ class PreemptionRun:
 
 
 class StepWriter:
-    """Writes the steps of all runs, so many at once."""
+    """Writes the steps of all runs, a bounded number at once."""
 
     def __init__(self, concurrency: int, writes: Writes) -> None:
         self._concurrency = concurrency

@@ -18,7 +18,7 @@ class Exit(enum.IntEnum):
 
     DONE = 0
     NOT_TRUE = 1
-    """What was asked for did not come true."""
+    """The condition that the user waited for was not met."""
     BAD_INPUT = 2
     NOT_FOUND = 3
     NOT_ALLOWED = 4

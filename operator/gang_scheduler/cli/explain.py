@@ -14,7 +14,7 @@ from gang_scheduler.cli.reading.options import Asked, common_options
 @click.option("--since", metavar="RFC3339", help="History since a time only.")
 @click.option("--at", metavar="RFC3339", help="When it is; only with -f, else after all times.")
 @click.option(
-    "-w", "--watch", is_flag=True, help="Print anew when something has changed, and mark that."
+    "-w", "--watch", is_flag=True, help="Print again when something has changed, and mark that."
 )
 def explain_command(
     *,

@@ -28,7 +28,7 @@ from gang_scheduler.inspection.listing import vocabulary
 @click.option("--sort", type=click.Choice(vocabulary.ORDERS), help="Sort by a column.")
 @click.option("-l", "--selector", default="", help="Labels that members must have.")
 @click.option(
-    "-w", "--watch", is_flag=True, help="Print anew when something has changed, and mark that."
+    "-w", "--watch", is_flag=True, help="Print again when something has changed, and mark that."
 )
 def list_command(
     *,

@@ -40,7 +40,7 @@ def page(
 
 
 def show(asked: Asked, text: str) -> None:
-    """Print a text to stdout, coloured or not as is asked for."""
+    """Print a text to stdout, with colours only if they are wanted."""
     click.echo(text, nl=False, color=asked.colored)
 
 

@@ -84,9 +84,9 @@ from gang_scheduler.settings.policy import Policy
     "--assume-scheduler-name/--no-assume-scheduler-name",
     default=None,
     help=(
-        "Whether pods without a schedulerName are taken as ours, or, as on a cluster, as "
-        "default-scheduler's. Without this flag those of manifests are ours, which is said, and "
-        "those from a cluster are not."
+        "Whether this scheduler places pods without a schedulerName (on a cluster, "
+        "default-scheduler does). By default it places those of manifests, with a note, and not "
+        "those of a cluster."
     ),
 )
 @settings_options(Policy, without_variable)

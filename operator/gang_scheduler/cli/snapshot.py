@@ -44,7 +44,9 @@ from gang_scheduler.cli.reading.options import Asked
     metavar="FILE|DIR|-",
     help="Take it of manifests, or of another snapshot, instead of a cluster. Repeatable.",
 )
-@click.option("--at", metavar="RFC3339", help="With -f: when it is. [default: as of simulate]")
+@click.option(
+    "--at", metavar="RFC3339", help="With -f: the time of decisions. [default: as of simulate]"
+)
 @click.option(
     "--anonymize",
     is_flag=True,

@@ -71,7 +71,7 @@ class Address:
         return self.path + urllib.parse.quote(path, safe=IN_PATHS)
 
     def url(self, path: str) -> str:
-        """Return the same with the server before it."""
+        """Return the URL: the server, then the path."""
         return f"{'https' if self.tls else 'http'}://{self.name}{self.target(path)}"
 
 

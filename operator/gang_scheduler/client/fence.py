@@ -54,14 +54,14 @@ class Fence:
         return self._leadership is not None
 
     def allows(self, seconds: float = 0.0) -> bool:
-        """Return whether a write may be sent now that takes so long at most."""
+        """Return whether a write that takes at most this long may be sent now."""
         if self._leadership is None:
             return not self._is_closed
         leads = not self._is_closed and self._leadership.is_leader()
         return leads and seconds <= self._leadership.seconds_left()
 
     def within(self, seconds: float) -> float:
-        """Return how long a write may take that was given so long; 0 or less: it may not begin."""
+        """Return how much of its time limit a write may use; 0 or less: it may not begin."""
         if self._leadership is None:
             return seconds
         return min(seconds, self._leadership.seconds_left() * SHARE)

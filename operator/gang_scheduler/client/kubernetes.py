@@ -170,7 +170,7 @@ class KubernetesApi:
         await self._connection.request("POST", path, body, timeout_seconds=EVENT_SECONDS)
 
     async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
-        """Say that an Event was seen so many times, 2 or more, and when the last time was."""
+        """Say that an Event was seen this many times, 2 or more, and when the last time was."""
         path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}"
         patch = {"series": {"count": count, "lastObservedTime": seen_at}}
         body = msgspec.json.encode(patch)

@@ -93,7 +93,7 @@ class Api(Protocol):
         """Create an Event of events.k8s.io/v1."""
 
     async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
-        """Say that an Event was seen so many times, 2 or more, and when the last time was.
+        """Say that an Event was seen this many times, 2 or more, and when the last time was.
 
         Kubernetes keeps it for another hour then. GONE once it is kept no longer.
         """

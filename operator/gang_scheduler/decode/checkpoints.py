@@ -83,7 +83,7 @@ def _port(present: Mapping[str, str], *, required: bool) -> int:
     where, text = field(annotations.CHECKPOINT_PORT), present.get(annotations.CHECKPOINT_PORT)
     if text is None:
         if required:
-            raise InvalidField(where, None, f"is required beside {annotations.CHECKPOINT}: HTTP")
+            raise InvalidField(where, None, f"is required with {annotations.CHECKPOINT}: HTTP")
         return 0
     if not re.fullmatch(r"[0-9]{1,5}", text) or not LEAST_PORT <= int(text) <= GREATEST_PORT:
         must = f"must be a port from {LEAST_PORT} to {GREATEST_PORT}"

@@ -19,7 +19,7 @@ TIMES: Final = 2
 PAUSES: Final = 10
 """The pause for expensive objects of a namespace, as a multiple of the time of the last change."""
 LONGEST_SECONDS: Final = 10.0
-"""For no longer than this."""
+"""The longest wait, in seconds."""
 MOST_NAMESPACES: Final = 1000
 """At least this many pauses are kept: finding those that are over takes a step for each."""
 

@@ -65,7 +65,7 @@ class Embedded:
         return self._kubeconfig
 
     def problems(self) -> list[str]:
-        """Return what its controllers could not do, the latest."""
+        """Return the latest errors of its controllers."""
         return self._server.problems
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401

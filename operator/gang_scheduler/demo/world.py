@@ -29,7 +29,7 @@ Body = dict[str, Any]
 
 
 class Gang(NamedTuple):
-    """A gang of the story: so many pods with so many GPUs each."""
+    """A gang of the story: this many pods with this many GPUs each."""
 
     name: str
     pods: int
@@ -39,7 +39,7 @@ class Gang(NamedTuple):
 
     @property
     def size(self) -> str:
-        """What it is, in words."""
+        """The size of the gang, in words."""
         return f"{self.pods} pods of {self.gpus} GPUs"
 
 
@@ -165,4 +165,4 @@ def _node(number: int, *, guarded: bool) -> Body:
 
 
 LASTING: Final = frozenset({CRDS, NAMESPACES, PRIORITY_CLASSES, NODES})
-"""What stays from scene to scene."""
+"""The objects that stay from scene to scene."""

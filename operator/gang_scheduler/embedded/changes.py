@@ -90,7 +90,7 @@ class _OfKind:
 
 
 class Changes:
-    """The changes of all kinds of a cluster, from when this is made on."""
+    """The changes of all kinds of a cluster since this was created."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster

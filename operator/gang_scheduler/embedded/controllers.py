@@ -305,7 +305,7 @@ class Controllers:
             self._bind_claim(volume, claim)
 
     def _claim(self, namespace: str, name: str) -> None:
-        """Bind a claim that names its volume, or that any volume of its class will do for."""
+        """Bind a claim to the volume that it names, or to any volume of its class."""
         claim = self._cluster.documents(PERSISTENT_VOLUME_CLAIMS)[namespace, name]
         if claim.get("status", {}).get("phase") == "Bound":
             return
@@ -357,7 +357,7 @@ class Controllers:
 
 
 def _run(pod: Document) -> None:
-    """Say, in place, that the containers of a pod run."""
+    """Mark the containers of a pod as running, in place."""
     at, status = now(), pod["status"]
     status |= {"phase": "Running", "startTime": at, "hostIP": "127.0.0.1"}
     for kind in RUNNING:

@@ -1,4 +1,4 @@
-"""What is served, as clients ask for it before they ask for objects."""
+"""Discovery: the API groups and kinds that clients ask for before they ask for objects."""
 
 from collections.abc import Iterator
 from typing import Any, Final

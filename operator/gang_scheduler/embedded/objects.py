@@ -16,14 +16,14 @@ from gang_scheduler.embedded.refusals import Cause, Refused, another, changed, i
 
 LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 OWN: Final = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "selfLink")
-"""What of the metadata a writer cannot change."""
+"""The fields of the metadata that a client cannot change."""
 OF_STATUS_WRITES: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 Change = Callable[[Document], Document]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a write says beside its body."""
+    """The query parameters of a write, such as `dryRun` and `fieldValidation`."""
 
     dry_run: bool = False
     field_validation: str = ""
@@ -31,7 +31,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What a DELETE says."""
+    """The options of a DELETE request."""
 
     dry_run: bool = False
     grace_seconds: int | None = None
@@ -334,7 +334,7 @@ def _with_status(served: Served, old: Document, new: Document) -> Document:
 
 
 def _counts(served: Served, document: Document) -> Any:  # noqa: ANN401
-    """Return that of an object of which its generation counts the changes."""
+    """Return the part of an object whose changes its generation counts."""
     if not served.is_custom:
         return document.get("spec")
     left_out = {"metadata", "apiVersion", "kind", *(("status",) if served.has_status else ())}

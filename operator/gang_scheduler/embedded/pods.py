@@ -1,4 +1,4 @@
-"""What an API server does to pods beside storing them: defaults, admission, binding, eviction."""
+"""Defaults, admission, binding and eviction of pods, as an API server does them."""
 
 import copy
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ SYSTEM: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical
 
 
 def with_defaults(pod: Document) -> Document:
-    """Return a pod as it is stored: its spec filled in, its status begun anew."""
+    """Return a pod as it is stored: its spec filled in, its status begun again."""
     spec = with_template_defaults(pod["spec"])
     spec["containers"] = [_with_requests(each) for each in spec["containers"]]
     status: Document = {"phase": "Pending", "qosClass": _quality(spec)}

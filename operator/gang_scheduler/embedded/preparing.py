@@ -213,7 +213,7 @@ def _drop(document: Document, path: str) -> None:
 
 
 def _causes(error: InvalidField) -> list[Cause]:
-    """Return what is wrong as an API server says it."""
+    """Return the faults in the words of an API server."""
     faults = error.faults if isinstance(error, InvalidFields) else (error,)
     return [_cause(each) for each in faults]
 

@@ -21,7 +21,7 @@ THERE: Final = re.compile(r"\s*(!?)\s*([^\s!=,()]+)\s*")
 
 
 class Selection(NamedTuple):
-    """What is asked for."""
+    """The parsed selectors of a request."""
 
     namespace: str = ""
     labels: tuple[Holds, ...] = ()

@@ -81,7 +81,7 @@ class Server:
 
     @property
     def problems(self) -> list[str]:
-        """What its controllers could not do, the latest."""
+        """The latest errors of its controllers."""
         return list(self._controllers.problems) if self._controllers else []
 
     def _begin(self) -> None:

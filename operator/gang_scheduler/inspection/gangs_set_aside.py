@@ -26,7 +26,7 @@ def take_over(cache: Cache, now: int) -> None:
 
 
 def _said(message: str, now: int) -> tuple[float, int]:
-    """Return how long the last decision took, and when the next one is: later than now."""
+    """Say how long the last decision took, and when the next one is."""
     said = SAID.search(message)
     if said is None:
         return SHARE_SECONDS, now + 1

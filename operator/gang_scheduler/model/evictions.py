@@ -15,7 +15,7 @@ class EvictionClass(enum.IntEnum):
     """
 
     OVERRUN = 0
-    """It was let pass by a declared end, and that end has passed."""
+    """It started early because it declared when it ends, and that time has passed."""
     RECLAIM = 1
     """Its queue uses more than it was promised, and the other gang stays within its promise."""
     IN_QUEUE = 2
@@ -87,9 +87,10 @@ class YieldedTo:
 
 @dataclass(frozen=True, slots=True)
 class Evictions:
-    """How often a gang was evicted, when last, in seconds, and for which gangs, the last one last.
+    """How often a gang was evicted, the time of the last eviction in seconds, and the preemptors.
 
-    Of several evictions for one gang only the strongest class is kept.
+    The latest preemptor comes last. A gang that evicted it several times counts once, with its
+    strongest class.
     """
 
     count: int = 0

@@ -370,7 +370,7 @@ class GangGroup:
 
     @functools.cached_property
     def uid(self) -> str:
-        """The first uid of its gangs."""
+        """The smallest uid of its gangs."""
         return min(gang.uid for gang in self.gangs)
 
     @property

@@ -99,7 +99,7 @@ class Shortage:
     """The shortage of the next member, once the others that fit have a place.
 
     `nodes` is how many nodes the obstacle keeps the member from. If some nodes lack only resources,
-    the obstacle is RESOURCES, and `lacking` is the shortage of the nearest of them: with so much
+    the obstacle is RESOURCES, and `lacking` is the shortage of the nearest of them: with this much
     more there, one more member would fit. Otherwise the obstacle is the one that keeps the member
     from most nodes. `out` is how many nodes are cordoned or not ready. `oversized` is a resource
     that no node has enough of, so the member can never fit as it is. `asked` are the member's

@@ -155,7 +155,7 @@ class Pod:
     the ones with prefixes that the scheduler knows;
     `owner` has `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are
     of the Job that controls the pod, `stateful_set` of the StatefulSet that does. `workload_uid` is
-    that of the workload that makes the pod anew as long as it is there, "" if that is not known.
+    that of the workload that makes the pod again as long as it is there, "" if that is not known.
     `run` is the same
     for pods of one run of a workload, "" where what has ended is created again. `rank` is by its
     index, smaller first; empty without an index. `role` is its role in its gang, "" for none.

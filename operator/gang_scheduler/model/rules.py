@@ -58,7 +58,7 @@ class SpareNodes:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceTransformation:
-    """What quotas count for a resource: so much of each output for one of the input.
+    """What quotas count for a resource: this much of each output for one of the input.
 
     The input is taken as often as the pod requests of multiplyBy, if it does.
     """

@@ -28,7 +28,7 @@ What the apply side does:
   templates as they were. The newest version of the object is patched: a conflict is tried again as
   long as the object is still managed. The decision is one of two: pods of an admitted workload did
   not come in time, or the workload is evicted.
-- Of a managed workload of which all pods are victims, none is deleted: it is suspended, at the
+- If all pods of a managed workload are victims, none is deleted: the workload is suspended, at the
   moment at which the evictor would delete them. `cache.suspended` knows the pods of each. Other
   victims are deleted as before.
 - A `Pod` that is `virtual` is not created yet: it is nominated in the state, nothing is written to

@@ -42,7 +42,7 @@ class StopPolicy(enum.StrEnum):
 
 
 class EvictionPolicy(enum.StrEnum):
-    """Of which gangs a gang may evict, by their priority and age."""
+    """The gangs that a gang may evict, by their priority and age."""
 
     NEVER = "Never"
     LOWER_PRIORITY = "LowerPriority"
@@ -108,7 +108,7 @@ class QueueNamespaces(enum.StrEnum):
 
 
 class GangKind(enum.StrEnum):
-    """Kinds of workloads of which the pods of each are a gang without asking for it."""
+    """Kinds of workloads that are gangs by default."""
 
     PYTORCH_JOB = "PyTorchJob"
     TF_JOB = "TFJob"

@@ -182,7 +182,7 @@ class Operator:
 
 
 def objects_of(scenario: Scenario) -> Objects:
-    """Return what makes the objects of jobs for a cluster."""
+    """Return the function that creates the objects of jobs for a cluster."""
     return Objects(
         scenario.policy.rules.gangs.scheduler_names[0],
         policy.membership(scenario.policy),

@@ -175,7 +175,7 @@ def queues_of(policy: Json) -> list[str]:
 
 
 def usage(policy: Json, shown: Sequence[str]) -> str:
-    """Return what each queue uses over time, one above the other, and what waits above all.
+    """Return a stacked chart of the usage of queues over time, with waiting requests on top.
 
     `shown` are the queues that have a colour, the same ones in all pictures.
     """

@@ -18,7 +18,7 @@ BOUND_SECONDS: Final = 600
 MOST_PARTS: Final = 240
 """How many points the series of a document have at most."""
 MOST_BARS: Final = 100
-"""Of how many of the largest gangs a document says when they ran."""
+"""The number of largest gangs whose runs a document lists."""
 QUANTILES: Final = 101
 Json = dict[str, Any]
 
@@ -58,7 +58,7 @@ def _trace(trace: Trace) -> Json:
 
 
 def of_policy(scenario: Scenario, replay: Replay, trace: Trace) -> Json:
-    """Return what became of the jobs with one policy."""
+    """Return the outcome of all jobs under one policy."""
     found, until = replay.measures, replay.now
     lives = [found.lives[job.key] for job in trace.jobs if job.key in found.lives]
     counted = [life for life in lives if not life.withdrawn or life.began is not None]

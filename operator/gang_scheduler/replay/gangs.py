@@ -135,7 +135,7 @@ class Objects:
         return None if body is None else pod_groups.pod_group_object(body)
 
     def read_pods(self, job: Job, numbers: range | list[int], at: int, life: int) -> list[Pod]:
-        """Return pods of a job as a watch reads them, created at a time in their so many-th life.
+        """Return pods of a job as a watch reads them, created at a time after `life` restarts.
 
         Only the first is decoded: the others differ in name and rank.
         """

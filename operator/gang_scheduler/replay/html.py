@@ -87,7 +87,7 @@ def _parts(found: Json) -> Iterator[str]:
     yield from _figures(policies)
     yield "<h2>Waits</h2>"
     yield charts.figure(
-        "Part of the jobs that waited no longer than so long", charts.waits(policies)
+        "Part of the jobs that waited no longer than the time below", charts.waits(policies)
     )
     yield charts.legend([policy["name"] for policy in policies])
     yield from _by_group(policies)

@@ -1,4 +1,4 @@
-"""What is replayed: jobs with their times and sizes, and what is wrong with a file of them."""
+"""The jobs to replay, with their times and sizes, and the faults of a file of jobs."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -61,7 +61,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class NodesWanted:
-    """Equal nodes: `number` of them, each with so many GPUs, and CPUs and bytes if these count."""
+    """Equal nodes: `number` of them, each with these GPUs, and CPUs and bytes if these count."""
 
     number: int
     gpu: int = 0
@@ -91,7 +91,7 @@ class Trace:
 
 @dataclass(slots=True)
 class Faults:
-    """What is wrong with the lines of a file."""
+    """The faults in the lines of a file."""
 
     shown: str
     lines: list[str] = field(default_factory=list)

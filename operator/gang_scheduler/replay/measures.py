@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True)
 class Life:
-    """What became of a job. Times are in seconds; None: it did not come to that.
+    """The life of a job. Times are in seconds; None: the job did not get that far.
 
     `runs` are the times at which it began and stopped. `lost` is work in GPU seconds (or CPU
     seconds) that was done in vain, `domains` how many domains of the lowest layer its pods were in.
@@ -131,7 +131,7 @@ class Measures:
         return job.gpu if self.by_gpu else job.cpu
 
     def waits(self, job: Job, pods: int, *, complete: int) -> None:
-        """Note that so many more pods wait; `complete` more gangs wait with all of their pods."""
+        """Note that this many more pods wait; `complete` more gangs wait with all of their pods."""
         each = self.amount(job)
         self._waiting[self._place[job.queue or NO_QUEUE]] += each * pods
         shape = each, job.least

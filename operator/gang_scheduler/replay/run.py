@@ -42,7 +42,7 @@ class Evicted(NamedTuple):
 
 @dataclass(slots=True)
 class Decided:
-    """What one cycle decided, in its order. `promised` are starts by the keys of jobs."""
+    """The decisions of one cycle, in order. `promised` has the reserved starts by job key."""
 
     placed: list[Placed] = field(default_factory=list)
     evicted: list[Evicted] = field(default_factory=list)

@@ -35,7 +35,7 @@ GPU_TYPE: Final = "nvidia.com/gpu.product"
 BLOCK, RACK = "network/block", "network/rack"
 NODES_A_RACK, RACKS_A_BLOCK = 16, 8
 PLENTY: Final = {CPU: "100000", MEMORY: "1Pi", "pods": "10000"}
-"""What a made node has of resources that are not to count."""
+"""Amounts so large that these resources of generated nodes never run short."""
 AS_IS: Final = "as-is"
 BUILT_IN: Final[Mapping[str, Mapping[str, Any]]] = {
     AS_IS: {},
@@ -70,7 +70,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line says of the cluster and its policies."""
+    """The command-line options about the cluster and its policies."""
 
     cluster: Sequence[str] = ()
     nodes: str = ""

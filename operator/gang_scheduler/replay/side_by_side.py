@@ -35,7 +35,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a policy came to. `cpu_seconds` are those of its cycles, which no document has."""
+    """The result of one policy. `cpu_seconds` is the CPU time of its cycles; no document has it."""
 
     document: dict[str, Any]
     cpu_seconds: tuple[float, ...]
@@ -63,7 +63,7 @@ class Timed:
 
 
 def replayed(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Done:
-    """Return what one policy comes to; after Ctrl-C the figures so far."""
+    """Return the result of one policy; after Ctrl-C, its figures so far."""
     made = made_of(trace, scenario, rules, tell)
     with _interrupted(made.replay.stop):
         made.replay.run()
@@ -107,7 +107,7 @@ def made_of(trace: Trace, scenario: Scenario, rules: Rules, tell: Tell) -> Made:
 
 
 def _domains(nodes: Sequence[Node], labels: Sequence[str]) -> Callable[[Any], int]:
-    """Return what counts the domains that some nodes are in; nodes without a label are one each."""
+    """Return a function that counts the domains of nodes; a node without a label is a domain."""
     of = {
         node.name: next((node.labels[key] for key in labels if key in node.labels), node.name)
         for node in nodes
@@ -146,7 +146,7 @@ def _interrupted(stop: Callable[[], None]) -> Iterator[None]:
 def compare(
     trace: Trace, scenarios: Sequence[Scenario], rules: Rules, cores: int, tell: Tell
 ) -> list[Done]:
-    """Return what the policies come to, in their order, whatever the number of cores."""
+    """Return the results of the policies, in their order."""
     if len(scenarios) == 1:
         return [replayed(trace, scenarios[0], rules, tell)]
     context = multiprocessing.get_context("fork")

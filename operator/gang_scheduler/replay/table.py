@@ -121,7 +121,7 @@ def _difference(value: float, shown: Any) -> str:  # noqa: ANN401 - one of the f
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of so many characters at most."""
+    """Return a text of this many characters at most."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

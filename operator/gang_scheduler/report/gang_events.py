@@ -131,7 +131,7 @@ class GangEvents:
                 self._events.record(about, "Reclaimed", self._eviction_texts.reclaimed(key))
 
     def checkpoint(self, key: GangKey, event: str, note: str, *, warning: bool) -> None:
-        """Report what becomes of the work of a gang, if anything is left of the gang."""
+        """Report the outcome of the gang's checkpoint, if the gang still has members."""
         info = self._cache.gang_queue.infos.get(key)
         if info is not None and (info.observed.members or described(info)):
             self._events.record(About.of_gang(info), event, note, warning=warning)
@@ -276,7 +276,7 @@ class GangEvents:
         return replace(self._of_gang(key, (pod,)), gang=None)
 
     def _described_by(self, key: GangKey) -> GangSpec | None:
-        """Return what an object says of a gang; None where no object is to be told."""
+        """Return the declaration of a gang by an object; None if no object declares it."""
         info = self._cache.gang_queue.infos.get(key)
         gang_spec = info.observed.spec if info else None
         return None if gang_spec is None or gang_spec.gvr is None else gang_spec

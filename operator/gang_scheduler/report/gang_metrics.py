@@ -38,7 +38,7 @@ from gang_scheduler.workloads import table
 # Nodes by state, and the used and free resources on them.
 
 PART = "cluster"
-"""What is shown here of gauges that others show, too."""
+"""The part of a gauge that is written here; other parts of the same gauge are written elsewhere."""
 
 
 class ClusterGauges:
@@ -517,7 +517,7 @@ class Measures:
             self._decisions.refused(plan.refused)
 
     def bound(self, binding: GangBinding) -> None:
-        """Count what came of the bindings of a gang, before the state has taken it in."""
+        """Count the outcome of a gang's bindings, before the state has taken it in."""
         self._decisions.bound(binding)
 
     def preempted(self, preemption: Preemption) -> None:

@@ -204,7 +204,7 @@ class _Guess(NamedTuple):
 
 
 class _Meant(NamedTuple):
-    """What was found out of a name, and when."""
+    """The result of looking up a name, and the time of it."""
 
     guess: _Guess | None
     at: int

@@ -126,7 +126,7 @@ class LeaderEvents:
         self._clock = clock
 
     async def began(self, predecessor: Predecessor | None, seconds: float) -> None:
-        """Tell that this replica schedules, so many seconds after the last sign of another."""
+        """Tell that this replica schedules, this many seconds after the last sign of another."""
         note = f"{self._identity} became leader"
         if predecessor is not None:
             how = (
@@ -254,7 +254,7 @@ class MisplacedRequestEvents:
 
 
 class _Said(NamedTuple):
-    """The Event of what came of a request."""
+    """The Event about the outcome of a request."""
 
     reason: str
     warning: bool = False
@@ -271,14 +271,14 @@ EVENTS: Final = {
 
 
 class ProvisioningEvents:
-    """Tells once what came of each request."""
+    """Reports the outcome of each request once."""
 
     def __init__(self, cache: Cache, events: Events) -> None:
         self._cache = cache
         self._events = events
 
     def tell(self, request: ProvisioningRequest) -> None:
-        """Tell what came of a request; nothing of one for a gang that is gone."""
+        """Report the outcome of a request, unless its gang is gone."""
         metrics.PROVISIONING_REQUESTS.labels(request.came.value).inc()
         said, info = EVENTS.get(request.came), self._cache.gang_queue.infos.get(request.gang)
         if said is None or info is None or not (info.observed.living or described(info)):

@@ -53,7 +53,7 @@ MOST_BOUND: Final = 10_000
 """How many bound pods are kept in mind to be told: of more, the oldest are left out."""
 UNTOLD_BY_GANG: Final = those_with(lambda rule: rule.event is GangEvent.NONE)
 POD_EVENT: Final = "pod_event"
-"""What the metric calls these writes."""
+"""The name of these writes in the metric."""
 
 
 class _Waits(NamedTuple):
@@ -153,7 +153,7 @@ class PodEvents:
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once.
 
-        Each Event waits for bindings anew, since none of them is urgent, and while gangs are being
+        Each Event waits for bindings again, since none of them is urgent, and while gangs are being
         bound there is a pause before each.
         """
         clock, bucket = asyncio.get_running_loop().time, TokenBucket(PER_SECOND, BURST)

@@ -273,7 +273,7 @@ def _backfill(info: GangInfo, view: View) -> Mapping[str, Any] | None:
 
 
 def _elastic(info: GangInfo, view: View) -> dict[str, Any]:
-    """Return the workers of an elastic gang; null where they were written, and it is none now."""
+    """Return the workers of an elastic gang; null removes them if it is no longer elastic."""
     found = messages.status_of(info)
     return {"elastic": found} if found is not None or "elastic" in view.written else {}
 
@@ -366,7 +366,7 @@ def _of_others(info: GangInfo, counts: Counts) -> str:
 
 
 def _evicted(info: GangInfo) -> str:
-    """Return what became of members that were evicted, and whether others come; "" of none."""
+    """Say what happened to evicted members, and whether others replace them; "" without any."""
     if not info.preempted.by:
         return ""
     by, creator = info.preempted.by, info.preempted.creator

@@ -52,13 +52,13 @@ STATUSES = {
 QUIET_SECONDS = 5
 """Only what lasts so long is written: not every new member, nor that a gang is being bound."""
 SLICE = 50
-"""So many gangs are looked at before other tasks have a turn: thousands may change at once."""
+"""This many gangs are looked at before other tasks have a turn: thousands may change at once."""
 PLACE_SECONDS = 2
 """How long the status of a gang waits for its place in its queue, so that both are one write."""
 REWORD_SECONDS = 30
 """The counts in a message change with every pod that starts or ends elsewhere."""
 SLICE = 50
-"""So many gangs are looked at before other namespaces, and other tasks, have a turn."""
+"""This many gangs are looked at before other namespaces, and other tasks, have a turn."""
 DENIED_PAUSE_SECONDS = 2
 """Before a status is written again that was denied: it may be one of many."""
 

@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import Party, PlacementUnit
 
 A_GROUP: Final = 0.5
-"""Looks that it costs to look at a group, also at one of which all is known already."""
+"""The looks that each group costs, even if its verdict is known already."""
 _Way = TypeVar("_Way")
 
 # Shapes of placement units that did not fit in this cycle: equal units are refused without a

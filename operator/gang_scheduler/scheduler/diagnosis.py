@@ -27,11 +27,11 @@ CLOSE_ENOUGH: Final = 0.8
 NAMED: Final = 2
 """How many labels of a nodeSelector are named that no node has."""
 MOST_READ: Final = 200
-"""Of so many nodes label keys are compared, and of a key so many values."""
+"""The number of nodes whose label keys are compared, and of values for each key."""
 NEAR_LOOKS: Final = 30
-"""What it costs to compare a label with so many others."""
+"""The cost of comparing a label with that many others."""
 MOST_MEANT: Final = 8
-"""For so many resources that no node has it is told which one may be meant."""
+"""The number of missing resources for which a similar name is suggested."""
 
 
 def told_oversized(

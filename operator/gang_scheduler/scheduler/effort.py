@@ -23,7 +23,7 @@ LEAST: Final = 100
 OVERRUN: Final = 1_000
 """By how many looks a search may exceed its share to find anything at all."""
 MOST_OF_ALL: Final = 5_500
-"""Once so many looks are spent, the rest of the cycle decides without a search."""
+"""Once this many looks are spent, the rest of the cycle decides without a search."""
 MOST_OF_CYCLE: Final = 6_000
 """Looks of one cycle in all, searches and the rest: about a third of a second."""
 PART_OF_A_GROUP: Final = 0.25
@@ -32,13 +32,13 @@ PART_OF_A_GROUP: Final = 0.25
 Ways are its flavor assignments, and the orders in which its gangs are placed.
 """
 LOOKS_A_GANG: Final = 2.5
-"""What it costs to make a gang anew for a snapshot."""
+"""The cost of rebuilding a gang for a snapshot."""
 MOST_OF_SNAPSHOT: Final = 0.75
 """How much of the work of a cycle its snapshot can be: the rest is left for decisions."""
 NODES_A_LOOK: Final = 400
 _Way = TypeVar("_Way")
 _Search = tuple[GangKey | None, str]
-"""Of which gang a search is, and for what."""
+"""The gang and the purpose of a search."""
 MIX: Final = 2_654_435_761
 """Spreads consecutive seconds over the gangs, so that no rhythm of the cycles leaves one out."""
 
@@ -74,11 +74,11 @@ class Effort:
         self.done += looks
 
     def count_snapshot(self, gangs: float) -> None:
-        """Count the work that the snapshot was, in gangs that were made anew for it."""
+        """Count the work of making the snapshot, in gangs that were rebuilt for it."""
         self.done += min(gangs * LOOKS_A_GANG, MOST_OF_SNAPSHOT * MOST_OF_CYCLE)
 
     def takes(self, looks: float, part: float = 1) -> bool:
-        """Count work unless this part of the work of a cycle is done; return whether it is not."""
+        """Count work unless this part of the cycle is used up; return whether it was counted."""
         # Asked of every gang that waits: a call more would be felt.
         if self.done >= part * MOST_OF_CYCLE or self.spent >= part * MOST_LOOKS:
             return False
@@ -141,7 +141,7 @@ class Effort:
         return not self.has_overrun() and not self.is_used_up()
 
     def has_overrun(self) -> bool:
-        """Return whether the search in hand took far more than its share; if so, note the cut."""
+        """Return whether the running search took far more than its share; if so, note the cut."""
         if self._left[self._search] > -OVERRUN:
             return False
         self.cut()
@@ -155,7 +155,7 @@ class Effort:
         return True
 
     def _most(self) -> int:
-        """Return how many looks may be spent in all while the search in hand goes on."""
+        """Return the number of looks after which the running search must stop."""
         gang, _ = self._search
         return self._limit + (RESERVED if self._has_turn(gang) else 0)
 
@@ -164,7 +164,7 @@ class Effort:
 
     @property
     def cut_off(self) -> bool:
-        """Whether the search in hand was cut off."""
+        """Whether the running search was cut off."""
         return self._search in self._cut_off
 
     @property
@@ -186,5 +186,5 @@ def _whose_turn(gangs: Sequence[GangKey], moment: int) -> GangKey | None:
 
 
 def looks(nodes: int, classes: int = 1) -> int:
-    """Return the looks that it costs to offer so many nodes to so many classes."""
+    """Return the looks that it costs to offer this many nodes to this many classes."""
     return classes * (4 + nodes // NODES_A_LOOK)

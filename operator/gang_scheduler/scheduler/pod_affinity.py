@@ -91,7 +91,7 @@ class PodAffinityLedger:
     def apply(
         self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
     ) -> None:
-        """Count so many pods of a class on these rows; negative counts take back."""
+        """Count this many pods of a class on these rows; negative counts take back."""
         columns = self._nominated if nominated else self._present
         for selector in pod_class.selected_by:
             self._add(columns, selector, rows, counts)

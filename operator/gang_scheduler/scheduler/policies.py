@@ -92,7 +92,7 @@ class CoupledFilter(RoomFilter, Protocol):
         """Return how many pods may be placed at once, if coupled; None is one in the cluster."""
 
     def one_by_one(self, ask: PodClass, trial: Trial) -> OneByOne | None:
-        """Return what is said pod by pod, if coupled; None where only new `slots` can tell."""
+        """Return how pods are placed one at a time, if coupled; None: compute `slots` again."""
 
     def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return a bound on `slots`, whatever pods were placed before that the class depends on."""

@@ -87,7 +87,7 @@ def judge(
 
 
 def _after(last: ProvisioningRequest, retry: Retry, now: int) -> Judgement:
-    """Return what to do once a request came to nothing."""
+    """Return the next step after a request has failed."""
     number = last.attempt
     if number > retry.times:
         cause = NotProvisioned(number, last.came, last.message)
@@ -172,7 +172,7 @@ def quorum_of(units: Iterable[PlacementUnit]) -> list[Pod]:
 
 
 def digest_of(pod_sets: Iterable[AskedPodSet], rules: ProvisioningRules) -> str:
-    """Return what stands for all that is asked for, by any of the members."""
+    """Return a digest of the requests of all members."""
     asked = tuple((_asks(each.pod.pod_class), each.number, each.node_labels) for each in pod_sets)
     return digest(rules.class_name, rules.parameters, asked)
 
@@ -249,7 +249,7 @@ class AskingGroups:
         rules: ProvisioningRules,
         labels: Labels = NO_LABELS,
     ) -> str:
-        """Return what stands for what a group would ask for."""
+        """Return a digest of the requests of a group."""
         return digest_of(pod_sets_of(units, rules, labels), rules)
 
     def consider(

@@ -213,6 +213,6 @@ def _just(unit: PlacementUnit, uids: frozenset[str]) -> PlacementUnit:
 
 
 def _choices(classes: Sequence[Sequence[str]], number: int) -> Iterator[list[str]]:
-    """Yield choices of so many uids; two choices differ in how many are of some class."""
+    """Yield choices of this many uids; two choices differ in how many are of some class."""
     for counts in packing.choices([len(alike) for alike in classes], number):
         yield [uid for alike, some in zip(classes, counts, strict=True) for uid in alike[:some]]

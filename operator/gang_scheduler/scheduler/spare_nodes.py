@@ -75,7 +75,7 @@ def _last(free: BoolArray, tree: Topology, depth: int, count: int) -> IntArray:
 
 
 def _pinned_use(snapshot: Snapshot) -> IntArray:
-    """Return what pinned pods use, nodes by resources."""
+    """Return the resources that pinned pods use, as a table of nodes by resources."""
     return snapshot.nodes.derive(PinnedPods, lambda: _PinnedUse(snapshot.nodes)).of(snapshot.pinned)
 
 

@@ -47,7 +47,7 @@ class Surplus:
         *,
         moving: bool,
     ) -> Grown:
-        """Place a unit anew with all its members; if not all fit, as many as do.
+        """Place a unit again with all its members; if not all fit, as many as do.
 
         The quorum stays unless `moving`. It also stays if a unit of `others`, the other placed
         units, has its place because of where this quorum is.
@@ -180,7 +180,7 @@ def _came(before: Placement, after: Placement) -> list[Bind]:
 
 
 def _beyond(unit: PlacementUnit, binds: Sequence[Bind], came: Sequence[Bind]) -> set[str]:
-    """Return the uids of those that came beyond whole steps: of each gang the last in rank."""
+    """Return the uids of the workers beyond whole steps: the last in rank of each gang."""
     placed = {bind.pod.uid for bind in binds}
     new = {bind.pod.uid for bind in came}
     beyond: set[str] = set()

@@ -44,7 +44,7 @@ class PortLedger:
                 yield from rows
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Take the ports of so many pods of a class on these rows; a negative count frees them."""
+        """Take the ports of this many pods of a class on these rows; negative counts free them."""
         for port in set(pod_class.host_ports):
             taken = self._with(port)
             for row, number in zip(rows.tolist(), counts.tolist(), strict=True):
@@ -141,7 +141,7 @@ class Trial:
         return other
 
     def free_of(self, resource: str) -> IntArray:
-        """Return what is free of a resource, a row a node; nothing of one that no node offers."""
+        """Return the free amount of a resource, one row for each node; 0 if no node offers it."""
         column = self.nodes.axis.get(resource)
         if column is None:
             return np.zeros(len(self.nodes), dtype=np.int64)
@@ -159,7 +159,7 @@ class Trial:
         self._journal.append((share, -1))
 
     def free_up(self, room: IntArray) -> None:
-        """Let so much more be free, of each node and resource, of many pods at once."""
+        """Let this much more be free, of each node and resource, of many pods at once."""
         self.free += room
 
     @contextmanager

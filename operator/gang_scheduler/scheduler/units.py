@@ -204,7 +204,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def _parties(self) -> tuple[Hashable, ...]:
-        """What members are, but for their names and those of gangs and roles."""
+        """The party and the class of each member, with numbers in place of names, to compare."""
         number: dict[Party, int] = {}
         return tuple(
             tuple(

@@ -78,7 +78,7 @@ class Attachments:
         return column
 
     def apply(self, attached: Attached, row: int, count: int) -> None:
-        """Count the volumes of so many pods of a class on a node; a negative count takes back."""
+        """Count the volumes of this many pods of a class on a node; a negative count takes back."""
         columns = self._columns()
         for driver, handle in attached:
             more = self._count(row, driver, handle, count)
@@ -153,7 +153,7 @@ class VolumeTopology:
         self.numbers = {name: number for number, name in enumerate(self.names)}
         self._volumes = volumes
         self.work: float = 0
-        """What was looked at since it was last counted, in volumes."""
+        """The number of volumes that were examined since they were last counted."""
         self._reached: dict[int, IntArray] = {}
         self._finds: dict[Need, Finds] = {}
         self._places: dict[Need, BoolArray] = {}
@@ -284,7 +284,7 @@ class Decision(NamedTuple):
 
 
 Decisions = tuple[Decision, ...]
-"""One for each need of a pod; empty for a pod whose needs could not be met."""
+"""One volume for each need of a pod; empty if the needs could not be met."""
 Step = tuple[Needs, bytes, bytes]
 """What was applied: needs, rows and counts."""
 Move = tuple[int, int, Decisions | None]
@@ -347,7 +347,7 @@ class VolumeChoices:
         return need.claim not in self._decided and bool(self.volume_topology.places(need)[row])
 
     def apply(self, needs: Needs, rows: IntArray, counts: IntArray) -> None:
-        """Choose volumes for so many pods on these rows; negative counts take back."""
+        """Choose volumes for this many pods on these rows; negative counts take back."""
         self._rooms.clear()
         undone = (needs, rows.tobytes(), (-counts).tobytes())
         if self._history and self._history[-1][0] == undone:
@@ -513,7 +513,7 @@ class VolumeLedger:
                 yield self._nodes.rows[use.node], use.disk
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Count so many pods of a class on these rows; negative counts take back."""
+        """Count this many pods of a class on these rows; negative counts take back."""
         storage = pod_class.storage
         if storage is None:
             return

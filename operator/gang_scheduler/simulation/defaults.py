@@ -44,7 +44,7 @@ GRACE_SECONDS = 30
 
 
 class GivenMetadata(Metadata, frozen=True):
-    """What every object has."""
+    """The metadata that every object has."""
 
     generate_name: str = ""
     deletion_grace_period_seconds: Int64 | None = None

@@ -96,7 +96,7 @@ class SchedulerNames:
     objects: Mapping[str, FoundObject]
 
     def of(self, uid: str) -> str:
-        """Return the schedulerName of the pod or the template with this uid, which has none."""
+        """Return the schedulerName that is assumed for the pod or template with this uid."""
         assumed = self.assume_ours
         if assumed is None:
             assumed = not self.objects[uid].document.is_from_cluster

@@ -117,11 +117,11 @@ KINDS: Final = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "DaemonSet"), ("apps/", "spec.template")),
     "CronJob": ("batch/", "spec.jobTemplate"),
 }
-"""Kinds of which only what they make is read, with the template of that."""
+"""Kinds that are not read themselves: only the objects that they create are, by their template."""
 
 
 def note_in_vain(document: Document) -> str:
-    """Return what such a workload asks for outside its pod template; "" for nothing."""
+    """Return the gang settings that a workload has outside its pod template; "" if it has none."""
     body = document.body
     group, template = KINDS.get(body["kind"], ("", ""))
     if not group or not body["apiVersion"].startswith(group):

@@ -50,12 +50,12 @@ class Told(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
 class Header(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """The first line of a snapshot.
 
-    `version` is that of what wrote it, `kubernetes` that of the API server. `source` is `live`, or
-    `files` where the objects were manifests. `profile` are the settings that decided, those of
-    `profileOf`. `counts` are how many objects there are, by the name of each kind that was served;
-    `notReadable` are the kinds that could not be read. `events` are those of the scheduler, null
-    where they are not known. With a `namespace`, what is in others is
-    there as anonymous usage of nodes.
+    `version` is the version of the program that wrote it, `kubernetes` that of the API server.
+    `source` is `live`, or `files` if the objects were manifests. `profile` has the settings that
+    decisions depend on; `profileOf` says where they are from. `counts` has the number of objects of
+    each served kind; `notReadable` are the kinds that could not be read. `events` are the Events of
+    the scheduler, null if they are not known. With a `namespace`, other namespaces appear only as
+    anonymous usage of nodes.
     """
 
     kind: str
@@ -204,7 +204,7 @@ _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Peek(msgspec.Struct, rename="camel"):
-    """What tells how a line is to be read."""
+    """The fields of a line that decide how the line is decoded."""
 
     kind: str = ""
     api_version: str = ""

@@ -54,4 +54,4 @@ class Changes:
         self.provisioning = asyncio.Event()
         """For the writer of requests for nodes: some may have to be created or deleted."""
         self.waits_for_claims: dict[str, MovedPods] = {}
-        """For the volume binder: where it waits for the claims of which assumed pod, by uid."""
+        """For the volume binder: assumed pods that wait for claims, with their nodes, by uid."""

@@ -121,7 +121,7 @@ class CheckpointRecords:
     ) -> None:
         self.news: deque[tuple[GangKey, News]] = deque(maxlen=MOST_NEWS)
         self.unwritten: set[GangKey] = set()
-        """The gangs of which something else is known than when it was last written."""
+        """The gangs whose record has changed since it was last written."""
         self._infos = infos
         self._changed = changed
         self._most = most

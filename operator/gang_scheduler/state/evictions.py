@@ -175,7 +175,7 @@ class EvictionRecords:
         )
 
     def _edition(self, key: GangKey) -> str:
-        """Return a digest of a gang and its queues; "" of one without members: it is not known."""
+        """Return a digest of a gang and its queues; "" for a gang without known members."""
         info = self._gang_queue.infos.get(key)
         if info is None or not info.observed.living:
             return ""

@@ -287,7 +287,7 @@ REFUSED_SECONDS: Final = 600
 """How long a node gets no pod of a shape that it has refused, unless a pod leaves it before."""
 
 MOST_NEWS: Final = 100
-"""So many refusals are told of at once: a replica that does not lead tells of none."""
+"""The most refusals that are reported at once: a replica that does not lead reports none."""
 
 
 class Refusal(NamedTuple):
@@ -326,7 +326,7 @@ class RefusedShapes:
             self._changed.add(node)
 
     def settle(self, now: int) -> set[str]:
-        """Return the nodes of which something else is refused than before. `now` is in seconds."""
+        """Return the nodes whose refusals have changed. `now` is in seconds."""
         for node in [*self._until]:
             shapes = {
                 shape: (until or now + REFUSED_SECONDS, why)

@@ -7,7 +7,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MOST_GONE: Final = 1000
-"""So many records of what is gone are kept at least: to look for them costs a step for each."""
+"""This many records of what is gone are kept at least: to look for them costs a step for each."""
 
 
 def pruned(records: dict[K, V], there: Collection[K]) -> dict[K, V]:

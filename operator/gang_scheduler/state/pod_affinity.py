@@ -95,7 +95,7 @@ def _column(heads: NodeCounts, rows: Mapping[str, int]) -> IntArray:
 NO_LABEL: Final = ""
 ANYWHERE: Final = ""
 FEW: Final = 8
-"""Up to so many selectors in one place count as none: no better place is needed."""
+"""Up to this many selectors in one place count as none: no better place is needed."""
 
 Place = tuple[str, str]
 """A namespace, or ANYWHERE, and the value of a label."""

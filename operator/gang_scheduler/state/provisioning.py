@@ -122,7 +122,7 @@ class Requests:
         return before is None or any(getattr(before, e) != getattr(request, e) for e in NEWS)
 
     def take_news(self) -> list[ProvisioningRequest]:
-        """Return the requests of which something came since the last time."""
+        """Return the requests whose outcome has changed since the last call."""
         news, self.news = self.news, []
         return news
 

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Store(Protocol[T_contra]):
-    """What is known of one kind."""
+    """The known objects of one kind."""
 
     def upsert(self, noun: T_contra, /) -> Change:
         """Add or replace an object."""
@@ -214,7 +214,7 @@ class QueueNamerStore(GangStore):
 
 
 class JobSetStore(GangStore):
-    """JobSets, of which the pods of some are gangs without saying so."""
+    """JobSets; the pods of some are gangs by default."""
 
     def __init__(
         self, gang_queue: GangQueue, pod_store: PodStore, kind: str, suspended: SuspendedWorkloads
@@ -223,7 +223,7 @@ class JobSetStore(GangStore):
         self._pod_store = pod_store
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in what a JobSet says of its gangs, and of which its pods are."""
+        """Take in the gangs that a JobSet declares, and the gangs of its pods."""
         change = super().upsert(self._pod_store.train_jobs.chosen(described))
         found = self._pod_store.settle(self._pod_store.train_jobs.upsert(described))
         return found if found is Change.ROOM_FREED else change

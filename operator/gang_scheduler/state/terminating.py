@@ -132,7 +132,7 @@ class Leaving:
         return (pod for pod, _ in self._pods.values() if not pod.deleting)
 
     def stays(self, uid: str, now: int) -> bool:
-        """Return whether a pod is being deleted, and leaves later than is waited for."""
+        """Return whether a pod is being deleted, but ends too late for plans to use its room."""
         pod, _ = self._pods.get(uid, (None, None))
         return pod is not None and self._stays(pod, now)
 

@@ -114,7 +114,7 @@ class KnownObjects:
     `seen` has the versions of the objects of all kinds.
 
     A list is `begin`, `listed` for each object, and `end`, which deletes the objects that are not
-    in the list. A list that breaks off is begun again.
+    in the list. A list that breaks off is restarted.
     """
 
     def __init__(self, handler: Handler, seen: Versions) -> None:

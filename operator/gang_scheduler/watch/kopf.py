@@ -144,7 +144,7 @@ def seen(kinds: dict[GVR, str], *, silence_seconds: float) -> Iterator[None]:
     """See the requests of Kopf in the block, for the kinds of these names.
 
     A watch, of whatever kind, that brings nothing for so long breaks as a connection would. Kopf
-    begins it anew from the last version.
+    begins it again from the last version.
     """
     by_path = {gvr.path(): name for gvr, name in kinds.items()}
     listed: set[str] = set()

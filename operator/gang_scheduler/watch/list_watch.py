@@ -38,7 +38,7 @@ async def read_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]
 
 PAGE: Final = 500
 SLICE: Final = 100
-"""So many objects are taken in before other tasks have a turn."""
+"""This many objects are taken in before other tasks have a turn."""
 LAST_SECONDS: Final = (300, 600)
 """How long a watch lasts: at least, and at most."""
 SILENT_SECONDS: Final = 20
@@ -51,7 +51,7 @@ BRIEF_SECONDS: Final = 1.0
 """A watch that ends sooner has not really begun."""
 FIRST_PAUSE, LAST_PAUSE = 0.1, 4.0
 RESUMES: Final = 8
-"""So many failures in a row are waited out; then a list may help."""
+"""This many failures in a row are waited out; then a list may help."""
 LOOK_AGAIN_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 1.0
 """A CRD is served a moment after it was created. If it is not, further checks follow after longer

@@ -32,12 +32,12 @@ log = Logger()
 class Limits:
     """How long what may take, in seconds.
 
-    anew      A watch without a sign of life for so long is begun anew.
+    anew      A watch without a sign of life for so long is restarted.
     dead      One that stays without is dead. From here on this replica is not ready, whosever fault
               it is. Long enough for two reconnections of a source and a slow answer.
     look      Between two looks: longer than a source pauses between two attempts, so that what the
               source does about an API server that is back counts first.
-    recent    A watch that was begun anew `often` times within so long, and is silent again, is dead
+    recent    A watch that was restarted `often` times within so long, and is silent again, is dead
               as well.
     answer    How long a watch of the supervisor's own may take to be answered.
     """
@@ -59,7 +59,7 @@ class WatchDeadError(Exception):
     def __init__(self, kind: str, seconds: float) -> None:
         super().__init__(
             f"the watch of {kind} has told nothing for {seconds:.0f} s, although the API server"
-            " answers others, and it was begun anew"
+            " answers others, and it was restarted"
         )
 
 

@@ -1,6 +1,6 @@
 """Compares the cache with a list of uids: finds deletions, and when the cache is complete.
 
-A watch that is begun anew does not report deletions in between, and Kopf has no event for "the
+A watch that is restarted does not report deletions in between, and Kopf has no event for "the
 first list is complete". The uids that the API server lists answer both.
 
 The uids also show whether Kopf watches a kind at all. Kopf looks up the served kinds only when a
@@ -30,7 +30,7 @@ LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
 ASK_AGAIN_SECONDS = 1.0
 STALLS = 6
-"""After so many lists in a row without progress, missing objects count as not watched. Twice as
+"""After this many lists in a row without progress, missing objects count as not watched. Twice as
 many after a restart of Kopf: a page of a slow API server may just take longer."""
 LOOK_FOR_KINDS_SECONDS = 10.0
 

@@ -40,7 +40,7 @@ class Source(Protocol):
         """
 
     async def fresh(self) -> None:
-        """Return at once unless watches of pods or nodes are out of step for long; else when not.
+        """Wait while watches of pods or nodes are out of step for long; else return at once.
 
         A watch that stalls without a sign counts as out of step after some seconds.
         """

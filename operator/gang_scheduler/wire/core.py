@@ -140,7 +140,7 @@ NO_OWNER = OwnerReference()
 
 
 class Labelled(Wire, frozen=True):
-    """What has labels and annotations. None is longer than `texts` allows: what is, is cut."""
+    """Labels and annotations of an object. A text that is longer than `texts` allows is cut."""
 
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)

@@ -268,7 +268,7 @@ def job(source: Source) -> Iterator[Body]:
     if more:
         source.notes.append(
             f"Job {source.name} has {more} more active, by its status, than pods here: "
-            "they are made anew"
+            "they are made again"
         )
     return job_sets.admitted(source, pods_of(source.body, present), present)
 

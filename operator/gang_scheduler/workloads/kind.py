@@ -205,7 +205,7 @@ def _together(
 
 
 def _elastic(spec: GangSpec, found: Elastic | None) -> GangSpec:
-    """Return the gang spec with so many of the elastic role as the annotation says at least."""
+    """Return the gang spec with this many of the elastic role as the annotation says at least."""
     if found is None:
         return spec
     found = found._replace(role=found.role or spec.elastic_role)

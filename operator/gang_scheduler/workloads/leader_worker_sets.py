@@ -117,7 +117,7 @@ def by_members(key: GangKey, members: Iterable[Pod], described: GangSpec | None)
 
 
 def _without_role(members: Iterable[Pod]) -> Problem | None:
-    """Return what is wrong with members that were made while the webhook was away."""
+    """Return the fault of members that were created while the webhook was down."""
     bare = next((each for each in members if not (each.role or each.node)), None)
     if bare is None:
         return None

@@ -38,7 +38,7 @@ _ANNOTATIONS: Final = (
         annotations.NETWORK_TOPOLOGY_INDEX,
     }
 )
-"""What is read of pods alone, so that it belongs in their template."""
+"""Annotations that are read only from pods, so they belong in the pod template."""
 _NAMING: Final = _LABELS | {annotations.JOB_GANG_LABEL, *keys.FOREIGN}
 _NAMING_IN_ANNOTATIONS: Final = _NAMING | {annotations.GANG_NAME, annotations.GANG_MIN_AVAILABLE}
 """What makes a gang of pods; of no use, and no fault, where the template makes one of them."""

@@ -88,7 +88,7 @@ WITH_ROLES: Final = frozenset(
 
 
 def membership(by_default: Collection[str] = BY_DEFAULT) -> Membership:
-    """Return what tells the gangs of pods, where pods of these kinds are gangs without asking."""
+    """Return the function that finds the gang of a pod; `by_default` are kinds, by name."""
     return Membership(PODS, by_default)
 
 

@@ -11,7 +11,7 @@ from tools import controlplane
 
 UNSERVED = "has failed: 404 page not found"
 """Kopf says so of a watch, with a traceback, while the API server does not serve a kind: for a
-moment when a CRD changes its versions. The source then begins the watch anew."""
+moment when a CRD changes its versions. The source then begins the watch again."""
 
 Start = Callable[..., controlplane.Scheduler]
 """Starts an operator with these flags."""

@@ -1,6 +1,6 @@
 """One proposal carried out: the cluster as it was explained, the change, and whether it came true.
 
-For each proposal the cluster is made anew, since what one of them does would change the others.
+For each proposal the cluster is made again, since what one of them does would change the others.
 """
 
 import json

@@ -223,7 +223,7 @@ class Story:
         self._operator.refuses.clear()
 
     async def _heartbeats(self) -> None:
-        """Let a node be told of anew in the middle between two scrapes."""
+        """Let a node be told of again in the middle between two scrapes."""
         await asyncio.sleep(7)
         while True:
             with self._cluster.objects.changing(NODES, "", "outside") as found:
@@ -231,7 +231,7 @@ class Story:
             await asyncio.sleep(15)
 
     async def _watches(self) -> None:
-        """Let the watch of Jobs be silent from 30 to 36, and be begun anew then, as at 12."""
+        """Let the watch of Jobs be silent from 30 to 36, and be begun again then, as at 12."""
         watches = self._operator.watches
         await until(12)
         watches.list_again("jobs.batch")

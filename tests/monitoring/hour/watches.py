@@ -61,13 +61,13 @@ class Watches:
         await self._sweep.sweep_all()
 
     def list_again(self, kind: str) -> None:
-        """Begin the watch of a kind anew, with a list."""
+        """Begin the watch of a kind again, with a list."""
         self.silent.discard(kind)
         metrics.RELISTS.labels(kind).inc()
         synced.seen(kind)
 
     def restart(self) -> None:
-        """Begin all watches anew."""
+        """Begin all watches again."""
         metrics.SOURCE_RESTARTS.inc()
 
     def _hear(self, gvr: GVR, change: Change, document: Document) -> None:

@@ -90,7 +90,7 @@ class Mishaps:
         self._cluster.delete(POD_GROUPS, metadata["namespace"], metadata["name"])
         again = {**body, "metadata": {**metadata, "uid": f"group-{self._next()}"}, "status": {}}
         self._staff.after(self._dice.choice((0.1, 10)), lambda: self._put_pod_group(again))
-        return f"PodGroup {metadata['name']} is created anew"
+        return f"PodGroup {metadata['name']} is created again"
 
     def _pod_comes(self) -> str:
         name = f"late{self._next()}"

@@ -21,7 +21,7 @@ from search.slow.recipes import Recipe
 from tools.bench.cycles import Profiles
 
 NEW: Final = 0.2
-"""How many of the worlds are drawn anew."""
+"""How many of the worlds are drawn again."""
 OLD_SECONDS: Final = 0.25
 """How much of a run may go into measuring again what earlier ones have kept."""
 BOUND: Final = 1.0

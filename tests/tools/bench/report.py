@@ -1,7 +1,7 @@
 """`python -m tools.bench.report RESULTS.json`: what the bench has measured, for people.
 
 Prints Markdown, and writes pictures with --images DIRECTORY. Of several files the last one counts
-for what it has; so a part of the programme can be measured anew.
+for what it has; so a part of the programme can be measured again.
 """
 
 import argparse

@@ -62,7 +62,7 @@ class Measured:
         self._count(gangs)
 
     def change(self) -> None:
-        """Let every tenth gang be seen anew."""
+        """Let every tenth gang be seen again."""
         for pods in self._gangs[::10]:
             self._cache.upsert_pod(replace(pods[0], labels={"changed": str(time.monotonic())}))
         self.measures.gangs.changed(self._cache.gang_queue.changed)

@@ -38,7 +38,7 @@ def tell(seen: Seen) -> None:
         f"{seen.writes} writes to pods and the Lease, {seen.restarts} restarts of replicas,",
         end=" ",
     )
-    print(f"{seen.begun_anew} watches begun anew that had stopped")
+    print(f"{seen.begun_anew} watches begun again that had stopped")
     for words in seen.in_part:
         print(f"long in part: {words}")
     for each in seen.violations:

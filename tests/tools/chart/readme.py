@@ -18,7 +18,7 @@ LONGEST_DEFAULT: Final = 60
 
 
 def text(schema: Schema) -> str:
-    """Return the text of the README, its tables made anew."""
+    """Return the text of the README, its tables made again."""
     settings = schema["properties"]["settings"]
     rows = {
         "values": _values(schema, yaml.safe_load((CHART / "values.yaml").read_text())),

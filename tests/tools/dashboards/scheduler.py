@@ -159,7 +159,7 @@ def _seen() -> list[AnyPanel]:
             unit="s",
         ),
         panels.bars(
-            "Begun anew",
+            "Begun again",
             "Lists after the first one, watches that stopped, restarts of all, missed deletions.",
             (rise("pgs_relists_total", "kind")[0], "{{kind}} listed"),
             (rise("pgs_source_restarts_total")[0], "all watches"),

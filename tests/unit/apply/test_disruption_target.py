@@ -46,7 +46,7 @@ def test_members_of_a_gang_that_starts_anew_are_told_of_their_own_gang() -> None
         Preemption((HIGH,), (), to_start_anew=True), "ml", Naming(), now=0
     )
 
-    assert ("DegradedDomain", "py-gang-scheduler: gang ml/high starts anew") == (
+    assert ("DegradedDomain", "py-gang-scheduler: gang ml/high starts again") == (
         made["reason"],
         made["message"],
     )

@@ -1,4 +1,4 @@
-"""Queues that are deleted, and those that are created anew within the grace."""
+"""Queues that are deleted, and those that are created again within the grace."""
 
 import asyncio
 from typing import Any

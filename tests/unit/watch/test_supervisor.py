@@ -1,4 +1,4 @@
-"""A watch without a sign of life is begun anew, once it is known that this can help."""
+"""A watch without a sign of life is restarted, once it is known that this can help."""
 
 import asyncio
 from collections.abc import Callable

@@ -55,10 +55,10 @@ def starting_from(found: Body, admission: Admission, at: str) -> Body:
 
 
 def suspending(found: Body, kind: str) -> Body:
-    """Return the patch that suspends a workload of a kind, which forgets that it was admitted.
+    """Return the patch that suspends a workload of a kind, and removes its admission.
 
-    What was added to its templates goes with it, where that may be written at once; else it stays
-    noted, and goes with the next admission.
+    The patch also removes the additions to its templates, if the kind can have both in one write.
+    If not, the additions stay noted, and the next admission removes them.
     """
     field = table.SUSPENSIONS[kind]
     wanted = copy.deepcopy(dict(found))

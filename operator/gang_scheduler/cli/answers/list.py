@@ -129,7 +129,7 @@ def _header(found: Sequence[Row], cluster: Cluster) -> str:
 
 
 def _printed(asked: Asked, chosen: Selection) -> Printed:
-    """Return the list of a cluster that is read for it, with a header."""
+    """Read the cluster, and return the list of its gangs with a header."""
     text = _text(asked, chosen, cluster_sources.read(asked), watched=True)
     if asked.output not in ("table", "wide"):
         return Printed(text, text)

@@ -56,7 +56,7 @@ def take(asked: Asked, wanted: Wanted) -> None:
         taken = _of_namespace(taken, wanted.namespace)
     name = wanted.output or f"snapshot-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.jsonl.gz"
     if wanted.anonymize and name == STDOUT:
-        refuse(["--anonymize: what the names are goes beside a file: name one with -o"])
+        refuse(["--anonymize writes the real names next to a file: give the file with -o"])
     names = pseudonyms.of(taken) if wanted.anonymize else None
     written = pseudonyms.anonymized(taken, names) if names is not None else taken
     content = b"".join(written.content())

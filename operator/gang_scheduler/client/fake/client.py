@@ -212,7 +212,7 @@ class FakeApi:
             self.cluster.put(EVENTS, {**event, "metadata": {**metadata, "namespace": namespace}})
 
     async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
-        """Say that an Event was seen so many times, 2 or more, and when the last time was."""
+        """Say that an Event was seen this many times, 2 or more, and when the last time was."""
         series = {"count": count, "lastObservedTime": seen_at}
         async with self._call("patch_event_series", namespace, name, {"series": series}):
             with self.cluster.changing(EVENTS, namespace, name) as found:

@@ -178,7 +178,7 @@ def _quorum(spec: NativePodGroupSpec, roles: tuple[Role, ...]) -> int:
     gang = spec.scheduling_policy.gang
     if gang is None:
         where = "spec.schedulingPolicy.gang"
-        raise InvalidField(where, None, f"is required beside {elastic_annotation.WHERE_ROLES}")
+        raise InvalidField(where, None, f"is required with {elastic_annotation.WHERE_ROLES}")
     return elastic_annotation.quorum_of_roles(roles, gang.min_count, MIN_COUNT)
 
 

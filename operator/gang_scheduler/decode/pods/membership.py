@@ -158,7 +158,7 @@ class Membership:
         return ()
 
     def run_of(self, metadata: Metadata) -> str:
-        """Return what all pods of one run have in common; "" for a pod that is in no run.
+        """Return the key that all pods of one run share; "" for a pod that belongs to no run.
 
         A controller that replaces pods that have ended has no runs. The Jobs of a JobSet are one
         run until the JobSet is restarted. A pod group of Kueue is one run as long as its total
@@ -403,8 +403,8 @@ def _group(present: Mapping[str, str]) -> str:
 
 
 def _beside(present: Mapping[str, str], key: str, other: str) -> InvalidField:
-    return InvalidField(field(key), present[key], f"must be absent beside {other}")
+    return InvalidField(field(key), present[key], f"must be absent with {other}")
 
 
 def _without(key: str, other: str) -> InvalidField:
-    return InvalidField(field(key), None, f"is required beside {other}")
+    return InvalidField(field(key), None, f"is required with {other}")

@@ -169,15 +169,15 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
         yield _Fault(str(error))
     if annotations.GANG_MIN_AVAILABLE in metadata.annotations:
         needed = field(annotations.GANG_NAME)
-        yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE}")
+        yield _Fault(f"{needed} is required with {annotations.GANG_MIN_AVAILABLE}")
     for key in sorted(keys.OPTIONS.intersection(metadata.annotations)):
-        yield _Fault(f"{field(annotations.GANG_NAME)} is required beside {key}")
+        yield _Fault(f"{field(annotations.GANG_NAME)} is required with {key}")
     if _is_half_a_group(metadata.labels, metadata.annotations):
         needed = label_field(annotations.KUEUE_POD_GROUP)
-        yield _Fault(f"{needed} is required beside {annotations.KUEUE_POD_GROUP_TOTAL}")
+        yield _Fault(f"{needed} is required with {annotations.KUEUE_POD_GROUP_TOTAL}")
     if annotations.GANG_MIN_AVAILABLE_LABEL in metadata.labels:
         needed = label_field(annotations.GANG_NAME_LABEL)
-        yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE_LABEL}")
+        yield _Fault(f"{needed} is required with {annotations.GANG_MIN_AVAILABLE_LABEL}")
     if annotations.ROLE in metadata.labels:
         where = label_field(annotations.ROLE)
         yield _Fault(f"{where} is the role of a member of a gang, and this pod is in none")

@@ -262,7 +262,7 @@ def _check_places(queue: Queue, spec: QueueSpec) -> None:
     if queue.ref == ROOT and spec.parent:
         raise InvalidField("spec.parent", spec.parent, "must be absent of root")
     if queue.ref != ROOT and spec.fairness:
-        raise InvalidField("spec.fairness", spec.fairness, "must be absent of all but root")
+        raise InvalidField("spec.fairness", spec.fairness, "is allowed on root only")
 
 
 def _check_order(where: str, quota: QueueQuota) -> None:

@@ -1,4 +1,4 @@
-"""What must be created or mended before a gang can start, and which role can do it.
+"""What must be created or fixed before a gang can start, and by which role.
 
 No cycle can try these: what is missing is not known well enough to be made up.
 """
@@ -33,7 +33,7 @@ BACK: Final = {
 
 
 class Need(Part, frozen=True, kw_only=True):
-    """What must become of an object, or of a `field` of it, and the role that can do it."""
+    """A change that an object, or a `field` of it, needs, and the role that can make it."""
 
     object: str
     field: str | None = None

@@ -173,7 +173,7 @@ def _view(
 
 
 def _measures(snapshot: Snapshot, resources: Sequence[str], slots: Sequence[IntArray]) -> IntArray:
-    """Return what is summed, a row a node: counts of nodes, used, offered, and members."""
+    """Return the columns to sum, one row for each node: nodes, used, offered, and members."""
     nodes: NodeTable = snapshot.nodes
     shown = listing_nodes.columns(nodes, resources)
     offered = nodes.allocatable[:, shown]

@@ -73,7 +73,7 @@ class _Use:
         return heading(self.resource) if self.resource else "NODES"
 
     def by_domain(self, starts: IntArray) -> list[str]:
-        """Return the cells of one level, whose domains start at these places."""
+        """Return the table cells of one level; `starts` are the first rows of its domains."""
         used = np.add.reduceat(self.used, starts).tolist()
         offered = np.add.reduceat(self.offered, starts).tolist()
         return [use(self.resource, *each) for each in zip(used, offered, strict=True)]

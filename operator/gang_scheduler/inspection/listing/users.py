@@ -50,7 +50,7 @@ def lines(cluster: Cluster, namespace: str = "") -> list[UserLine]:
 
 
 def foreign(cluster: Cluster, namespace: str = "") -> str:
-    """Return what pods of other schedulers use of GPUs, which are in no list; "" for nothing."""
+    """Say how many GPUs pods of other schedulers use, since no list shows them; "" if none."""
     pods = [
         pod
         for pod in _on_nodes(cluster, namespace)

@@ -37,13 +37,13 @@ Value = Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What may be where a value is.
+    """The allowed shape of a value.
 
-    `fields` are those of an object, `values` is what a map has under each key, `items` what a list
-    has; None: no object, no map, no list. `scalar`: there may be text, a number or a truth value,
-    and `words` are those that the API knows there, if they are few. `only` are the keys of a map
-    that are read, None for all. `others`: of fields that are not read, it is read that they are
-    there.
+    `fields` are the fields of an object, `values` is the shape of the values of a map, `items` that
+    of the items of a list; None: it is no object, no map, no list. `scalar`: it may be text, a
+    number or a boolean, and `words` are the allowed texts, if the API has a short list. `only` are
+    the keys of a map that are read, None for all. `others`: the presence of other fields is read,
+    but not their values.
     """
 
     fields: Mapping[str, "Shape"] | None = None

@@ -21,7 +21,7 @@ def _because(cause: Cause | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BindingFailed(Cause):
-    """So many of the members to bind are not bound; `cause` is the last error."""
+    """The number of members whose binding failed; `cause` is the last error."""
 
     failed: int
     of: int
@@ -71,7 +71,7 @@ class NotLeading(Cause):
 
 @dataclass(frozen=True, slots=True)
 class HoldEnded(Cause):
-    """Room was held for so many seconds; `cause` is what it waited for until the end."""
+    """Room was held for this many seconds; `cause` is what it waited for until the end."""
 
     seconds: float
     cause: Cause | None = None
@@ -92,7 +92,7 @@ class UnboundClaim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimsUnbound(Cause):
-    """So many of the claims of a plan are still unbound; `first` is one of them."""
+    """The number of claims of a plan that are still unbound; `first` is one of them."""
 
     number: int
     of: int
@@ -288,7 +288,7 @@ class BeyondMaxWorkers(Cause):
 
 @dataclass(frozen=True, slots=True)
 class StepIncomplete(Cause):
-    """The gang grows by so many workers at once, and fewer wait."""
+    """The gang grows by this many workers at once, and fewer wait."""
 
     gang: GangKey
     step: int
@@ -333,7 +333,7 @@ class PreemptionGivenUp(Cause):
 
 @dataclass(frozen=True, slots=True)
 class SavesAwaited(Cause):
-    """So many gangs that are to be evicted save their work first, until `until`, in seconds."""
+    """The number of gangs that save their work before they are evicted, until `until` at most."""
 
     gangs: int
     until: int
@@ -400,7 +400,7 @@ class NominationUnused(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NominationExpired(Cause):
-    """The gang lacked members, or its group gangs, for so many seconds with room reserved."""
+    """The gang lacked members, or its group gangs, for this many seconds with room reserved."""
 
     node: str
     seconds: int

@@ -129,7 +129,8 @@ class JobLimit(Cause):
 
     def text(self) -> str:
         gangs, hold = ("gang", "holds") if self.most == 1 else ("gangs", "hold")
-        return f"{self.most} {gangs} of queue {self.queue} {hold} quota, as many as may at once"
+        held = f"{self.most} {gangs} of queue {self.queue} {hold} quota"
+        return f"{held}, the most that it allows at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +171,8 @@ class AwaitsEvicted(Cause):
 
     def text(self) -> str:
         return (
-            f"{self.most} gangs of queue {self.queue} hold quota, as many as may at once, and some "
-            "of them are evicted: it is tried again once they have ended"
+            f"{self.most} gangs of queue {self.queue} hold quota, the most that it allows at once, "
+            "and some of them are evicted: it is tried again once they have ended"
         )
 
 
@@ -225,7 +226,7 @@ class WorkloadChanged(Cause):
     """Another writer changed the workload after the decision, which is therefore made again."""
 
     def text(self) -> str:
-        return "it was changed meanwhile, and is decided on anew"
+        return "it was changed meanwhile, and is decided on again"
 
 
 @dataclass(frozen=True, slots=True)

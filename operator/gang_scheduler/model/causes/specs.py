@@ -330,8 +330,7 @@ class PodRequestBesideGang(Cause):
 
     def text(self) -> str:
         return (
-            f"pod {self.pod}: {self.field} must be absent beside {self.of_gang} of its gang or "
-            "group"
+            f"pod {self.pod}: {self.field} must be absent with {self.of_gang} of its gang or group"
         )
 
 

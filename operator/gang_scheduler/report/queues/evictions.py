@@ -89,7 +89,7 @@ _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 # gangs of each queue.
 
 MOST: Final = 100
-"""Of how many gangs of a queue the place is told."""
+"""The number of gangs of a queue that are told their place in it."""
 LEAST_SECONDS: Final = 30
 """Places change with every gang that starts: they are told again only after this time."""
 

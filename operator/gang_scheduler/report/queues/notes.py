@@ -88,7 +88,7 @@ _CONTROLLERS: Final = {Product.KUEUE: "Kueue's controller", Product.VOLCANO: "Vo
 
 _NO_CHECKS: Final[Mapping[str, AdmissionCheck]] = {}
 _Found = dict[tuple[str, str], tuple[About, tuple[str, ...]]]
-"""What there is to tell, by uid and reason."""
+"""The notes to write, by uid and reason."""
 
 
 def _no_resources() -> Collection[str]:

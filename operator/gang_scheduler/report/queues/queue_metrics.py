@@ -1,4 +1,4 @@
-"""Metrics by queue. Of a bounded number of queues: the others are one, `_other`."""
+"""Metrics by queue, for a bounded number of queues: all others are counted as `_other`."""
 
 import operator
 import time

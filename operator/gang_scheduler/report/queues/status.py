@@ -45,7 +45,7 @@ RECENT_SECONDS = 300
 _NAMES = ("nominal", "used", "borrowed", "lent", "fairShare")
 _SUMMED = _NAMES[:4]
 _FIRST = (CPU, MEMORY)
-"""What people read first of a queue without GPUs."""
+"""The resource that is shown first for a queue without GPUs."""
 _STOPS = {
     StopPolicy.HOLD: "stopPolicy Hold: no gang is admitted",
     StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted, running ones go",
@@ -253,7 +253,7 @@ class Declared(Protocol):
 
     @property
     def status(self) -> Status:
-        """What was written last."""
+        """The status that was written last."""
 
 
 def _no_recent(_ref: QueueRef, _now: int) -> RecentUsage | None:

@@ -89,7 +89,7 @@ def by_reason(problems: Iterable[Problem]) -> dict[Reason, str]:
 
 
 def of_preemption(outcome: PreemptionOutcome) -> str:
-    """Return what came of the try to make room; "" where no pod could have left."""
+    """Return the result of the attempted preemption; "" where no pod could have been evicted."""
     words = _joined(*_of_preemption(outcome))
     if outcome.attempted_by is None:
         return words
@@ -262,7 +262,7 @@ def stuck(pods: Collection[Pod]) -> str:
 
 
 def _of_replacements(degraded: Degraded) -> str:
-    """Return what is to be said of the members that come in place of lost ones."""
+    """Return the sentence about members that replace lost ones."""
     if not degraded.waiting:
         return "no member waits in their place"
     waiting = counted(degraded.waiting, "member")

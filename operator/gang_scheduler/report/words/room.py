@@ -190,7 +190,7 @@ _BACK: Final = "bring these nodes back, or add others."
 
 
 def shortage(refused: Refused, misfit: Misfit) -> str:
-    """Return what is short, and how many members fit now; first what no node has."""
+    """Say which resources are short, first those that no node has, and how many members fit."""
     if refused.empty_flavors:
         return f"No node is of {' or '.join(map(_flavor, refused.empty_flavors))}."
     if misfit.unlabelled is not None:

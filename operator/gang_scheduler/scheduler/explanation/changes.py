@@ -86,7 +86,7 @@ def with_members(snapshot: Snapshot, group: GangGroup, key: GangKey, number: int
 
 
 def _fewer_of_roles(roles: tuple[Role, ...], fewer: int) -> tuple[Role, ...]:
-    """Return the roles with that many members fewer in the role that needs most."""
+    """Return the roles, with this many members fewer in the role that needs most."""
     if not roles:
         return roles
     most = max(roles, key=lambda role: role.min_member)
@@ -106,7 +106,7 @@ def layers_of(group: GangGroup) -> tuple[LayerRef, ...]:
 
 
 def with_preferred(snapshot: Snapshot, group: GangGroup, layer: LayerRef) -> Snapshot:
-    """Return the snapshot in which members prefer to gather in a layer, and need not."""
+    """Return the snapshot with the required layer as a preference only."""
 
     def member(pod: Pod) -> Pod:
         if pod.podset is None:
@@ -146,7 +146,7 @@ def with_priority(
 
 
 def _ranked(known: BoundPods, group: GangGroup, priority: int) -> BoundPods:
-    """Return the pods on nodes, where the pods of the group have this priority."""
+    """Return the bound pods, with this priority for the pods of the group."""
     own = {gang.key for gang in group.gangs}
 
     def ranked(pods: Iterable[BoundPod]) -> tuple[BoundPod, ...]:
@@ -198,7 +198,7 @@ def with_tolerations(snapshot: Snapshot, group: GangGroup, taints: Iterable[Tain
 
 
 def with_requests(snapshot: Snapshot, group: GangGroup, most: Mapping[str, int]) -> Snapshot:
-    """Return the snapshot in which no member asks for more than so much of some resources."""
+    """Return the snapshot in which no member asks for more than this much of some resources."""
 
     def lower(asked: PodClass) -> PodClass:
         requests = tuple((name, min(n, most.get(name, n))) for name, n in asked.requests)

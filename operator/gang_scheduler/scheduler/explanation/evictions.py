@@ -94,7 +94,7 @@ def _of_gang(
 
 
 def _protection(turn: Turn, surroundings: Surroundings) -> Protection | None:
-    """Return what protects the running pods of other gangs; None without such pods."""
+    """Return the protection of the running pods of other gangs; None if there are no such pods."""
     running = surroundings.running
     own = {gang.key for gang in turn.group.gangs}
     pods = [each for each in running.pods if not each.pod.pinned and each.gang not in own]

@@ -28,7 +28,7 @@ class Amount(int):
     resource: str
 
     def __new__(cls, resource: str, number: int) -> Self:
-        """Return so much of a resource."""
+        """Return this much of a resource."""
         made = super().__new__(cls, number)
         made.resource = resource
         return made

@@ -50,7 +50,7 @@ class Holders:
         return {name: _holders(some, resource, taken[name]) for name, some in on_nodes.items()}
 
     def _taken(self, wanted: set[str], resource: str) -> Counter[str]:
-        """Return what gangs with earlier turns take, by node."""
+        """Return the room that gangs with earlier turns take, by node."""
         taken: Counter[str] = Counter()
         for bind in self._binds():
             if bind.node in wanted:

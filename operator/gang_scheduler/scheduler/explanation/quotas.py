@@ -27,7 +27,7 @@ MOST_BORROWERS: Final = 3
 class QueueQuota:
     """What one queue may use of a flavor and resource, and what the gang would add.
 
-    So much of what is `used` is for gangs `ahead`. `available` is what may still be charged to the
+    `ahead` is the part of `used` for earlier turns. `available` is what may still be charged to the
     queue; None without a limit. `borrowers` are the queues that have borrowed most, if any is
     short.
     """

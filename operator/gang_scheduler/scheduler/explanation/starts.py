@@ -40,7 +40,7 @@ def start_of(turn: Turn, plan: Plan, running: BoundPods) -> Start | None:
 
 
 def releases_of(turn: Turn, running: BoundPods) -> list[Release]:
-    """Return what other gangs hold of room and quota, in the order of expected ends."""
+    """Return the room and quota that other gangs release, in the order of their expected ends."""
     clock = Clock(turn.snapshot.taken_at, ANY_TIME)
     rows = turn.snapshot.nodes.rows
     victims = [each for made in turn.preemptions for each in made.victims]

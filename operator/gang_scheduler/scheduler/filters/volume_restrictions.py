@@ -53,7 +53,7 @@ def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
 
 
 def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
-    """Return None: what volumes are left for the next pod is looked up anew."""
+    """Return None: what volumes are left for the next pod is looked up again."""
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:

@@ -13,7 +13,7 @@ compares: Final = Comparison.DUES
 
 
 def key(standing: Standing) -> tuple[int, bool, Share]:
-    """Return a sort key among siblings. Smaller has its turn first."""
+    """Return a sort key among sibling queues. The smallest key has its turn first."""
     order = standing.accounts.queue(standing.row).order
     return (-order, standing.borrows, share(standing))
 

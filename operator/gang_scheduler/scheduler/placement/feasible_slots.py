@@ -55,7 +55,7 @@ def one_by_one(
     """Return the slots and filter states of a coupled class whose pods are placed one by one.
 
     That is how many pods each node could take as far as they do not depend on each other, and what
-    the filters say by which they do. None where that must be looked up anew after each pod.
+    the filters say by which they do. None where that must be looked up again after each pod.
     """
     coupling = _coupling(pod_class, trial, profile)
     told = [each.one_by_one(pod_class, trial) for each in coupling]

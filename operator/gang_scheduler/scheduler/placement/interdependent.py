@@ -31,15 +31,15 @@ from gang_scheduler.scheduler.trial import Share, Trial, number_in
 # pod makes are updated, in a few vector operations.
 
 NODES_A_LOOK: Final = 5_000
-"""Beside so many nodes a pod is placed for one look."""
+"""The number of nodes to which one look offers a pod."""
 
 
 def place_one_by_one(
     pod_class: PodClass, number: int, rows: BoolArray | None, trial: Trial, profile: Profile
 ) -> Share | None:
-    """Return room for so many pods, or for as many as fit. The trial stays as it is.
+    """Return room for this many pods, or for as many as fit. The trial stays as it is.
 
-    `rows` are the nodes where pods may be; None is all. None where nodes must be offered anew
+    `rows` are the nodes where pods may be; None is all. None where nodes must be offered again
     after each pod.
     """
     found = feasible_slots.one_by_one(pod_class, trial, profile)

@@ -87,7 +87,7 @@ class LeastCosts:
         self._rounded_work = max(0.5, float(columns.work.sum()) * 1e-12)
         self._lines: dict[tuple[str, int | None], _Line] = {}
         self._largest = np.zeros((nodes, self._columns.used.shape[1]), dtype=np.int64)
-        """What the gang with the largest part of a node uses there, by resource."""
+        """The usage of the gang with the largest part of a node, by resource."""
         self._beside: tuple[IntArray, IntArray] | None = None
         """Rows, and for each another one on which a gang of the first has pods, too."""
         self._find_gangs(nodes)
@@ -134,7 +134,7 @@ class LeastCosts:
         return found + elsewhere[rows].astype(np.int64)
 
     def least(self, rows: IntArray, needed: IntArray, remaining: BoolArray) -> Least:
-        """Return the bounds for some rows, of each of which so much must be freed at least.
+        """Return the bounds for some rows, if at least this much must be freed on each.
 
         `needed` is rows by resources; pods that are not `remaining` free nothing.
         """
@@ -179,7 +179,7 @@ class LeastCosts:
         return found.clip(min=0)
 
     def _of_so_many(self, kind: str, left: BoolArray, starts: IntArray, number: IntArray) -> Shares:
-        """Return the least of a kind that is lost with so many pods of each node."""
+        """Return the least of a kind that is lost with this many pods of each node."""
         order = self._line(kind, None).order
         there = left[order]
         at, _ = _reached(there.astype(np.int64), starts, number)

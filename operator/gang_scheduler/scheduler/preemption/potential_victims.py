@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.trial import Share
 NOWHERE: Final = -1
 """The row of pods on nodes that do not exist."""
 MOST_QUESTIONS: Final = 256
-"""The results of so many questions are kept: of the latest ones."""
+"""The results of this many questions are kept: of the latest ones."""
 
 
 class Pool(NamedTuple):
@@ -138,7 +138,7 @@ class PotentialVictims:
         return found
 
     def freeing_quota(self) -> BoolArray:
-        """Return the mask of the remaining pods that free quota of which a request lacks some."""
+        """Return the mask of the remaining pods that free quota which the request lacks."""
         return self._freeing & self.remaining
 
     @functools.cached_property
@@ -204,7 +204,7 @@ class PotentialVictims:
         return known[pool]
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
-        """Return the results for the same question, by row, that are valid with so much free."""
+        """Return the results for the same question, by row, that are valid with this much free."""
         known = self._weighed.pop(question, None) or _Answers(free, {}, self._changes)
         changed = (known.free != free).any(axis=1) | (self._changed_last > known.at)
         if changed.any():

@@ -60,7 +60,7 @@ class Needs:
         self._open = open_to[:, rows]
 
     def places(self, free: IntArray) -> IntArray:
-        """Return the places of each floor on each of the rows, with so much free on the rows."""
+        """Return the places of each floor on each of the rows, with this much free on the rows."""
         return places(self._least, free, self._open)
 
     def parts(self, used: IntArray) -> Shares:
@@ -204,7 +204,7 @@ class Preemptor:
         return fit_if_empty(self.largest_class[0], self.trial, self.profile)
 
     def lacking_resources(self) -> frozenset[str]:
-        """Return the resources of which room lacks: all that are asked for if none does alone.
+        """Return the resources that are short; all requested ones if none is short by itself.
 
         None if all members fit.
         """
@@ -229,7 +229,7 @@ class Preemptor:
         return bool((np.array(sums) >= needed).all(axis=0).any())
 
     def free_without(self, freed: IntArray) -> IntArray:
-        """Return the free resources once so much more is freed, nodes by resources."""
+        """Return the free resources once this much more is freed, nodes by resources."""
         return self.trial.free + freed
 
     def place(self, within: int | None) -> Placements | None:
@@ -347,7 +347,7 @@ class Nominee(Preemptor):
 
 
 def usage_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
-    """Return the shares of victims on nodes that exist."""
+    """Return the room that victims use on each node that still exists."""
     rows = nodes.rows
     return shares((t.pod.pod_class, rows[t.pod.node]) for t in victims if t.pod.node in rows)
 
@@ -382,7 +382,7 @@ class Slots:
         return int(self.slots.sum())
 
     def at(self, rows: IntArray, free: IntArray) -> IntArray:
-        """Return the slots of nodes with so much free on them."""
+        """Return the slots of nodes with this much free on them."""
         if not len(self._asked):
             return np.where(self._open[rows], MOST, 0)
         times = free[:, self._asked] // self.request[self._asked]
@@ -390,7 +390,7 @@ class Slots:
         return slots
 
     def clears(self, row: int, freed: IntArray) -> bool:
-        """Return whether a node has one more slot with so much more free on it."""
+        """Return whether a node has one more slot with this much more free on it."""
         if not len(self._asked) or not self._open[row]:
             return False
         # A row alone, and often: at() would take three times as long.
@@ -413,7 +413,7 @@ class Slots:
         return other
 
     def with_more(self, freed: IntArray) -> IntArray:
-        """Return the slots that there would be with so much more free, nodes by resources."""
+        """Return the slots that there would be with this much more free, nodes by resources."""
         return self._on_all(self.free + freed)
 
     def needed_for_one_more(self, rows: IntArray) -> IntArray:

@@ -214,7 +214,7 @@ class VictimCosts:
         return any(self.surplus_of(each) for each in self.members(gang))
 
     def is_broken(self, numbers: Mapping[Portion, int]) -> bool:
-        """Return whether a gang falls below its minMember without so many of its members."""
+        """Return whether a gang falls below its minMember without this many of its members."""
         return any(number > self._surplus.get(each, 0) for each, number in numbers.items())
 
     def numbers(self, bound_pods: Iterable[BoundPod]) -> Mapping[Portion, int]:

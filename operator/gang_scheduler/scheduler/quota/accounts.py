@@ -92,7 +92,7 @@ class Accounts:
 
     @property
     def fair_shares(self) -> FairShares:
-        """The fair shares as the state was, whatever was charged since; worked out once."""
+        """The fair shares before any charge of this cycle; computed once."""
         charges = charges_of(QueueState(self.declared, self.usage), self.promises)
         return self.declared.derive(
             "fair_shares",
@@ -163,11 +163,11 @@ class Standing:
 
     @property
     def parts(self) -> int:
-        """How many figures `held` is the sum of: what is charged, and what was used lately."""
+        """The number of parts of `held`: the charge and, if it counts, the recent usage."""
         return 1 if self.accounts.recent is None else 2
 
     def held(self, resource: str) -> int:
-        """Return all that is charged of a resource, in all flavors, and what was used lately."""
+        """Return the charge of a resource in all flavors, plus the recent usage."""
         accounts, row = self.accounts, self.row
         held = 0
         for key in accounts.promises.by_resource(row)[resource]:

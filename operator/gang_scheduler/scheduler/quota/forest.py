@@ -1,7 +1,7 @@
 """All trees of queues with what is charged to them: what fits, what is lacking, what is borrowed.
 
 Whatever is charged or released costs steps in proportion to the depth of the queue, for each
-flavor and resource; so does whatever is asked. Nothing is summed anew.
+flavor and resource; so does whatever is asked. Nothing is summed again.
 """
 
 import heapq
@@ -127,7 +127,7 @@ class Forest:
         return 0 if row is None or not self._governs(row, key) else self._charges.used[key][row]
 
     def total(self, ref: QueueRef, key: FlavorResource) -> int:
-        """Return all that the leaves of a queue are charged."""
+        """Return the total that is charged to the leaves below a queue."""
         row = self._row(ref)
         return 0 if row is None or not self._governs(row, key) else self._charges.total[key][row]
 
@@ -192,7 +192,7 @@ class Forest:
         return None if most >= UNBOUNDED else most
 
     def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
-        """Return the first of which a request is more than could ever be there."""
+        """Return the first resource whose request exceeds what the queue could ever get."""
         row = self._row(ref)
         if row is None:
             return _first(charge)
@@ -257,7 +257,7 @@ class Forest:
         return self._trees.queues[row].ref.product in self.accounts.declared.enforced
 
     def _without_terms(self, row: int, key: FlavorResource) -> int | None:
-        """Return what there is of a key that is not reckoned with in the tree; None if it is."""
+        """Return the limit of a queue whose tree has no say; None if the tree decides."""
         if not self._enforces(row):
             return UNBOUNDED
         if self._uncovered(row, key):
@@ -329,7 +329,7 @@ class Forest:
 
 
 def _asked(charge: Charge) -> Iterable[tuple[FlavorResource, int]]:
-    """Return what is asked for in order: a request of 0 is none."""
+    """Return the requested resources in a fixed order, without requests of 0."""
     return sorted((key, amount) for key, amount in charge.items() if amount > 0)
 
 

@@ -218,7 +218,7 @@ def _pool(
 
 
 def _kept_by(trees: Trees, row: int, below: int) -> int:
-    """Return how much of a queue's guarantee those below it keep: Volcano's includes theirs."""
+    """Return how much of a queue's guarantee its children keep: none, except in Volcano."""
     return below if trees.queues[row].ref.product is Product.VOLCANO else 0
 
 

@@ -155,7 +155,7 @@ class Memory:
         return tuple(forgotten)
 
     def _add(self, below: GangKey, above: GangKey, by: EvictionClass, at: int) -> None:
-        """Add a link; of two between the same gangs, the strongest class and the last time."""
+        """Add a link; one between the same gangs gets the stronger class and the later time."""
         links = self._links.setdefault(below, {})
         added = _Link(-by.weight, at, below, above)
         known = links.get(above, added)

@@ -378,7 +378,7 @@ class _Final:
         return any(ours < each for each in self._with_one_back(met.their_child))
 
     def _with_one_back(self, row: int) -> Iterator[Share]:
-        """Yield the share of a queue with one victim of it back, that can be the last to go."""
+        """Yield the share of a queue with one of its victims back that can be the last to go."""
         for part in self._parts:
             if row in self._trees.ways[self._trees.rows[part.running.ref]]:
                 self._quota.charge(part.running.ref, part.charge)

@@ -87,7 +87,7 @@ class Clock:
 
 
 class Running:
-    """The gangs on nodes: what each holds is worked out once, and anew when it loses pods."""
+    """The gangs on nodes: what each holds is worked out once, and again when it loses pods."""
 
     def __init__(self, bound_pods: BoundPods, rows: Mapping[str, int], clock: Clock) -> None:
         self._bound_pods = bound_pods
@@ -268,7 +268,7 @@ class FutureRoom:
             self.place = len(ended)
 
     def go_to(self, place: int) -> None:
-        """Let so many gangs have ended. Costs what differs."""
+        """Move the snapshot to the moment when this many gangs have ended. Costs the difference."""
         low, high = sorted((self.place, place))
         some = self.releases[low:high]
         if place > self.place:

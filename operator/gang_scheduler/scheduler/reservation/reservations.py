@@ -296,7 +296,7 @@ class Reservations:
         return None
 
     def _of_victims(self, promise: Promise, victims: Iterable[BoundPod]) -> Release:
-        """Return what victims release that would still run at a promised start."""
+        """Return the room of victims that would otherwise still run at the promised start."""
         there = (each for each in victims if not promise.has_ended(each.gang))
         return reservation_promise.of_victims(
             there, self._bound_pods, self._trial.nodes.rows, self._clock.now

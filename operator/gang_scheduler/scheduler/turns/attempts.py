@@ -279,7 +279,7 @@ class Attempts:
     ) -> dict[PlacementUnit, Placement] | None:
         """Place the quorums where they delay no gang that was promised a start; None if nowhere.
 
-        `best` is where they would be without, and is taken back.
+        `best` is their place if they might delay others; it is released here.
         """
         for placement in best.values():
             release(placement, self._trial)
@@ -319,7 +319,7 @@ class Attempts:
     ) -> bool:
         """Reserve the room and quota of leaving pods or victims, if any assignment fits then.
 
-        Of several assignments the one with victims of the lower class. Unless `borrowing`, the
+        If several fit, the one with victims of the lower class is taken. Unless `borrowing`, the
         queue must stay within its promise.
         """
         left = self._short_of(trying, assignments)

@@ -37,7 +37,7 @@ def effective_priority(group: GangGroup, queue: Queue, default: QueueRules, now:
 
 
 def added_by_waiting(queue: Queue, default: QueueRules, seconds: float) -> int:
-    """Return the priority that so many seconds of waiting add."""
+    """Return the priority that this many seconds of waiting add."""
     per_hour = default.aging_per_hour if queue.aging.per_hour is None else queue.aging.per_hour
     if not per_hour:
         return 0

@@ -119,7 +119,7 @@ class Quota:
         return without_turn if admission.refuses(group, self._snapshot, self._trial) else asked
 
     def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
-        """Return why a queue takes nothing new, or not this group; it may `hold` quota already."""
+        """Return why a queue does not admit a group; `holds`: the group has quota already."""
         if queue.ref.product not in self.declared.enforced:
             return None
         problem = shortages.stopped(queue)

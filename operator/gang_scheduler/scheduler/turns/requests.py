@@ -58,7 +58,7 @@ def podsets_of(units: Sequence[PlacementUnit]) -> Mapping[PodSetKey, int]:
 
 
 def podsets_by_number(group: GangGroup) -> Mapping[PodSetKey, int] | None:
-    """Return the same of a suspended gang that starts whole, without making its members.
+    """Return the podsets of a suspended gang that starts whole, without making its members.
 
     None for any other group, and where members ask to be placed together.
     """
@@ -91,7 +91,7 @@ class FlavorOption:
         return choice.flavors if choice else ()
 
     def charge(self, podsets: Mapping[PodSetKey, int]) -> Amounts:
-        """Return the charge of so many members of each podset."""
+        """Return the charge of this many members of each podset."""
         charge: Amounts = {}
         for key, number in podsets.items():
             asked = self.declared.charged(key[0].requests)
@@ -266,9 +266,9 @@ class Requests:
         return Request(group, queue, units, assignments, holds, nominated, singly)
 
     def without_members(self, group: GangGroup, queue: Queue) -> Request | Problem | None:
-        """Return the request of a suspended group without its units, or why it can never be met.
+        """Return the request of a suspended group without making its members, or why it never fits.
 
-        None where these matter.
+        None where its members must be known.
         """
         podsets = podsets_by_number(group)
         if podsets is None:

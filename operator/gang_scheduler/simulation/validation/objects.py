@@ -66,7 +66,7 @@ def _of_indexes(spec: Body, where: str) -> Iterator[InvalidField]:
     if spec.get("completionMode") == INDEXED:
         # Without both fields there is one pod.
         if spec.get("completions") is None and spec.get("parallelism") is not None:
-            must = f"is required beside completionMode {INDEXED}"
+            must = f"is required with completionMode {INDEXED}"
             yield InvalidField(f"{where}.completions", None, must)
     else:
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
@@ -75,7 +75,7 @@ def _of_indexes(spec: Body, where: str) -> Iterator[InvalidField]:
                 yield InvalidField(f"{where}.{field}", spec[field], must)
         return
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
-        must = "is required beside maxFailedIndexes"
+        must = "is required with maxFailedIndexes"
         yield InvalidField(f"{where}.backoffLimitPerIndex", None, must)
 
 
@@ -85,7 +85,7 @@ def _of_failures(spec: Body, where: str) -> Iterator[InvalidField]:
     if policy is None:
         return
     if spec.get("template", {}).get("spec", {}).get("restartPolicy") != "Never":
-        must = "must be Never beside a podFailurePolicy"
+        must = "must be Never with a podFailurePolicy"
         yield InvalidField(f"{where}.template.spec.restartPolicy", None, must)
     rules = policy.get("rules", ())
     if len(rules) > MOST_RULES:
@@ -115,7 +115,7 @@ def _of_exit_codes(asked: Body, containers: set[str], where: str) -> Iterator[In
     if [*values] != sorted(set(values)):
         yield InvalidField(f"{where}.values", values, "must rise, each of them once")
     if asked.get("operator") == "In" and 0 in values:
-        yield InvalidField(f"{where}.values", values, "must not have 0 beside operator In")
+        yield InvalidField(f"{where}.values", values, "must not have 0 with operator In")
     if (name := asked.get("containerName")) and name not in containers:
         yield InvalidField(
             f"{where}.containerName", name, "must be one of the template's containers"
@@ -143,7 +143,7 @@ def _budget(body: Body) -> Iterator[InvalidField]:
     both = ("minAvailable", "maxUnavailable")
     if all(spec.get(each) is not None for each in both):
         yield InvalidField(
-            "spec.maxUnavailable", spec["maxUnavailable"], "must be absent beside minAvailable"
+            "spec.maxUnavailable", spec["maxUnavailable"], "must be absent with minAvailable"
         )
 
 

@@ -44,7 +44,7 @@ def faults(
             yield from _of_both(name, amount, limits, where)
     asked = {**limits, **requests}
     if any(map(_is_huge_pages, asked)) and not {CPU, MEMORY} & asked.keys():
-        yield InvalidField(where, None, "must ask for cpu or memory beside huge pages")
+        yield InvalidField(where, None, "must ask for cpu or memory with huge pages")
 
 
 def _of_amount(name: str, amount: str | float, where: str) -> Iterator[InvalidField]:
@@ -71,7 +71,7 @@ def _of_both(name: str, amount: str | float, limits: Asked, where: str) -> Itera
     exact = is_extended(name) or _is_huge_pages(name)
     if name not in limits:
         if exact:
-            must = f"is required beside a request for {name}"
+            must = f"is required with a request for {name}"
             yield InvalidField(f"{where}.limits[{name}]", None, must)
         return
     requested, limit = _milli(amount), _milli(limits[name])
@@ -190,9 +190,9 @@ def _of_tolerations(given: Iterable[Spec], where: str) -> Iterator[InvalidField]
         if not each.get("key") and operator != "Exists":
             yield InvalidField(f"{path}.operator", operator, "must be Exists without a key")
         if operator == "Exists" and each.get("value"):
-            yield InvalidField(f"{path}.value", each["value"], "must be absent beside Exists")
+            yield InvalidField(f"{path}.value", each["value"], "must be absent with Exists")
         if "tolerationSeconds" in each and each.get("effect") != "NoExecute":
-            must = "must be NoExecute beside tolerationSeconds"
+            must = "must be NoExecute with tolerationSeconds"
             yield InvalidField(f"{path}.effect", each.get("effect", ""), must)
 
 

@@ -17,7 +17,7 @@ SAME_ATTEMPT_SECONDS = 10
 
 
 class Transition(NamedTuple):
-    """What is remembered of a gang otherwise than before.
+    """What changed in the record of a gang.
 
     `became_whole`: from now on the gang holds back no other gang of its group. `is_news`: its
     status may say something else.

@@ -80,7 +80,7 @@ class Scaling:
 
     @property
     def pace(self) -> Pace | None:
-        """What the scheduler must know; None for a gang that does not say how it grows."""
+        """The pace at which an elastic gang grows; None for a gang that is not elastic."""
         if self.elastic is None:
             return None
         return Pace(self.elastic, len(self.workers()), self.size, self.changed_at)
@@ -169,10 +169,10 @@ class Scaling:
 class Verdict:
     """Why a gang waits, and what users should know of it.
 
-    `tried` says that there was a try since this process began. `refusal` is why members wait, None
-    where none does: from the try, the binding that failed after it, or the claims that are waited
-    for. `warnings` are what the last try found that holds nothing up, None before the first try; it
-    was `late` when the schedule timeout had ended by the last refusal.
+    `tried`: the gang was tried since this process began. `refusal` is why members wait, None if
+    none does: it comes from the last try, from a failed binding, or from claims that are not bound
+    yet. `warnings` are findings of the last try that do not hold up the gang; None before the first
+    try. `late`: the schedule timeout had ended at the last refusal.
 
     `QueueingHints` writes the refusal, since it counts the gangs that wait.
     """
@@ -377,12 +377,12 @@ class Preempted:
 class GangInfo:
     """One gang: what is observed of it, and a record for each thing that has a life of its own.
 
-    Each record changes only by its own methods. These count in `version` what can make the gang
-    another one for the scheduler. `jobs_failed`: all members were of Jobs that have failed.
-    `backfilled` is which gang it was let pass when it was last `admitted_here`, by this process,
-    and `passes` the one that it is let pass once the room that it is nominated to is free.
-    `suspended` is the workload that its members would be of; once that is started, the gang
-    `awaits_pods`, and their room is kept. It is not tried before `rests_until`, in seconds.
+    Each record changes only by its own methods. They raise `version` for every change that can
+    matter to the scheduler. `jobs_failed`: all Jobs of the members have failed. `backfilled` is the
+    gang that this gang was started before, when this process last placed it (`admitted_here`).
+    `passes` is the gang that it will start before, once its nominated room is free. `suspended` is
+    the suspended workload that will create the members; once it is started, the gang
+    `awaits_pods`, and their room is kept. The gang is not tried before `rests_until`, in seconds.
     """
 
     __slots__ = (

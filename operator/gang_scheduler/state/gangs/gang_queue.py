@@ -36,7 +36,7 @@ from gang_scheduler.state.queues.reservations import Reservations
 MOST_CHECKPOINTS = 5
 """How many saves of a gang are remembered where the settings do not say it."""
 MANY = 1000
-"""So many gangs of one cycle are sorted by the order of the last such cycle."""
+"""This many gangs of one cycle are sorted by the order of the last such cycle."""
 
 
 class GangQueue:
@@ -136,7 +136,7 @@ class GangQueue:
             self.changed.add(key)
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
-        """Replace a member of which only what other pods ask of it is new."""
+        """Replace a member that differs only in the affinity of other pods to it."""
         self.info(key).observed.upsert_member(pod)
 
     def delete_member(self, key: GangKey, uid: str) -> None:
@@ -178,7 +178,7 @@ class GangQueue:
         self._touched(key)
 
     def virtual_reclassified(self, key: GangKey, pods: VirtualPods) -> None:
-        """Replace virtual members of which only what other pods ask of them is new."""
+        """Replace virtual members that differ only in the affinity of other pods to them."""
         self.info(key).observed.set_virtual(pods)
 
     def await_pods(self, key: GangKey, *, awaits: bool) -> None:
@@ -327,7 +327,7 @@ class GangQueue:
         return self.grouping.bound_members(key)[0]
 
     def ranked(self) -> dict[GangKey, int]:
-        """Return the priorities of gangs of which some members have others."""
+        """Return the priorities of gangs whose members disagree about it."""
         known = ((key, self.infos.get(key)) for key in self._apart)
         infos = ((key, info.observed) for key, info in known if info is not None)
         return {key: observed.priority for key, observed in infos if observed.ranks_apart}
@@ -484,7 +484,7 @@ class GangQueue:
             self._give_roles(key)
 
     def _give_roles(self, workload: GangKey) -> None:
-        """Tell the gangs of the objects that were made for a workload what it says now."""
+        """Pass what a workload declares now to the gangs of the objects that were made for it."""
         for key in tuple(self._made_for.of(workload)):
             if self._take_roles(key):
                 self._touched(key)

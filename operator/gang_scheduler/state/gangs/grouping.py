@@ -305,7 +305,7 @@ class Grouping:
         return self._say(key, ())
 
     def not_kept(self, keys: Iterable[GangKey]) -> set[GangKey]:
-        """Return those of the gangs that have changed, or of which no group is kept."""
+        """Return the gangs that have changed or have no kept group."""
         return self._memo.not_kept(keys)
 
     def take_expecting_layers(self) -> set[GangKey]:
@@ -489,7 +489,7 @@ class Grouping:
         return {key for key in map(self._resolve, names) if key is not None}
 
     def _resolve(self, name: GangName) -> GangKey | None:
-        """Return the gang that is called so, by the order of sources."""
+        """Return the gang of a name; if several have it, the first source counts."""
         keys = (GangKey(source.name, *name) for source in table.SOURCES)
         return next((key for key in keys if key in self._infos and self._exists(key)), None)
 

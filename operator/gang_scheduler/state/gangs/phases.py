@@ -48,7 +48,7 @@ class Counts:
         return all(count(each) >= each.min_member for each in self.by_role or (self,))
 
     def short_of(self, count: Callable[["Counts"], int]) -> tuple[RoleCount, ...]:
-        """Return the roles of which fewer are counted than a quorum has."""
+        """Return the roles with fewer members than a quorum needs."""
         counts = (RoleCount(each.role, count(each), each.min_member) for each in self.by_role)
         return tuple(each for each in counts if each.present < each.needed)
 

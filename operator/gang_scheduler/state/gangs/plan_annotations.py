@@ -1,4 +1,4 @@
-"""What the bindings of a gang tell of the plan that they were made by.
+"""The annotations of bound members, which show the plan that they were bound by.
 
 Every plan of ours is of a whole quorum. So of a gang in part either some were not bound, and wait
 for it since before the first was; then a crash came between. Or they were, and are gone.
@@ -35,7 +35,7 @@ class Mark(NamedTuple):
 
 
 class Progress(enum.Enum):
-    """How far the plans of a gang have come, of which members are bound."""
+    """How far the plans of a partly bound gang have come."""
 
     UNFINISHED = "unfinished"
     """Members wait that were to be bound."""

@@ -28,18 +28,18 @@ STRIKES: Final = 2
 """After so many decisions that took more, a group is set aside. In a namespace that has such a
 group already, after one."""
 REST: Final = 10
-"""For so many times what the last decision took a group waits: it has a tenth of the time at most.
+"""A group waits this many times as long as its last decision took: a tenth of the time at most.
 Twice as long after each other one."""
 LONGEST_REST_SECONDS: Final = 3600
 REMEMBERED_SECONDS: Final = 2 * LONGEST_REST_SECONDS
 """After the last decision that took too long. A gang that is gone is remembered, too: one of its
 name may be made again at once."""
 MOST_OF_NAMESPACE: Final = 4
-"""Once a namespace has so many groups that are set aside, all others that it makes are, too: they
+"""Once a namespace has this many groups set aside, all its new groups are set aside, too: they
 would be the same ones, by other names."""
 MOST_REMEMBERED: Final = 1000
 MOST_TOLD: Final = 32
-"""So many groups, the last ones, are told to the next leader."""
+"""This many groups, the last ones, are told to the next leader."""
 
 
 class Costly(NamedTuple):

@@ -85,7 +85,7 @@ class GangsByWorkload:
         self._workloads: dict[GangKey, set[str]] = {}
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
-        """Note of which workloads a pod of a Job is."""
+        """Note the workloads that a pod of a Job belongs to."""
         for workload in (*requesting(pod), part_of(pod)):
             if workload:
                 self._gangs.setdefault(workload, set()).add(key)

@@ -157,7 +157,7 @@ class Sums(Generic[K]):
         self._changed: set[K] = set()
 
     def add(self, queue: K, amounts: Amounts, number: int) -> None:
-        """Add amounts to a queue so many times; take them away if the number is negative."""
+        """Add amounts to a queue this many times; take them away if the number is negative."""
         sums = self._sums.get(queue)
         if sums is None:
             sums = self._sums[queue] = {}
@@ -166,7 +166,7 @@ class Sums(Generic[K]):
         self._changed.add(queue)
 
     def settle(self) -> tuple[bool, set[K]]:
-        """Show the present sums; return whether any has changed, and of which some are less."""
+        """Show the present sums; return whether any has changed, and which have fallen."""
         before: dict[K, Charge] = {ref: self.shown.get(ref, {}) for ref in self._changed}
         for ref in self._changed:
             after = {key: amount for key, amount in self._sums[ref].items() if amount}
@@ -187,7 +187,7 @@ class Tallies:
     def __init__(self, group_of: Callable[[GangKey], GangKey]) -> None:
         self.entries: dict[str, Entry] = {}
         self.charged: dict[str, Charged] = {}
-        """What pods are charged that do not wait, by uid."""
+        """The charges of pods that no longer wait, by uid."""
         self._charges: dict[Amounts, Charge] = {}
         self._group_of = group_of
         self._charged = Sums[QueueRef]()
@@ -264,7 +264,7 @@ class Tallies:
         self._same, self._number = None, 0
 
     def _add(self, entry: Entry, number: int) -> None:
-        """Add so many pods with this entry; take them away if the number is negative."""
+        """Add this many pods with this entry; take them away if the number is negative."""
         if entry.waits:
             self._asked.add(entry.ref, entry.amounts, number)
             return

@@ -79,7 +79,7 @@ class DeclaredQueues:
 
     @property
     def served(self) -> frozenset[Product]:
-        """The products of which there may be queues: ours, and those whose CRDs are installed."""
+        """The products that may have queues: this one, and those whose CRDs are installed."""
         return self._served
 
     def recent(self) -> dict[QueueRef, RecentUsage]:

@@ -73,7 +73,7 @@ def _no_class(_: str) -> WorkloadPriorityClass | None:
 
 @dataclass(frozen=True, slots=True)
 class KnownQueues:
-    """What is declared: each is asked again whenever it is needed.
+    """Lookups of the declared queues; each is called whenever it is needed.
 
     Without any queue, names of `judged` products are those of queues that are missing.
     """
@@ -239,7 +239,7 @@ class QueueNames:
 
 
 def product_of(name: QueueName) -> Product:
-    """Return the product of which a name is that of a queue."""
+    """Return the product that has a queue of this name."""
     kind = _KINDS.get(name.kind)
     return Product.KUEUE if kind is None else PRODUCTS[kind]
 

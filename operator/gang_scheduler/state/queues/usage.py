@@ -30,7 +30,7 @@ from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.state.terminating import charged_until
 
 PODS_A_GANG: Final = 10
-"""Of so many pods the charge is found in the time in which one gang is made for a snapshot."""
+"""The charges of this many pods are found in the time in which one gang is made for a snapshot."""
 MOST_KNOWN: Final = 10_000
 """How many distinct requests in flavors are kept, of 1 KB each. Beyond that, all are forgotten."""
 
@@ -80,7 +80,7 @@ class Pods(Protocol):
 
 
 class Gangs(Protocol):
-    """What must be known of gangs."""
+    """The lookups about gangs that charging needs."""
 
     queues: GangQueues
 
@@ -229,14 +229,14 @@ class QueueUsageStore:
         state, _ = self.settle(pods, self._now)
         if state is None:
             return 0
-        anew = Tallies(self._gangs.group_of)
+        recounted = Tallies(self._gangs.group_of)
         for uid in pods.counted_uids():
-            anew.put(uid, self._entry(pods.counted(uid)))
+            recounted.put(uid, self._entry(pods.counted(uid)))
         self._forget_mates()
-        usage, _ = anew.settle()
+        usage, _ = recounted.settle()
         number = _differences(usage, state.usage)
         if number:
-            self._tallies = anew
+            self._tallies = recounted
         return number
 
     def _clear(self) -> None:

@@ -188,7 +188,7 @@ class AdmittedRoom:
                     self.end(hold)
 
     def take_overdue(self, now: int) -> list[Hold]:
-        """Return the holds of which the pods have not come in time, which end with that."""
+        """End the holds whose pods have not come in time, and return them."""
         times = [(each.deadline, each) for each in self.holds.values()]
         late = [each for deadline, each in times if deadline is not None and deadline <= now]
         for hold in late:

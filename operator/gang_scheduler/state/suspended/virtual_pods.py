@@ -1,6 +1,6 @@
 """The virtual pods of workloads that wait: the members that they would have.
 
-One prototype for each template represents all members of that template: quotas count it so many
+One prototype for each template represents all members of that template: quotas count it this many
 times, and selectors are matched with it alone.
 """
 

@@ -1,4 +1,4 @@
-"""CRDs are removed with all their objects, and installed again; users create theirs anew."""
+"""CRDs are removed with all their objects, and installed again; users create theirs again."""
 
 import json
 

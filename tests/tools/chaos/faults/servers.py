@@ -85,7 +85,7 @@ class StopEtcd(StopServer):
 
 
 class Compact(Fault):
-    """etcd forgets all that has been, while watches stall, and the API server begins anew.
+    """etcd forgets all that has been, while watches stall, and the API server begins again.
 
     Then no watch can go on where it was: the history is gone from both.
     """
@@ -100,7 +100,7 @@ class Compact(Fault):
             proxy.flows.clear()
 
     def end(self) -> None:
-        """Compact, start the API server anew, and let events flow."""
+        """Compact, start the API server again, and let events flow."""
         self.site.plane.stop_component(API_SERVER)
         self.detail = f"up to revision {self._compact()}"
         self.site.plane.start_component(API_SERVER)

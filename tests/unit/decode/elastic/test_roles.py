@@ -119,7 +119,7 @@ def test_a_native_pod_group_has_roles() -> None:
 
     assert (3, (Role("master", 1), Role("worker", 2))) == (found.min_member, found.roles)
     assert "minCount must be 3" in wrong(native({"gang": {"minCount": 2}}))
-    assert f"spec.schedulingPolicy.gang is required beside {WHERE}" == wrong(native({"basic": {}}))
+    assert f"spec.schedulingPolicy.gang is required with {WHERE}" == wrong(native({"basic": {}}))
 
 
 def test_a_gang_of_members_alone_has_roles() -> None:

@@ -231,7 +231,7 @@ def test_the_name_of_the_queue_for_all_others_is_reserved() -> None:
             "spec.admissionControl.priorityRange.min must not be more than max, which is 1, not 10",
         ),
         ("a", {"quota": {}, "flavors": [{"name": "f"}]}, "spec.quota must be absent where"),
-        ("a", {"fairness": "DRS"}, 'spec.fairness must be absent of all but root, not "DRS"'),
+        ("a", {"fairness": "DRS"}, 'spec.fairness is allowed on root only, not "DRS"'),
         ("root", {"parent": "a"}, 'spec.parent must be absent of root, not "a"'),
     ],
 )

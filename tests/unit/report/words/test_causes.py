@@ -260,7 +260,7 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (
         PodRequestBesideGang("default/a-0", "x", "y"),
-        "pod default/a-0: x must be absent beside y of its gang or group",
+        "pod default/a-0: x must be absent with y of its gang or group",
     ),
     (
         PodsetsDiffer(("default/a-0", "default/a-1"), "g"),
@@ -333,7 +333,7 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (HeldNodeGone("n1"), "node n1 is gone, where room was held"),
     (NotLeading(), "this replica does not lead any more"),
-    (WorkloadChanged(), "it was changed meanwhile, and is decided on anew"),
+    (WorkloadChanged(), "it was changed meanwhile, and is decided on again"),
     (WorkloadGone(), "it was deleted"),
     (GangShared("Job a/b", "Job a/c"), "Job a/b and Job a/c wait suspended in the same gang"),
     (
@@ -472,7 +472,7 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         AwaitsEvicted("team", 2),
         (
-            "2 gangs of queue team hold quota, as many as may at once, and some of them "
+            "2 gangs of queue team hold quota, the most that it allows at once, and some of them "
             "are evicted: it is tried again once they have ended"
         ),
     ),
@@ -525,11 +525,11 @@ SAMPLES: list[tuple[Cause, str]] = [
     (AbovePotential("team", "", "cpu", 9000, 0), "queue team covers no cpu"),
     (
         JobLimit("team", 1),
-        "1 gang of queue team holds quota, as many as may at once",
+        "1 gang of queue team holds quota, the most that it allows at once",
     ),
     (
         JobLimit("team", 2),
-        "2 gangs of queue team hold quota, as many as may at once",
+        "2 gangs of queue team hold quota, the most that it allows at once",
     ),
     (
         QuotaShort("team", "spot", "memory", 2**30, 0, ("x", "y")),

@@ -1,6 +1,6 @@
 """binpack and spread choose the nodes that placing pod by pod would choose.
 
-The oracle is plain Python: it scores every node anew for every pod.
+The oracle is plain Python: it scores every node again for every pod.
 """
 
 import random

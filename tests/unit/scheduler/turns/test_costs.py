@@ -33,7 +33,7 @@ ASSIGNMENT_NOW = "by_turns.TurnTaking._assignment_now"
 def reclaiming(owners: int, guests: int) -> Snapshot:
     """Return a full cluster of guests, a gang that is promised a start, and owners that reclaim.
 
-    Each owner evicts one guest, so the promise is looked at anew before the next one.
+    Each owner evicts one guest, so the promise is looked at again before the next one.
     """
     queues: list[Queue] = [
         our_queue("root", 80_000 * guests),

@@ -140,7 +140,7 @@ def test_what_was_handed_out_does_not_change() -> None:
 
 
 class Oracle:
-    """Counts everything anew, in plain Python."""
+    """Counts everything again, in plain Python."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}

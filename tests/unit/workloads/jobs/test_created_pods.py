@@ -157,7 +157,7 @@ def test_pods_that_a_job_counts_and_the_input_lacks_are_noted() -> None:
     found = loaded(job(status={"active": 3}), pod(0))
 
     note = "f: document 1: Job a has 2 more active, by its status, than pods here"
-    assert (f"{note}: they are made anew",) == found.notes
+    assert (f"{note}: they are made again",) == found.notes
 
 
 @pytest.mark.parametrize(

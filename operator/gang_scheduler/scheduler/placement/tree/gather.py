@@ -145,7 +145,7 @@ def _own_part(key: str) -> str:
 
 
 def _could_hold(key: str, classes: Sequence[PodClass], needs: int, nodes: NodeTable) -> bool:
-    """Return whether so many members of the smallest class fit a domain of a label at most."""
+    """Return whether this many members of the smallest class fit a domain of a label at most."""
     least = np.min([nodes.vector(each.requests) for each in classes], axis=0)
     asked = least > 0
     if not asked.any():

@@ -229,7 +229,7 @@ class Packing:
     def _fewer(
         self, domains: IntArray, numbers: range, offered: IntArray, by_class: Sequence[ClassMembers]
     ) -> Iterator[IntArray]:
-        """Yield sets of so many domains that offer each class enough, the smallest sets first."""
+        """Yield sets of this many domains that offer each class enough, the smallest sets first."""
         needed = np.array([len(class_members) for class_members in by_class])
         sets = itertools.chain.from_iterable(
             itertools.combinations(domains.tolist(), size) for size in numbers

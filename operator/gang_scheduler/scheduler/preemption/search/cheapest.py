@@ -287,7 +287,7 @@ class _Domain:
         return self._fits(victims)
 
     def _fits_without(self, units: Iterable[EvictionUnit]) -> bool:
-        """Return whether all members fit without units that free enough by plain counting."""
+        """Return whether all members fit without units that free enough in sum."""
         if self._preemptor.is_plain:
             return True
         return self._fits(victims_of(units))

@@ -37,7 +37,7 @@ LOOKS_IN_ORDER: Final = 2
 ENTRIES_A_LOOK: Final = 500
 """How many nodes and pods are counted through in the time of a look."""
 MOST_WORK: Final = 2**63 // SCALE - 1
-"""More pod-seconds count as so many where nodes are put in order."""
+"""More pod-seconds count as this many where nodes are put in order."""
 NOTHING: Final = Cost()
 Key = tuple[Any, ...]
 
@@ -70,7 +70,7 @@ class EvictionSets:
         self._effort.count((len(among) + len(most)) / ENTRIES_A_LOOK)
 
     def choose(self, needed: int, question: Hashable = None) -> bool:
-        """Evict eviction sets until there are so many slots; False if there never are.
+        """Evict eviction sets until there are this many slots; False if there never are.
 
         The eviction sets that are weighed before the first is evicted are kept in the potential
         victims, as an answer to the `question`.
@@ -251,7 +251,7 @@ class _Untouched:
     """The nodes as they are before the first eviction, the ones that may cost least first.
 
     `known` is what was weighed of them, `rows_left` how many are not offered yet. `slots` and
-    `tally` are those of that state, in which so many slots are `lacking`.
+    `tally` are those of that state, in which this many slots are `lacking`.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victim
 
 MOST_LOSSES: Final = 16
 FEW: Final = 5
-"""Of so many units any number may be spared at once; of more, only pairs are tried."""
+"""Among up to this many units, any number may be spared at once; among more, only pairs."""
 PAIRS: Final = 2
 LOOKS: Final = 3
 """The cost of looking at one set of victims, without the trials whether the preemptor fits."""
@@ -385,7 +385,7 @@ class _Search:
         )
 
     def _has_more(self, evictable_unit: EvictableUnit, numbers: Mapping[Portion, int]) -> bool:
-        """Return whether a single pod is surplus once so many others of its gang have gone."""
+        """Return whether a single pod is surplus once this many others of its gang have gone."""
         number = numbers.get(evictable_unit.portion, 0)
         return evictable_unit.single and number < self._costs.surplus(evictable_unit.portion)
 

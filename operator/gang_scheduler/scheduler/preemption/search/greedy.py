@@ -80,7 +80,7 @@ class _Order:
         self._known: list[EvictableUnit] = []
 
     def without(self, gone: Collection[GangKey], number: int) -> list[EvictableUnit]:
-        """Return so many of the first units that are not of these gangs, or all of them."""
+        """Return this many of the first units that are not of these gangs, or all of them."""
         while True:
             found = [each for each in self._known if each.gang not in gone]
             if len(found) >= number or len(self._known) == self._number:

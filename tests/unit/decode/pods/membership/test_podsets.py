@@ -187,21 +187,21 @@ def test_templates_of_one_controller_are_podsets_of_their_own(key: str) -> None:
         (
             {"required-topology": RACK, "preferred-topology": BLOCK},
             (
-                f"{field('preferred-topology')} must be absent beside {PREFIX}required-topology, "
+                f"{field('preferred-topology')} must be absent with {PREFIX}required-topology, "
                 f'not "{BLOCK}"'
             ),
         ),
         (
             {"required-topology": RACK, "unconstrained-topology": "true"},
             (
-                f"{field('unconstrained-topology')} must be absent beside "
+                f"{field('unconstrained-topology')} must be absent with "
                 f'{PREFIX}required-topology, not "true"'
             ),
         ),
         (
             {"preferred-topology": RACK, "unconstrained-topology": "false"},
             (
-                f"{field('unconstrained-topology')} must be absent beside "
+                f"{field('unconstrained-topology')} must be absent with "
                 f'{PREFIX}preferred-topology, not "false"'
             ),
         ),
@@ -211,20 +211,20 @@ def test_templates_of_one_controller_are_podsets_of_their_own(key: str) -> None:
         ),
         (
             {"slice-required-topology": RACK},
-            f"{field('slice-size')} is required beside {PREFIX}slice-required-topology",
+            f"{field('slice-size')} is required with {PREFIX}slice-required-topology",
         ),
         (
             {"slice-size": "4"},
-            f"{field('slice-required-topology')} is required beside {PREFIX}slice-size",
+            f"{field('slice-required-topology')} is required with {PREFIX}slice-size",
         ),
         (
             {"slice-size": "4", **listed(entry(RACK, 4))},
-            f'{field("slice-size")} must be absent beside {PREFIX}{SLICES}, not "4"',
+            f'{field("slice-size")} must be absent with {PREFIX}{SLICES}, not "4"',
         ),
         (
             {"slice-required-topology": RACK, **listed(entry(RACK, 4))},
             (
-                f"{field('slice-required-topology')} must be absent beside {PREFIX}{SLICES}, "
+                f"{field('slice-required-topology')} must be absent with {PREFIX}{SLICES}, "
                 f'not "{RACK}"'
             ),
         ),

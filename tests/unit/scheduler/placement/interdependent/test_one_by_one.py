@@ -1,4 +1,4 @@
-"""Pods that are placed one by one are where they would be if nodes were offered anew to each."""
+"""Pods that are placed one by one are where they would be if nodes were offered again to each."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -109,7 +109,7 @@ def test_row_native_a_pod_group_keeps_no_pods_from_being_victims(
     cluster.put(native_body("g", 2))
     native_pods(cluster, ["p-0", "p-1"], priority=of_pods)
     before = cluster.bound()
-    # A PodGroup that is deleted and made anew has the priority that its maker likes.
+    # A PodGroup that is deleted and made again has the priority that its maker likes.
     cluster.put(native_body("g", 2, priority=of_group))
     cluster.pod("other", spec={"priority": 500})
 

@@ -168,7 +168,7 @@ def test_a_gang_that_asks_in_two_ways_is_invalid(own: dict[str, str]) -> None:
 
     (key,) = own
     expected = (
-        f"pod default/a-0: metadata.annotations[{key}] must be absent beside {SPEC_FIELD} "
+        f"pod default/a-0: metadata.annotations[{key}] must be absent with {SPEC_FIELD} "
         "of its gang or group"
     )
     assert expected == invalid(only(cluster).gangs[0].problem)

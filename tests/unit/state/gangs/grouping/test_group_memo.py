@@ -1,4 +1,4 @@
-"""A gang that waits and does not change is not looked at anew; one that does is, in every way."""
+"""A gang that waits and does not change is not looked at again; one that does is, in every way."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A scheduler that is started anew keeps room and quota for pods that are awaited."""
+"""A scheduler that is started again keeps room and quota for pods that are awaited."""
 
 import copy
 from typing import Any
