@@ -25,6 +25,7 @@ from support.builders import bound_pod, bound_pods, group, node, pod, pod_class,
 from support.call_counts import PACKAGE, Calls, at_most, calls_of
 
 SIZE = 20
+CLASSES = 200
 NODES = 500
 TRIAL, SEARCH = "gather.place", "cheapest.find"
 OF_QUOTA = {
@@ -33,6 +34,7 @@ OF_QUOTA = {
 }
 EMPTY = "empty_cluster.EmptyCluster._fit"
 ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.EvictionSets._weigh"
+OFFERED = "feasible_slots.offer_slots"
 GAIN = "preemptor.Slots.gain"
 EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
 LOOK, PACKED = "effort.Effort.spend", "mixed_classes.Packing._seat_each"
@@ -295,3 +297,14 @@ def racks(
         for k in range(waiting)
     ]
     return snapshot(nodes, wanted, tree_specs=[RACKS], bound_pods=bound_pods(*low), taken_at=1000)
+
+
+def test_a_gang_of_many_classes_that_does_not_fit_offers_the_nodes_to_each_a_few_times() -> None:
+    members = [pod(f"m{i}", gang="g", cpu=1 + i % 7, memory=1 + i) for i in range(CLASSES)]
+    nodes = [node(f"n{i}", cpu=1, memory=10_000) for i in range(NODES)]
+    waiting = [builders.gang("g", members=members)]
+
+    calls = cost(snapshot(nodes, waiting))
+
+    # In the cluster as it is, and in the empty one: for their order, and for their places.
+    assert calls[OFFERED] <= 2 * 2 * CLASSES

@@ -30,7 +30,9 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     for name, amount in pod_class.requests:
         if amount > 0:
-            np.minimum(room, trial.free_of(name) // amount, out=room)
+            # Each pod takes one of `pods`: a division is most of what a resource costs.
+            free = trial.free_of(name)
+            np.minimum(room, free if amount == 1 else free // amount, out=room)
     return np.maximum(room, 0, out=room)
 
 

@@ -122,6 +122,8 @@ def _arranged(
             if number_in(shares) >= at_least:
                 attempt.commit()
                 return shares
+    if not packing.are_few(sizes.values()):
+        return None
     slots = np.array([offer_slots(pod_class, trial, profile) for pod_class in sizes])
     rows = np.flatnonzero(slots.any(axis=0))
     return packing.assume_arranged(sizes, rows, at_least, trial, profile)

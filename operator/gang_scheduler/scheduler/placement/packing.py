@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -160,7 +160,12 @@ def _times(request: Sequence[int], free: Sequence[int]) -> int:
 
 def small(nodes: int, counts: Sequence[int]) -> bool:
     """Return whether a case is small enough to be searched."""
-    return nodes <= MOST_NODES and sum(counts) <= MOST_MEMBERS
+    return nodes <= MOST_NODES and are_few(counts)
+
+
+def are_few(counts: Iterable[int]) -> bool:
+    """Return whether these are few enough members to be searched."""
+    return sum(counts) <= MOST_MEMBERS
 
 
 MOST_SELECTIONS: Final = 64

@@ -242,7 +242,10 @@ class Preemptor:
             self.trial.effort.spend(looks(len(self.trial.nodes)))
             return None
         units = self.units
-        for _ in self.units:
+        for number in range(len(units)):
+            # A group may have hundreds of gangs. One order more than as they come is always tried.
+            if number > 1 and not self.trial.effort.may_begin():
+                return None
             found = self._place_in_order(units, within)
             if not isinstance(found, PlacementUnit):
                 return {unit: found[unit] for unit in self.units}
