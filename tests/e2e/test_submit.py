@@ -1,24 +1,31 @@
 """`submit` on a real API server: to running pods, and what a client leaves that is killed."""
 
 import asyncio
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from e2e.support import tenants
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.inspection import servers
 from gang_scheduler.inspection.servers import Server
+from gang_scheduler.sdk import Client
 from gang_scheduler.submit import creation, submission
 from gang_scheduler.submit.training_job import TrainingJob
 from tools import controlplane
+from tools.controlplane import binaries
 from tools.jobset import standin
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
+CHART = Path(__file__).parents[2] / "charts" / "py-gang-scheduler"
 SETUP_SECONDS = 3
 KINDS = ("jobs", "jobsets", "services", "configmaps", "podgroups", "pods")
 ROLES = [{"name": "learner", "nodes": 2}, {"name": "rollout", "nodes": 1}]
@@ -150,4 +157,35 @@ def test_a_client_that_is_killed_leaves_nothing(
         submit(home, job(home, **fields), writes)
 
     assert {} == home.bound()
+    eventually({}, lambda: objects(home))
+
+
+@pytest.fixture
+def user(home: Namespace, plane: controlplane.ControlPlane, tmp_path: Path) -> Iterator[Client]:
+    """Give the client of a ServiceAccount that has the chart's role in the namespace alone."""
+    rules = gang_user()["rules"]
+    with Client(str(tenants.of_namespace(plane, home.name, tmp_path, rules=rules))) as found:
+        yield found
+
+
+def gang_user() -> dict[str, Any]:
+    """Return the ClusterRole of the chart for those that submit jobs."""
+    rendered = subprocess.run(
+        [binaries.find("helm"), "template", "gangs", str(CHART), "--set=image.repository=none"],
+        env={**os.environ, "KUBECONFIG": "/nonexistent"},
+        capture_output=True,
+        check=True,
+    ).stdout
+    documents: list[dict[str, Any]] = [each for each in yaml.safe_load_all(rendered) if each]
+    (found,) = (e for e in documents if e["metadata"]["name"].endswith(":gang-user"))
+    return found
+
+
+def test_the_role_of_the_chart_is_enough(home: Namespace, user: Client) -> None:
+    run = user.submit(job(home), predict=True)
+
+    run.wait("Scheduled", timeout="1m")
+    assert run.created is not None
+    assert "not known with your rights" in run.created.prediction
+    assert "jobs.batch/llama" == run.cancel()
     eventually({}, lambda: objects(home))

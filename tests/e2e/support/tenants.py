@@ -1,7 +1,8 @@
 """Users with few rights: what they may read of a cluster, and no more."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from e2e.support.waiting import until
 from tools import controlplane
@@ -9,17 +10,24 @@ from tools.controlplane import access, credentials
 
 RBAC: Final = "rbac.authorization.k8s.io"
 READS: Final = {"verbs": ["get", "list"], "apiGroups": ["*"]}
+READS_GANGS: Final = ({**READS, "resources": ["pods", "podgroups", "events"]},)
 
 
 def of_namespace(
-    cluster: controlplane.Cluster, namespace: str, directory: Path, name: str = "tenant"
+    cluster: controlplane.Cluster,
+    namespace: str,
+    directory: Path,
+    name: str = "tenant",
+    rules: Sequence[Mapping[str, Any]] = READS_GANGS,
 ) -> Path:
-    """Return the kubeconfig of a ServiceAccount that may read gangs in one namespace alone."""
+    """Return the kubeconfig of a ServiceAccount with rights in one namespace alone.
+
+    By default it may read gangs.
+    """
     here = f"/api/v1/namespaces/{namespace}/serviceaccounts"
     roles = f"/apis/{RBAC}/v1/namespaces/{namespace}"
     cluster.request("POST", here, {"metadata": {"name": name}})
-    rules = [{**READS, "resources": ["pods", "podgroups", "events"]}]
-    cluster.request("POST", f"{roles}/roles", {"metadata": {"name": name}, "rules": rules})
+    cluster.request("POST", f"{roles}/roles", {"metadata": {"name": name}, "rules": [*rules]})
     subject = {"kind": "ServiceAccount", "name": name, "namespace": namespace}
     role = {"apiGroup": RBAC, "kind": "Role", "name": name}
     binding = {"metadata": {"name": name}, "roleRef": role, "subjects": [subject]}
