@@ -32,8 +32,8 @@ CPU = FlavorResource("default", "cpu")
 
 
 def flavored(name: str, *flavors: str, **fields: Any) -> Queue:
-    """Return a queue of ours with 8 CPUs of each flavor."""
-    quotas = {FlavorResource(each, "cpu"): Quota(8000) for each in flavors}
+    """Return a queue of ours with 8 CPUs of each flavor, unless other quotas are given."""
+    quotas = fields.pop("quotas", {FlavorResource(each, "cpu"): Quota(8000) for each in flavors})
     groups = (ResourceGroup(("cpu",), flavors),) if flavors else ()
     above = queue_ref("root")
     return Queue(

@@ -137,6 +137,11 @@ def take_in(
     for preemption in plan.preemptions:
         with confined("preempt", str(preemption.gangs[0].key)):
             _preempt(cache, preemption, now_seconds, writers)
+    if plan.placed or plan.admissions or plan.preemptions:
+        # A gang that is gone before the next cycle has had its quota, and frees it then.
+        cache.queue_state(now_seconds)
+    # Others may have waited for the quota of gangs that failed.
+    cache.gang_queue.quota_waits.freed(each.gang.queue for each in failed if each.gang.queue)
     if lost:
         _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)
     plan = replace(plan, refused=(*plan.refused, *failed))

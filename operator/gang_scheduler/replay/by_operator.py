@@ -92,10 +92,6 @@ class Operator:
         plan = self._plan(now)
         taken = take_in(self.cache, plan, now, lost_nominations=self._lost, writers=self)
         self.failures += len(taken.plan.failures)
-        if self._decided.placed:
-            # The operator's watch shows pods on their nodes, and a cycle charges them: a gang that
-            # ends before another one comes has had its quota, and frees it.
-            self.cache.queue_state(now)
         for each in plan.reservations:
             for gang in each.gangs:
                 if each.start is not None and gang.key in self._keys:

@@ -9,6 +9,7 @@ from gang_scheduler import internal_errors
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.leftovers import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
+from gang_scheduler.decode.queues.shared import DeclaredQueue
 from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.reasons import Reason
@@ -17,7 +18,8 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
 from support.applying import WritesNothing
-from support.queue_builders import queue_ref
+from support.queue_builders import our_queue, queue_ref
+from support.queue_clusters import KIND
 
 POD = builders.pod("a-0", gang="a")
 GANG = builders.gang("a", members=[POD])
@@ -72,6 +74,22 @@ def test_members_are_on_their_nodes_from_then_on() -> None:
     cache, _ = taken(PLACED, Writers())
 
     assert ("n1", "") == where(cache)
+
+
+def test_others_are_tried_again_for_the_quota_of_a_gang_that_cannot_be_handed_over() -> None:
+    queue = our_queue("q", 1)
+    cache = Cache([builders.SCHEDULER], Changes())
+    cache.queues.upsert(DeclaredQueue(queue, KIND))
+    waiting, starting = (replace(builders.gang(each), queue=queue.ref) for each in ("w", "a"))
+    cache.gang_queue.quota_waits.moved(
+        waiting.key, None, Refused(waiting, Reason.WAITING_FOR_QUOTA, waiting.pending)
+    )
+    plan = Plan(placed=(Placed(starting, (Bind(POD, "n1"),)),))
+    lost = LostNominations(cache, Naming())
+    take_in(cache, plan, 0, lost_nominations=lost, writers=Writers(fails=True))
+    internal_errors.forget()
+
+    assert {waiting.key} == cache.gang_queue.quota_waits.helped()
 
 
 def test_a_gang_that_cannot_be_handed_over_is_taken_back_and_refused() -> None:

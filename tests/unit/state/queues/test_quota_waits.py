@@ -7,15 +7,18 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.plan import Placed, Refused
-from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef
+from gang_scheduler.model.queues import EvictionRules, Queue, QueueRef, Quota
 from gang_scheduler.model.reasons import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.values import EvictionPolicy, Strategy
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.gangs.decisions import Decisions
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
+from support import applying
 from support.builders import gang, gang_key, gang_spec, node
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, queue_set
-from support.queue_clusters import QueueCluster, flavored
+from support.queue_clusters import CPU, QueueCluster, flavored
 
 A, B = queue_ref("a"), queue_ref("b")
 QUOTA, TURN, ROOM = Reason.WAITING_FOR_QUOTA, Reason.WAITING_FOR_TURN, Reason.UNSCHEDULABLE
@@ -153,12 +156,31 @@ def refuse_all(cluster: QueueCluster) -> list[str]:
     return [group.name for group in groups]
 
 
+def keys_due(cluster: QueueCluster) -> list[GangKey]:
+    """Return the gangs that are tried in the next cycle."""
+    groups = cluster.cache.snapshot(0).groups
+    return [gang.key for group in groups for gang in group.gangs]
+
+
 def test_a_gang_is_tried_again_when_a_pod_of_its_tree_has_ended() -> None:
     found = waiting_for_quota()
     quiet = refuse_all(found)
     found.cache.delete_pod("uid-p")
 
     assert ([], ["default/w"]) == (quiet, refuse_all(found))
+
+
+def test_a_gang_is_tried_again_when_one_is_gone_that_was_placed_since_the_last_snapshot() -> None:
+    found = QueueCluster()
+    found.declare(flavored("b", "default", quotas={CPU: Quota(1000, limit=1000)}))
+    for name in ("p", "q"):
+        found.put(name, "b")
+    plan = schedule(found.cache.snapshot(0), PROFILES["binpack"])
+    applying.take_in(found.cache, plan, 0, applying.WritesNothing())
+    (starts,), (waits,) = plan.placed, plan.refused
+    found.cache.delete_pod(starts.binds[0].pod.uid)
+
+    assert (QUOTA, [waits.gang.key]) == (waits.reason, keys_due(found))
 
 
 def test_a_gang_is_not_tried_when_a_pod_ends_that_no_queue_is_charged_for() -> None:
