@@ -200,7 +200,7 @@ class Routes:
     async def _try(self, request: web.Request) -> web.Response:
         seen, problem = await self._seen()
         form = trying.form_of(request.query)
-        given: dict[str, Any] = {"answer": None, "wrong": {}, "yaml": "", "commands": ""}
+        given: dict[str, Any] = {"answer": None, "wrong": {}, "yaml": ""}
         if "nodes" in request.query:
             given |= await self._tried(seen, form)
         layers = [
@@ -221,16 +221,19 @@ class Routes:
 
     async def _tried(self, seen: View, form: trying.Form) -> dict[str, Any]:
         """Return the answer to a form, and the ways to create the job."""
-        job, wrong = trying.job_of(form, seen.cluster)
-        if job is None:
+        tried, wrong = trying.tried(form, seen.cluster)
+        if tried is None:
             return {"wrong": wrong}
-        text = trying.as_yaml(trying.manifests(job))
-        found: dict[str, Any] = {"yaml": text, "commands": trying.as_commands(form)}
+        found: dict[str, Any] = {
+            "yaml": tried.text,
+            "command": trying.as_command(tried.job),
+            "python": trying.as_python(tried.job),
+        }
         if seen.cluster.source is Source.WRITTEN:
             return found
         try:
-            cluster = await self._views.tried(text)
-            answer = await self._views.ask(lambda: trying.answer(job, cluster))
+            cluster = await self._views.tried(tried.text)
+            answer = await self._views.ask(lambda: trying.answer(tried, cluster))
         except UnreadableInput as error:
             return {**found, "wrong": {"": "; ".join(error.lines)}}
         except ApiError as error:

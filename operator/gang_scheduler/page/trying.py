@@ -1,10 +1,9 @@
 """The form that tries a job: what would happen to it now, and how to create it.
 
-Nothing is created. The answer is that of `explain` on the cluster with the objects of the job in
-it, as `simulate` makes them.
+Nothing is created. The objects are those of `submit`, and the answer is that of `explain` on the
+cluster with these objects in it.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -12,23 +11,30 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 import yaml
+from pydantic import ValidationError
 
-from gang_scheduler.api import annotations
-from gang_scheduler.api.kinds import JOBS, POD_GROUPS
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
+from gang_scheduler.submit import objects, refusals
+from gang_scheduler.submit.facts import Facts
+from gang_scheduler.submit.objects import Planned
+from gang_scheduler.submit.refusals import Refused
+from gang_scheduler.submit.training_job import TrainingJob
 
-MOST_NODES: Final = 5000
-MOST_GPUS: Final = 1024
+MOST_MEMBERS: Final = 5000
 LONGEST: Final = 4096
 """The longest text of a field, in characters."""
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,50}[a-z0-9])?")
-_TIME: Final = re.compile(r"([0-9]{1,6})([mhd])")
-_SIZES: Final = {"m": 60, "h": 3600, "d": 86_400}
-
-Body = dict[str, Any]
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
+_FIELDS: Final = {
+    "resources": "gpus",
+    "priority_class": "priority",
+    "priorityClass": "priority",
+    "must": "layer",
+    "prefer": "layer",
+}
+"""The field of the form for each field of a job that has another name there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +55,17 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """A job to try: so many members, a node each, with so many GPUs each."""
+class Tried:
+    """A job to try, with the objects that it would become."""
 
-    form: Form
-    nodes: int
-    gpus: int
-    seconds: int
-    words: tuple[str, ...]
-    gpu: str
-    scheduler: str
+    job: TrainingJob
+    plan: Sequence[Planned]
+
+    @property
+    def text(self) -> str:
+        """The objects as a file for `kubectl apply`."""
+        bodies = (each.body for each in self.plan)
+        return yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True)
 
 
 def form_of(query: Mapping[str, str]) -> Form:
@@ -67,163 +74,132 @@ def form_of(query: Mapping[str, str]) -> Form:
     return replace(Form(), **given)
 
 
-def job_of(form: Form, cluster: Cluster) -> tuple[Job | None, dict[str, str]]:
-    """Return the job of a form; else what is wrong with it, by field."""
-    wrong: dict[str, str] = {}
-
-    def read(field: str, reader: Any) -> Any:  # noqa: ANN401 - what a field says.
-        try:
-            return reader(field, _short(field, getattr(form, field)))
-        except InvalidField as error:
-            wrong[field] = str(error)
-            return None
-
-    for field in ("queue", "layer", "priority"):
-        read(field, _plain)
-    read("gather", _gather)
-    for field in ("name", "namespace"):
-        read(field, _label)
-    read("image", _image)
-    nodes = read("nodes", _count(1, MOST_NODES))
-    gpus = read("gpus", _count(0, MOST_GPUS))
-    words, seconds = read("command", _words), read("time", _seconds)
-    if wrong:
-        return None, wrong
-    rules = cluster.policy.rules
-    known = cluster.cache.node_usage.table().axis
-    offered = [each for each in rules.queues.gpu_resources if each in known]
-    gpu = (offered or rules.queues.gpu_resources)[0]
-    scheduler = rules.gangs.scheduler_names[0]
-    return Job(form, nodes, gpus, seconds, words, gpu, scheduler), {}
-
-
-def _short(field: str, text: str) -> str:
-    if len(text) > LONGEST:
-        raise InvalidField(field, text, f"must have at most {LONGEST} characters")
-    return text
-
-
-def _plain(field: str, text: str) -> str:
-    if any(each.isspace() or not each.isprintable() for each in text):
-        raise InvalidField(field, text, "must be a name")
-    return text
-
-
-def _gather(field: str, text: str) -> str:
-    if text not in ("must", "prefer"):
-        raise InvalidField(field, text, "must be must or prefer")
-    return text
-
-
-def _label(field: str, text: str) -> str:
-    if not _NAME.fullmatch(text):
-        rule = "must be 1 to 52 lower case letters, digits and -, and begin and end with no -"
-        raise InvalidField(field, text, rule)
-    return text
-
-
-def _image(field: str, text: str) -> str:
-    if not text or any(each.isspace() for each in text):
-        raise InvalidField(field, text, "must be the name of an image")
-    return text
-
-
-def _count(least: int, most: int) -> Any:  # noqa: ANN401 - a reader of a field.
-    def count(field: str, text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,6}", text) or not least <= int(text) <= most:
-            raise InvalidField(field, text, f"must be {least} to {most}")
-        return int(text)
-
-    return count
-
-
-def _words(field: str, text: str) -> tuple[str, ...]:
+def tried(form: Form, cluster: Cluster) -> tuple[Tried | None, dict[str, str]]:
+    """Return the job of a form; else what is wrong with it, by field of the form."""
+    too_long = [each.name for each in fields(Form) if len(getattr(form, each.name)) > LONGEST]
+    if too_long:
+        return None, {each: f"{each}: must have at most {LONGEST} characters" for each in too_long}
     try:
-        return tuple(shlex.split(text))
+        return _tried(form, cluster), {}
+    except ValidationError as error:
+        names = (str(each["loc"][0]) if each["loc"] else "" for each in error.errors())
+        lines = refusals.of_validation(error).lines
+        return None, dict(zip(map(_field, names), lines, strict=True))
+    except Refused as error:
+        return None, {_field(error.field): str(error)}
+
+
+def _tried(form: Form, cluster: Cluster) -> Tried:
+    """Return the job of a form. Raises Refused and ValidationError."""
+    job = TrainingJob(**_given(form, cluster))
+    if job.bounds[1] > MOST_MEMBERS:
+        raise Refused("nodes", form.nodes, f"must be at most {MOST_MEMBERS}")
+    return Tried(job, objects.planned(job, _facts(cluster)))
+
+
+def _given(form: Form, cluster: Cluster) -> dict[str, Any]:
+    """Return the fields of the job, without those that are empty. Raises Refused."""
+    try:
+        words = tuple(shlex.split(form.command))
     except ValueError as error:
-        raise InvalidField(field, text, "must have its quotes closed") from error
-
-
-def _seconds(field: str, text: str) -> int:
-    found = _TIME.fullmatch(text)
-    if text and found is None:
-        raise InvalidField(field, text, "must be a time such as 90m, 12h or 2d")
-    return int(found[1]) * _SIZES[found[2]] if found else 0
-
-
-def manifests(job: Job) -> list[Body]:
-    """Return the objects of a job: a PodGroup, and a Job whose pods are its members."""
-    form = job.form
-    metadata = {"name": form.name, "namespace": form.namespace}
-    pod_group = {
-        "apiVersion": POD_GROUPS.api_version,
-        "kind": "PodGroup",
-        "metadata": {**metadata, **_asked(form)},
-        "spec": {"minMember": job.nodes},
+        raise Refused("command", form.command, "must have its quotes closed") from error
+    if form.gather not in ("must", "prefer"):
+        raise Refused("gather", form.gather, "must be must or prefer")
+    if not form.namespace:
+        raise Refused("namespace", None, "is required")
+    return {
+        "name": form.name,
+        "namespace": form.namespace,
+        "image": form.image,
+        "command": words,
+        "nodes": int(form.nodes) if _NUMBER.fullmatch(form.nodes) else form.nodes,
+        "resources": {"gpu": form.gpus or 0},
+        "gpu_resource": _gpu_resource(cluster),
+        "queue": form.queue,
+        form.gather: form.layer,
+        "priority_class": form.priority,
+        "time": form.time or None,
     }
-    of_job = {
-        "apiVersion": JOBS.api_version,
-        "kind": "Job",
-        "metadata": metadata,
-        "spec": {
-            "completionMode": "Indexed",
-            "completions": job.nodes,
-            "parallelism": job.nodes,
-            # An evicted pod is created again, and does not count as one that failed.
-            "podFailurePolicy": {
-                "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]
-            },
-            "template": {
-                "metadata": {"labels": {annotations.POD_GROUP_LABEL: form.name}},
-                "spec": _pod(job),
-            },
-        },
-    }
-    return [pod_group, of_job]
 
 
-def _asked(form: Form) -> Body:
-    """Return the label of the queue and the annotation of the network."""
-    found: Body = {}
-    if form.queue:
-        found["labels"] = {annotations.QUEUE: form.queue}
-    if form.layer:
-        strategy = "MustGather" if form.gather == "must" else "PreferGather"
-        gather = {"gatherStrategy": [{"layer": form.layer, "strategy": strategy}]}
-        found["annotations"] = {annotations.NETWORK_TOPOLOGY_SPEC: json.dumps(gather)}
-    return found
+def _field(name: str) -> str:
+    """Return the field of the form for a field of a job."""
+    return _FIELDS.get(name, name)
 
 
-def _pod(job: Job) -> Body:
-    container: Body = {"name": "main", "image": job.form.image}
-    if job.words:
-        container["command"] = list(job.words)
-    if job.gpus:
-        container["resources"] = {"limits": {job.gpu: str(job.gpus)}}
-    spec: Body = {"schedulerName": job.scheduler, "restartPolicy": "Never"}
-    if job.form.priority:
-        spec["priorityClassName"] = job.form.priority
-    if job.seconds:
-        # Of the pods: the clock of the Job would run while it waits.
-        spec["activeDeadlineSeconds"] = job.seconds
-    return {**spec, "containers": [container]}
+def _gpu_resource(cluster: Cluster) -> str:
+    """Return the resource by which the nodes of a cluster offer GPUs."""
+    known = cluster.cache.node_usage.table().axis
+    resources = cluster.policy.rules.queues.gpu_resources
+    return next((each for each in resources if each in known), resources[0])
 
 
-def as_yaml(bodies: Sequence[Body]) -> str:
-    """Return objects as a file for `kubectl apply`."""
-    return yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True)
+def _facts(cluster: Cluster) -> Facts:
+    """Return what is known of the cluster: `explain` says what it does not have."""
+    rules = cluster.policy.rules
+    managed = frozenset(each.value for each in rules.workloads.manage_jobs)
+    return Facts(scheduler=rules.gangs.scheduler_names[0], managed=managed)
 
 
-def as_commands(form: Form) -> str:
-    """Return the commands that create a job from its file, and ask about it."""
-    file = f"{form.name}.yaml"
-    return (
-        f"kubectl apply -f {file}\n"
-        f"kubectl gang explain {form.name} -n {form.namespace}\n"
-        f"kubectl -n {form.namespace} logs -f job/{form.name}\n"
-    )
-
-
-def answer(job: Job, cluster: Cluster) -> Answer:
+def answer(found: Tried, cluster: Cluster) -> Answer:
     """Return what `explain` says of the job in a cluster that has its objects."""
-    return answer_for(f"podgroup/{job.form.name}", job.form.namespace, Question(cluster))
+    named = next((each for each in found.plan if each.gvr == POD_GROUPS), found.plan[0])
+    about = f"{named.kind.lower()}/{named.name}"
+    return answer_for(about, found.job.namespace, Question(cluster))
+
+
+# The ways to create the job.
+
+
+def as_command(job: TrainingJob) -> str:
+    """Return the command that submits the job."""
+    usual = job.gpu_resource == TrainingJob.model_fields["gpu_resource"].default
+    flags = {
+        "--name": job.name,
+        "-n": job.namespace,
+        "--image": job.image,
+        "--nodes": str(job.nodes),
+        "--gpus": str(job.resources.gpu or ""),
+        "--gpu-resource": "" if usual or not job.resources.gpu else job.gpu_resource,
+        "--queue": job.queue,
+        "--must": job.must,
+        "--prefer": job.prefer,
+        "--priority-class": job.priority_class,
+        "--time": job.time or "",
+    }
+    parts = [f"{flag} {shlex.quote(text)}" for flag, text in flags.items() if text]
+    if job.command:
+        parts.append(f"-- {shlex.join(job.command)}")
+    return " \\\n  ".join(("kubectl gang submit", *parts))
+
+
+def as_python(job: TrainingJob) -> str:
+    """Return the lines of Python that submit the job."""
+    given = {
+        "name": job.name,
+        "namespace": job.namespace,
+        "image": job.image,
+        "command": job.command,
+        "nodes": job.nodes,
+        "gpu_resource": job.gpu_resource,
+        "queue": job.queue,
+        "must": job.must,
+        "prefer": job.prefer,
+        "priority_class": job.priority_class,
+        "time": job.time,
+    }
+    defaults = TrainingJob.model_fields
+    lines = [f"    {key}={each!r}," for key, each in given.items() if each != defaults[key].default]
+    if job.resources.gpu:
+        lines.append(f"    resources=Resources(gpu={job.resources.gpu}),")
+    return "\n".join(
+        (
+            "from gang_scheduler.sdk import Client, Resources, TrainingJob",
+            "",
+            "job = TrainingJob(",
+            *lines,
+            ")",
+            "with Client() as client:",
+            "    client.submit(job)",
+        )
+    )

@@ -183,8 +183,8 @@ async def test_a_job_is_tried_and_nothing_is_made(tmp_path: Path) -> None:
     assert "minMember: 1" in fits.text
     assert "It would start once other pods have left" in evicts.text
     assert "It would wait" in waits.text
-    assert "nodes must be 1 to 5000, not" in wrong.text
-    assert "time must be a time such as 90m, 12h or 2d, not" in wrong.text
+    assert "nodes: 0 must be a number from 1" in wrong.text
+    assert "time: soon must be a duration such as" in wrong.text
     assert "minMember" not in wrong.text
     assert "small" not in gangs.text
 

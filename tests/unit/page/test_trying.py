@@ -1,14 +1,16 @@
 """The try-form: what it accepts, and the objects that it makes of it."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gang_scheduler.inspection import files
 from gang_scheduler.inspection.cluster import Cluster
 from gang_scheduler.page import trying
-from gang_scheduler.page.trying import Form, Job
+from gang_scheduler.page.trying import Form, Tried
 from gang_scheduler.settings.policy import Policy
 from support import yaml_texts
 from support.listed_clusters import node, written
@@ -31,80 +33,93 @@ def cluster(tmp_path: Path) -> Cluster:
     return files.read([written(tmp_path, [node("node-0")])], Policy())
 
 
-def job(form: Form, cluster: Cluster) -> Job:
+def found(form: Form, cluster: Cluster) -> Tried:
     """Return the job of a form that is right."""
-    found, wrong = trying.job_of(form, cluster)
+    tried, wrong = trying.tried(form, cluster)
     assert {} == wrong
-    assert found is not None
-    return found
+    assert tried is not None
+    return tried
 
 
 def test_each_field_is_in_the_objects(cluster: Cluster) -> None:
-    pod_group, of_job = trying.manifests(job(WHOLE, cluster))
+    of_job, _, pod_group = yaml_texts.read_all(found(WHOLE, cluster).text)
 
     metadata, spec = pod_group["metadata"], of_job["spec"]["template"]["spec"]
     assert ("llama", "team", {"minMember": 4}) == (
         *(metadata["name"], metadata["namespace"]),
         pod_group["spec"],
     )
-    assert {"py-gang-scheduler.io/queue": "blue"} == metadata["labels"]
+    assert "blue" == metadata["labels"]["py-gang-scheduler.io/queue"]
     (annotation,) = metadata["annotations"].values()
     assert '"SpineLayer", "strategy": "PreferGather"' in annotation
     assert (4, 4) == (of_job["spec"]["completions"], of_job["spec"]["parallelism"])
     assert ("high", 12 * 3600) == (spec["priorityClassName"], spec["activeDeadlineSeconds"])
     (container,) = spec["containers"]
     assert ["torchrun", "--nnodes=4", "my train.py"] == container["command"]
-    assert {"limits": {"nvidia.com/gpu": "8"}} == container["resources"]
+    assert {"nvidia.com/gpu": "8"} == container["resources"]["limits"]
 
 
 def test_fields_that_are_empty_are_left_out(cluster: Cluster) -> None:
-    form = replace(Form(), gpus="0", command="", image="busybox")
-    pod_group, of_job = trying.manifests(job(form, cluster))
+    form = replace(Form(), gpus="0", command="", image="busybox", nodes="1")
+    of_job, pod_group = yaml_texts.read_all(found(form, cluster).text)
 
-    assert {"name", "namespace"} == set(pod_group["metadata"])
-    assert {"schedulerName", "restartPolicy", "containers"} == set(
-        of_job["spec"]["template"]["spec"]
-    )
-    assert [{"name": "main", "image": "busybox"}] == of_job["spec"]["template"]["spec"][
-        "containers"
-    ]
+    (container,) = of_job["spec"]["template"]["spec"]["containers"]
+    assert "annotations" not in pod_group["metadata"]
+    assert {"name", "image", "env"} == set(container)
 
 
-def test_the_file_is_read_back_as_it_was(cluster: Cluster) -> None:
-    bodies = trying.manifests(job(WHOLE, cluster))
+def test_the_command_and_the_python_make_the_same_job(cluster: Cluster) -> None:
+    job = found(WHOLE, cluster).job
+    words = shlex.split(trying.as_command(job).replace("\\\n", " "))
+    flags, command = words[3 : words.index("--")], words[words.index("--") + 1 :]
+    given = dict(zip(flags[::2], flags[1::2], strict=True))
+    made: dict[str, Any] = {}
+    lines = trying.as_python(job).partition("with Client")[0]
+    exec(lines, made)  # noqa: S102 - what the page tells users to run.
 
-    assert bodies == list(yaml_texts.read_all(trying.as_yaml(bodies)))
-    assert "kubectl gang explain llama -n team\n" in trying.as_commands(WHOLE)
+    assert ["kubectl", "gang", "submit"] == words[:3]
+    assert list(job.command) == command
+    assert {
+        "--name": "llama",
+        "-n": "team",
+        "--image": WHOLE.image,
+        "--nodes": "4",
+        "--gpus": "8",
+        "--queue": "blue",
+        "--prefer": "SpineLayer",
+        "--priority-class": "high",
+        "--time": "12h",
+    } == given
+    assert job == made["job"]
 
 
 @pytest.mark.parametrize(
     ("field", "value", "fault"),
     [
-        ("name", "Llama", "name must be 1 to 52 lower case letters"),
-        ("name", "", "name must be 1 to 52 lower case letters"),
-        ("namespace", "a/b", "namespace must be 1 to 52 lower case letters"),
-        ("nodes", "0", 'nodes must be 1 to 5000, not "0"'),
-        ("nodes", "5001", "nodes must be 1 to 5000"),
-        ("gpus", "-1", "gpus must be 0 to 1024"),
-        ("image", "", "image must be the name of an image"),
-        ("command", "echo 'x", "command must have its quotes closed"),
-        ("time", "1 day", "time must be a time such as 90m, 12h or 2d"),
-        ("queue", "a b", "queue must be a name"),
-        ("gather", "maybe", "gather must be must or prefer"),
-        ("image", "x" * 5000, "image must have at most 4096 characters"),
+        ("name", "Llama", "name: Llama must be a name of lower-case letters"),
+        ("name", "", "name: "),
+        ("namespace", "", "namespace: is required"),
+        ("nodes", "0", "nodes: 0 must be a number from 1"),
+        ("nodes", "5001", "nodes: 5001 must be at most 5000"),
+        ("nodes", "9" * 4000, "nodes: 9"),
+        ("gpus", "-1", "resources.gpu: -1 input should be greater than or equal to 0"),
+        ("gpus", "x", "resources.gpu: x input should be a valid integer"),
+        ("image", "", "image: is required"),
+        ("command", "echo 'x", "command: echo 'x must have its quotes closed"),
+        ("time", "1 day", 'time: 1 day must be a duration such as "90s" or "12h"'),
+        ("gather", "maybe", "gather: maybe must be must or prefer"),
+        ("image", "x" * 5000, "image: must have at most 4096 characters"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_value(
     field: str, value: str, fault: str, cluster: Cluster
 ) -> None:
-    found, wrong = trying.job_of(replace(WHOLE, **{field: value}), cluster)
+    none, wrong = trying.tried(replace(WHOLE, **{field: value}), cluster)
 
-    assert found is None
+    assert none is None
     assert [field] == list(wrong)
     assert wrong[field].startswith(fault)
 
 
 def test_a_form_has_the_fields_of_its_address_and_defaults() -> None:
-    found = trying.form_of({"nodes": " 4 ", "evil": "x"})
-
-    assert replace(Form(), nodes="4") == found
+    assert replace(Form(), nodes="4") == trying.form_of({"nodes": " 4 ", "evil": "x"})
