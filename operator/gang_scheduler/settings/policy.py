@@ -26,6 +26,7 @@ from gang_scheduler.model.values import Fairness
 R = TypeVar("R", GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadRules)
 
 _SUBJECTS: Final = (GangRules, PreemptionRules, QueueRules, PromiseRules, WorkloadRules)
+TOO_DEEP: Final = "is nested too deeply"
 _WORDS: Final = {"kueue_fairness": OneOf(Fairness.PRIORITY, Fairness.DRS)}
 """Settings that take some words of an enum only: Kueue has no other fairness."""
 
@@ -46,6 +47,13 @@ if TYPE_CHECKING:
     _Flags = BaseModel
 else:
     _Flags = create_model("_Flags", **dict(_flags()))
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(TOO_DEEP) from error
 
 
 class Policy(_Flags):
@@ -81,7 +89,7 @@ class Policy(_Flags):
         """
         if not isinstance(given, (list, tuple)):
             return given
-        return [json.loads(each) if isinstance(each, str) else each for each in given]
+        return [_json(each) if isinstance(each, str) else each for each in given]
 
     @field_validator("spare_nodes")
     @classmethod

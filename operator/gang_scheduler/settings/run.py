@@ -4,10 +4,16 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from gang_scheduler.model.rules import Name
-from gang_scheduler.settings.policy import Policy
+from gang_scheduler.settings.policy import TOO_DEEP, Policy
 from gang_scheduler.settings.values import (
     ENV_PREFIX,
     KUEUE_NAMESPACE,
@@ -91,6 +97,16 @@ class EvictionSettings(BaseModel):
     )
 
 
+class _Environment(EnvSettingsSource):
+    """The variables; one that is nested too deeply is an invalid value as any other."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # noqa: ANN401 - as declared there.
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except RecursionError as error:
+            raise ValueError(TOO_DEEP) from error
+
+
 class Settings(EvictionSettings, Policy, BaseSettings):
     """Every setting of `run`: field `like_this` is flag `--like-this` and `PGS_LIKE_THIS`."""
 
@@ -100,6 +116,17 @@ class Settings(EvictionSettings, Policy, BaseSettings):
 
         def __init__(self, **flags: Any) -> None:  # noqa: ANN401 - pydantic checks each.
             """Check the value of each flag, else of each variable. Raises ValidationError."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return where settings come from: flags, then variables."""
+        return init_settings, _Environment(settings_cls)
 
     kueue_namespace: Name = Field(
         default=KUEUE_NAMESPACE,

@@ -67,6 +67,9 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
     assert [expected] == started
 
 
+DEEP = 5000 * "["
+
+
 @pytest.mark.parametrize(
     ("flags", "environment", "line"),
     [
@@ -92,6 +95,16 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
             [],
             {"PGS_SCHEDULER_NAMES": "a,b"},
             'PGS_SCHEDULER_NAMES must be a JSON list such as ["a", "b"]',
+        ),
+        (
+            [],
+            {"PGS_RESOURCE_TRANSFORMATIONS": DEEP},
+            'PGS_RESOURCE_TRANSFORMATIONS must be a JSON list such as ["a", "b"]',
+        ),
+        (
+            ["--spare-nodes", DEEP],
+            {},
+            f'--spare-nodes: value error, is nested too deeply, not ["{DEEP}"]',
         ),
         (
             ["--lease-duration-seconds", "6"],
