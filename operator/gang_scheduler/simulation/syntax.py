@@ -175,7 +175,9 @@ def _scalar(value: object) -> object:
         return _text(value)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         # As in an API server: a number outside int64 is a float.
-        return float(value) if abs(value) < 10**300 else math.copysign(math.inf, value)
+        if abs(value) < 10**300:
+            return float(value)
+        return math.inf if value > 0 else -math.inf
     if value is None or isinstance(value, bool | int | float):
         return value
     raise ValueError(f"a value must be one of JSON, not {value}")

@@ -1,6 +1,7 @@
 """Text is read as kubectl reads it."""
 
 import itertools
+import math
 from typing import Any
 
 import pytest
@@ -28,6 +29,8 @@ def test_a_text_is_its_documents(text: str, expected: list[Any]) -> None:
         ("2024-05-01T12:00:00Z", "2024-05-01T12:00:00Z"),
         ("12:30:45", "12:30:45"),
         ("1e3", 1000.0),
+        (310 * "1", math.inf),
+        ("-" + 310 * "1", -math.inf),
         ("0.5", 0.5),
         ("yes", True),
         ("'yes'", "yes"),
