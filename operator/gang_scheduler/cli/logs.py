@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from gang_scheduler.cli import completion
-from gang_scheduler.cli.helping import HelpfulCommand, OfCluster
-from gang_scheduler.cli.reading.options import server_options
+from gang_scheduler.cli.helping import HelpfulCommand
+from gang_scheduler.cli.reading.options import in_one_namespace
 
 
 @click.command("logs", cls=HelpfulCommand, example="logs llama -f --rank 3")
@@ -14,16 +14,7 @@ from gang_scheduler.cli.reading.options import server_options
 @click.option("-f", "--follow", is_flag=True, help="Follow, also replacements; ctrl-C ends this.")
 @click.option("--rank", type=click.IntRange(min=0), help="Of this member; by default of rank 0.")
 @click.option("--all", "all_ranks", is_flag=True, help="Of all members, with the rank first.")
-@click.option(
-    *("-n", "--namespace"),
-    cls=OfCluster,
-    default="",
-    help="Namespace; else the context's.",
-    shell_complete=completion.namespaces,
-)
-@server_options()[0]
-@server_options()[1]
-@server_options()[2]
+@in_one_namespace
 def logs_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
     """Print the log of a member of NAME, or of all members.
 

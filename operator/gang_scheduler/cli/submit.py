@@ -7,8 +7,8 @@ import click
 
 from gang_scheduler.cli import completion
 from gang_scheduler.cli.exits import Exit
-from gang_scheduler.cli.helping import Grouped, HelpfulCommand, OfCluster, OfOutput, statuses
-from gang_scheduler.cli.reading.options import Command, server_options
+from gang_scheduler.cli.helping import Grouped, HelpfulCommand, OfOutput, statuses
+from gang_scheduler.cli.reading.options import Command, in_one_namespace
 
 AFTER_DASHES = "words after --"
 
@@ -83,16 +83,7 @@ def _turn(*names: str, **given: Any) -> Callable[[Command], Command]:  # noqa: A
 @_turn("--expected-duration", metavar="DURATION", help="How long members are expected to run.")
 @_turn("--max-wait", "max_wait_time", metavar="DURATION", help="Report the gang as late then.")
 @_turn("--checkpoint", "checkpoint_mode", help="How it saves its work: Signal, Annotation, HTTP.")
-@click.option(
-    *("-n", "--namespace"),
-    cls=OfCluster,
-    default="",
-    help="Namespace; else the context's.",
-    shell_complete=completion.namespaces,
-)
-@server_options()[0]
-@server_options()[1]
-@server_options()[2]
+@in_one_namespace
 @click.option(
     "--dry-run",
     cls=OfOutput,

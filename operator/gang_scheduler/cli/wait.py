@@ -6,8 +6,8 @@ import click
 
 from gang_scheduler.cli import completion
 from gang_scheduler.cli.exits import Exit
-from gang_scheduler.cli.helping import HelpfulCommand, OfCluster, statuses
-from gang_scheduler.cli.reading.options import server_options
+from gang_scheduler.cli.helping import HelpfulCommand, statuses
+from gang_scheduler.cli.reading.options import in_one_namespace
 
 GOALS = ("Scheduled", "Running", "Finished")
 
@@ -28,16 +28,7 @@ GOALS = ("Scheduled", "Running", "Finished")
     help="What to wait for.",
 )
 @click.option("--timeout", metavar="DURATION", help="How long to wait; by default for ever.")
-@click.option(
-    *("-n", "--namespace"),
-    cls=OfCluster,
-    default="",
-    help="Namespace; else the context's.",
-    shell_complete=completion.namespaces,
-)
-@server_options()[0]
-@server_options()[1]
-@server_options()[2]
+@in_one_namespace
 def wait_command(**given: Any) -> None:  # noqa: ANN401 - one for each option.
     """Wait until all members of NAME have nodes, run, or have finished.
 

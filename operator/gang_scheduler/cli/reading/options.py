@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -64,6 +64,22 @@ def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Co
     return add
 
 
+_NAMESPACE: Final[Callable[[Command], Command]] = click.option(
+    *("-n", "--namespace"),
+    cls=OfCluster,
+    default="",
+    help="Namespace; else the context's.",
+    shell_complete=completion.namespaces,
+)
+
+
+def in_one_namespace(command: Command) -> Command:
+    """Add the options of a command about a job in one namespace of a cluster."""
+    for option in reversed((_NAMESPACE, *server_options())):
+        command = option(command)
+    return command
+
+
 def server_options() -> tuple[Callable[[Command], Command], ...]:
     """Return the options that say which API server is asked, and for how long."""
     return (
@@ -89,13 +105,7 @@ def server_options() -> tuple[Callable[[Command], Command], ...]:
 def cluster_options() -> tuple[Callable[[Command], Command], ...]:
     """Return the options that say which cluster or files are read."""
     return (
-        click.option(
-            *("-n", "--namespace"),
-            cls=OfCluster,
-            default="",
-            help="Namespace; else the context's.",
-            shell_complete=completion.namespaces,
-        ),
+        _NAMESPACE,
         click.option("-A", "--all-namespaces", cls=OfCluster, is_flag=True, help="All namespaces."),
         *server_options(),
         click.option(
