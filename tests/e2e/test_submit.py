@@ -13,12 +13,12 @@ import yaml
 from e2e.support import tenants
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
-from gang_scheduler.client.connection import Connection
 from gang_scheduler.inspection import servers
 from gang_scheduler.inspection.servers import Server
 from gang_scheduler.sdk import Client
 from gang_scheduler.submit import creation, submission
 from gang_scheduler.submit.training_job import TrainingJob
+from support.killed_clients import Killed, Mortal
 from tools import controlplane
 from tools.controlplane import binaries
 from tools.jobset import standin
@@ -30,24 +30,6 @@ SETUP_SECONDS = 3
 KINDS = ("jobs", "jobsets", "services", "configmaps", "podgroups", "pods")
 ROLES = [{"name": "learner", "nodes": 2}, {"name": "rollout", "nodes": 1}]
 JOB_SET = {"job_type": "JobSet", "roles": ROLES, "nodes": 1, "script": None}
-
-
-class Killed(BaseException):
-    """The client is gone."""
-
-
-class Mortal(Connection):
-    """A connection of a client that is killed before its next write."""
-
-    writes_left = 0
-
-    async def request(self, method: str, path: str, *given: Any, **named: Any) -> bytes:
-        """Send a request, or be killed: a dry run writes nothing."""
-        if method != "GET" and "dryRun" not in path:
-            if not self.writes_left:
-                raise Killed
-            self.writes_left -= 1
-        return await super().request(method, path, *given, **named)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
-from gang_scheduler.client.connection import Connection
 from gang_scheduler.demo import cluster, world
 from gang_scheduler.demo.cluster import Embedded
 from gang_scheduler.inspection import servers
@@ -17,6 +16,7 @@ from gang_scheduler.submit import creation, submission
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.submission import Submission
 from gang_scheduler.submit.training_job import TrainingJob
+from support.killed_clients import Killed, Mortal
 from tools.controlplane import nodes
 
 SERVICES = GVR("", "v1", "services")
@@ -24,24 +24,6 @@ CONFIG_MAPS = GVR("", "v1", "configmaps")
 KINDS = (JOBS, PODS, SERVICES, CONFIG_MAPS, POD_GROUPS)
 BACKGROUND = {"propagationPolicy": "Background"}
 ROOM = {"cpu": "32", "memory": "64Gi", "pods": "110", "nvidia.com/gpu": "8"}
-
-
-class Killed(BaseException):
-    """The client is gone."""
-
-
-class Mortal(Connection):
-    """A connection of a client that is killed before its next write."""
-
-    writes_left = 0
-
-    async def request(self, method: str, path: str, *given: Any, **named: Any) -> bytes:
-        """Send a request, or be killed: a dry run writes nothing."""
-        if method != "GET" and "dryRun" not in path:
-            if not self.writes_left:
-                raise Killed
-            self.writes_left -= 1
-        return await super().request(method, path, *given, **named)
 
 
 @pytest.fixture(autouse=True)
