@@ -18,6 +18,7 @@ from gang_scheduler.inspection.listing.gangs import Row
 from gang_scheduler.inspection.listing.queues import QueueLine
 from gang_scheduler.model.queues import Amounts
 from gang_scheduler.model.resources import quantity
+from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.page import view
 from gang_scheduler.page.view import Heartbeat
 from gang_scheduler.report.words import text as words
@@ -48,7 +49,7 @@ def environment() -> jinja2.Environment:
         age=tables.age,
         clock=clock,
         date=date,
-        iso=iso,
+        iso=rfc3339,
         part=part,
         quantity_of=quantity,
         queue_title=view.queue_title,
@@ -110,11 +111,6 @@ def clock(seconds: int, now: int) -> str:
 def date(seconds: int) -> str:
     """Return a time with its date."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
-def iso(seconds: int) -> str:
-    """Return a time for programs."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 # Bars. A page without inline style draws them with attributes.

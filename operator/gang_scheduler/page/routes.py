@@ -18,6 +18,7 @@ from gang_scheduler.page.access import Access
 from gang_scheduler.page.sources import Views
 from gang_scheduler.page.view import PAGE_SIZE, View, Wanted
 from gang_scheduler.simulation.objects import UnreadableInput
+from gang_scheduler.submit import verdict
 
 FIRST: Final = 8
 """How many gangs and decisions the first screen has."""
@@ -233,7 +234,7 @@ class Routes:
             return found
         try:
             cluster = await self._views.tried(tried.text)
-            answer = await self._views.ask(lambda: trying.answer(tried, cluster))
+            answer = await self._views.ask(lambda: verdict.explained(tried.plan, cluster))
         except UnreadableInput as error:
             return {**found, "wrong": {"": "; ".join(error.lines)}}
         except ApiError as error:

@@ -10,13 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
-import yaml
 from pydantic import ValidationError
 
-from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.inspection.cluster import Cluster
-from gang_scheduler.inspection.explaining.answers import Answer, answer_for
-from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.submit import objects, refusals
 from gang_scheduler.submit.facts import Facts
 from gang_scheduler.submit.objects import Planned
@@ -64,8 +60,7 @@ class Tried:
     @property
     def text(self) -> str:
         """The objects as a file for `kubectl apply`."""
-        bodies = (each.body for each in self.plan)
-        return yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True)
+        return objects.as_yaml(self.plan)
 
 
 def form_of(query: Mapping[str, str]) -> Form:
@@ -139,13 +134,6 @@ def _facts(cluster: Cluster) -> Facts:
     rules = cluster.policy.rules
     managed = frozenset(each.value for each in rules.workloads.manage_jobs)
     return Facts(scheduler=rules.gangs.scheduler_names[0], managed=managed)
-
-
-def answer(found: Tried, cluster: Cluster) -> Answer:
-    """Return what `explain` says of the job in a cluster that has its objects."""
-    named = next((each for each in found.plan if each.gvr == POD_GROUPS), found.plan[0])
-    about = f"{named.kind.lower()}/{named.name}"
-    return answer_for(about, found.job.namespace, Question(cluster))
 
 
 # The ways to create the job.

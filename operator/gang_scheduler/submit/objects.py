@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import yaml
+
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import (
     GVR,
@@ -70,6 +72,12 @@ class Planned:
     def name(self) -> str:
         """Its name."""
         return str(self.body["metadata"]["name"])
+
+
+def as_yaml(plan: Iterable[Planned]) -> str:
+    """Return objects as a file for `kubectl apply`."""
+    bodies = [each.body for each in plan]
+    return yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True)
 
 
 def planned(job: TrainingJob, facts: Facts) -> list[Planned]:

@@ -8,7 +8,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, PRIORITY_CLASSES
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.inspection import live
 from gang_scheduler.inspection.cluster import ASK_FOR_ALL, Cluster, Source
-from gang_scheduler.inspection.explaining.answers import answer_for
+from gang_scheduler.inspection.explaining.answers import Answer, answer_for
 from gang_scheduler.inspection.explaining.document import Question
 from gang_scheduler.inspection.explaining.parts import Document
 from gang_scheduler.inspection.listing import tables
@@ -59,7 +59,6 @@ def predicted(
     cluster: Cluster, plan: Sequence[Planned], classes: Sequence[dict[str, Any]] = ()
 ) -> Prediction:
     """Return what would happen in a cluster, whose cache gets the pods of the job."""
-    namespace = str(plan[0].body["metadata"]["namespace"])
     bodies = [*classes, *(each.body for each in plan)]
     items = [
         documents.Document("submit", number, body) for number, body in enumerate(bodies, start=1)
@@ -74,11 +73,17 @@ def predicted(
     for each in found.loaded:
         if each.gvr != PRIORITY_CLASSES:
             cluster.cache.upsert(kinds.of(each.gvr).store(cluster.cache), each.noun)
-    named = next((each for each in plan if each.gvr == POD_GROUPS), plan[0])
-    answer = answer_for(f"{named.kind.lower()}/{named.name}", namespace, Question(cluster))
+    answer = explained(plan, cluster)
     if answer.document is None:
         return Prediction("each of its pods starts by itself")
     return Prediction(_sentence(answer.document), answer.document)
+
+
+def explained(plan: Sequence[Planned], cluster: Cluster) -> Answer:
+    """Return what `explain` says of a job in a cluster that has its objects."""
+    named = next((each for each in plan if each.gvr == POD_GROUPS), plan[0])
+    namespace = str(named.body["metadata"]["namespace"])
+    return answer_for(f"{named.kind.lower()}/{named.name}", namespace, Question(cluster))
 
 
 def _sentence(document: Document) -> str:

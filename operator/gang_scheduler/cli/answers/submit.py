@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import yaml
 
 from gang_scheduler.cli import printing
 from gang_scheduler.cli.answers import follow
@@ -18,7 +17,7 @@ from gang_scheduler.cli.exits import refuse
 from gang_scheduler.cli.reading import cluster_sources
 from gang_scheduler.cli.reading.options import Asked
 from gang_scheduler.inspection.listing import tables
-from gang_scheduler.submit import job_files, sbatch
+from gang_scheduler.submit import job_files, objects, sbatch
 from gang_scheduler.submit.refusals import Refused
 from gang_scheduler.submit.submission import Submission, created, prepared, without_cluster
 from gang_scheduler.submit.training_job import TrainingJob
@@ -129,10 +128,10 @@ async def _submit(job: TrainingJob, given: Mapping[str, Any], server: "Server") 
 def _show(submission: Submission, given: Mapping[str, Any]) -> None:
     """Print the objects as they are asked for, and what would happen to the job."""
     output = given["output"]
-    bodies = [each.body for each in submission.plan]
     if output == "yaml":
-        click.echo(yaml.safe_dump_all(bodies, sort_keys=False, allow_unicode=True), nl=False)
+        click.echo(objects.as_yaml(submission.plan), nl=False)
     elif output == "json":
+        bodies = [each.body for each in submission.plan]
         whole = {"apiVersion": "v1", "kind": "List", "items": bodies}
         click.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     elif output == "name":
