@@ -7,7 +7,7 @@ import click
 
 from gang_scheduler.cli.exits import Exit
 from gang_scheduler.cli.helping import Grouped, HelpfulCommand, OfCluster, statuses
-from gang_scheduler.cli.reading.options import server_options
+from gang_scheduler.cli.reading.options import with_server
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -16,12 +16,6 @@ class OfJudging(Grouped):
     """Says how it is judged."""
 
     heading = "Judging"
-
-
-def _with_server_options(command: Any) -> Any:  # noqa: ANN401 - a decorator of click's.
-    for option in reversed(server_options()):
-        command = option(command)
-    return command
 
 
 def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
@@ -53,7 +47,7 @@ def _seconds(name: str, default: float, help_text: str) -> Callable[[F], F]:
     metavar="FILE|-",
     help="Judge a recording instead of a cluster.",
 )
-@_with_server_options
+@with_server
 @click.option("--once", is_flag=True, help="Judge what is there, and end.")
 @click.option(
     "--for",

@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,17 +59,12 @@ def to_the_end(given: Given, name: str) -> None:
 
 
 def _answered(given: Given, ask: Any) -> Any:  # noqa: ANN401 - what is asked.
-    asked = Asked(**{name: given[name] for name in ("context", "kubeconfig", "request_timeout")})
     try:
-        return cluster_sources.answer(asked, ask)
+        return cluster_sources.answer(Asked.of_server(given), ask)
     except NoSuchGang as error:
         refuse(error.lines, Exit.NOT_FOUND)
     except Refused as error:
-        _refused(error)
-
-
-def _refused(error: Refused) -> NoReturn:
-    refuse(error.lines)
+        refuse(error.lines)
 
 
 def _reading(given: Given, server: "Server") -> Any:  # noqa: ANN401 - a function.

@@ -49,11 +49,7 @@ def answer(words: Sequence[str], **given: Any) -> None:  # noqa: ANN401 - one fo
         if given["dry_run"] == "client":
             _show(without_cluster(job), given)
             return
-        asked = Asked(
-            **{name: given[name] for name in ("context", "kubeconfig", "request_timeout")}
-        )
-        submit = functools.partial(_submit, job, given)
-        cluster_sources.answer(asked, submit)
+        cluster_sources.answer(Asked.of_server(given), functools.partial(_submit, job, given))
     except Refused as error:
         refuse(error.lines)
     if given["follow"] and given["dry_run"] == "none":

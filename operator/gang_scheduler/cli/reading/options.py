@@ -3,9 +3,9 @@
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import click
 
@@ -31,6 +31,12 @@ class Asked:
     no_headers: bool = False
     settings: tuple[str, ...] = ()
 
+    @classmethod
+    def of_server(cls, given: Mapping[str, Any]) -> Self:
+        """Return the values of the options that say which API server is asked."""
+        names = ("context", "kubeconfig", "request_timeout")
+        return cls(**{name: given[name] for name in names})
+
     @property
     def colored(self) -> bool:
         """Whether to use colour in addition to words."""
@@ -55,11 +61,8 @@ def common_options(*outputs: str, tables: bool = True) -> Callable[[Command], Co
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             command(asked=asked, **given)
 
-        made: Command = called
         of_output = _of_output(outputs)
-        for option in reversed((*cluster_options(), *(of_output if tables else of_output[:2]))):
-            made = option(made)
-        return made
+        return _with((*cluster_options(), *(of_output if tables else of_output[:2])), called)
 
     return add
 
@@ -73,9 +76,19 @@ _NAMESPACE: Final[Callable[[Command], Command]] = click.option(
 )
 
 
+def with_server(command: Command) -> Command:
+    """Add the options that say which API server is asked."""
+    return _with(server_options(), command)
+
+
 def in_one_namespace(command: Command) -> Command:
     """Add the options of a command about a job in one namespace of a cluster."""
-    for option in reversed((_NAMESPACE, *server_options())):
+    return _with((_NAMESPACE, *server_options()), command)
+
+
+def _with(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+    """Add options in the order in which help lists them."""
+    for option in reversed(options):
         command = option(command)
     return command
 
