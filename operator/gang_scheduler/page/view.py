@@ -28,8 +28,6 @@ from gang_scheduler.model.wording import rfc3339
 from gang_scheduler.simulation.snapshot_files import Told
 
 PAGE_SIZE: Final = 50
-NO_EVENTS: Final = "Events: they may not be listed"
-NOT_IN_SNAPSHOT: Final = "Events: the snapshot has none"
 
 
 class Heartbeat(NamedTuple):
@@ -119,8 +117,8 @@ class View:
         if self.reading.told is not None:
             return ""
         if self.cluster.source is not Source.FILES:
-            return NO_EVENTS
-        return NOT_IN_SNAPSHOT if self.cluster.of_snapshot else ""
+            return history.MAY_NOT_BE_LISTED
+        return history.IN_NO_SNAPSHOT if self.cluster.of_snapshot else ""
 
     def explained(self, name: str, namespace: str) -> Answer:
         """Return what `explain` answers. The first call for a NAME costs about ten cycles."""
@@ -131,9 +129,7 @@ class View:
         return found
 
     def _question(self, name: str, namespace: str) -> Question:
-        cache = self.cluster.cache
-        found = names.find(cache, names.wanted(name, namespace))
-        about = names.objects_of(cache, found[0]) if len(found) == 1 else None
+        about = names.objects_about(self.cluster.cache, name, namespace)
         if about is None or self.reading.told is None:
             return Question(self.cluster, (), 0, self.without_events)
         oldest_first = sorted(self.reading.told, key=lambda each: (each.first, each.last))

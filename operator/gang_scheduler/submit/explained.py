@@ -18,9 +18,7 @@ WIDTH = 100
 async def of_server(server: Server, name: str, namespace: str) -> tuple[str, dict[str, Any]]:
     """Return text and document on a gang. Raises NoSuchGang, and ApiError."""
     found = await live.read(server, namespace)
-    wanted = names.wanted(name, namespace)
-    matches = names.find(found.cache, wanted)
-    about = names.objects_of(found.cache, matches[0]) if len(matches) == 1 else None
+    about = names.objects_about(found.cache, name, namespace)
     events: tuple[history.Happened, ...] = ()
     if about is not None:
         try:

@@ -30,8 +30,6 @@ PASSING: Final = ("readAt", "waitsSeconds")
 """Fields of the document that change with time even if nothing else does."""
 _HEADING: Final = re.compile(r"(?m)^[A-Z]{2,}(?: [A-Z]{2,})*(?= {2}|$)")
 _DURATION: Final = re.compile(r"[0-9]+ (s|min|h|days)\b")
-IN_NO_SNAPSHOT: Final = "Events: the snapshot has none"
-MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
 
 
 class _Found(NamedTuple):
@@ -108,15 +106,13 @@ def _of_files(reading: Reading, name: str) -> _Found:
         cluster_sources.refuse_unknown_namespace(reading)
     if cluster.told is None or about is None:
         lacks = cluster.of_snapshot and cluster.told is None
-        return _Found(reading, (), IN_NO_SNAPSHOT if lacks else "")
+        return _Found(reading, (), history.IN_NO_SNAPSHOT if lacks else "")
     return _Found(reading, history.of_snapshot(cluster.told, *about))
 
 
 def _about(reading: Reading, name: str) -> tuple[str, frozenset[str]] | None:
     """Return the namespace and names of the objects whose Events count; None if unknown."""
-    cache = reading.cluster.cache
-    found = names.find(cache, names.wanted(name, reading.namespace))
-    return names.objects_of(cache, found[0]) if len(found) == 1 else None
+    return names.objects_about(reading.cluster.cache, name, reading.namespace)
 
 
 def _near(reading: Reading, name: str) -> bool:
@@ -139,7 +135,7 @@ async def _live(asked: Asked, name: str, server: "Server") -> _Found:
     try:
         return _Found(reading, history.of_events(await events_of(server, *about)))
     except ApiError:
-        return _Found(reading, (), MAY_NOT_BE_LISTED)
+        return _Found(reading, (), history.MAY_NOT_BE_LISTED)
 
 
 def _moment(field: str, given: str | None) -> int | None:

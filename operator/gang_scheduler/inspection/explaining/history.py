@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from gang_scheduler.inspection.history import Event
 
 NOT_SCHEDULED: Final = "waits since then"
+IN_NO_SNAPSHOT: Final = "Events: the snapshot has none"
+MAY_NOT_BE_LISTED: Final = "Events: they may not be listed"
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _ON_A_NODE: Final = re.compile(r" to \S+")
 MOST: Final = 10

@@ -78,7 +78,13 @@ def find(cache: Cache, asked: Wanted) -> list[Match]:
     return []
 
 
-def objects_of(cache: Cache, match: Match) -> tuple[str, frozenset[str]] | None:
+def objects_about(cache: Cache, name: str, namespace: str) -> tuple[str, frozenset[str]] | None:
+    """Return namespace and names of the objects whose Events count for a NAME; None if unknown."""
+    found = find(cache, wanted(name, namespace))
+    return _objects_of(cache, found[0]) if len(found) == 1 else None
+
+
+def _objects_of(cache: Cache, match: Match) -> tuple[str, frozenset[str]] | None:
     """Return the namespace and names of the objects of a gang, for its Events; None if no gang."""
     if match.gang is None:
         return None
