@@ -201,7 +201,7 @@ def _selections(
     if at_least == sum(counts):
         yield tuple(counts)
         return
-    parts = (requests / free.clip(min=0).sum(axis=0).clip(min=1)).max(axis=1)
+    parts = (requests / free.clip(min=0).sum(axis=0).clip(min=1)).max(axis=1, initial=0)
     smallest_first = np.argsort(parts, kind="stable").tolist()
     chosen = choices([counts[each] for each in smallest_first], at_least)
     for ordered in itertools.islice(chosen, MOST_SELECTIONS):

@@ -128,6 +128,12 @@ def test_no_node_is_room_for_no_pod() -> None:
     assert Misfit(0, 0, 1, ()) == misfit([], members(1))
 
 
+def test_a_cluster_without_nodes_has_no_room_for_some_of_several_classes() -> None:
+    pods = [*members(1), *members(1, "b", cpu=2)]
+
+    assert misfit([], pods, at_least=1).fits == 0
+
+
 def test_giving_back_and_retaking_a_placement_leaves_things_as_they_were() -> None:
     trial = Trial(snapshot([node("n1", cpu=4), node("n2", cpu=4)]))
     before = trial.free.tolist()
