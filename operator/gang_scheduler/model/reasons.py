@@ -52,7 +52,7 @@ class Turn(enum.StrEnum):
 
 
 class Helped(enum.Flag):
-    """Changes, other than of the gang itself, after which a gang is tried again."""
+    """Changes, other than of the gang or its group, after which a gang is tried again."""
 
     NONE = 0
     NODES = enum.auto()
@@ -60,7 +60,7 @@ class Helped(enum.Flag):
     TREES = enum.auto()
     """The trees of the network change."""
     QUEUES = enum.auto()
-    """Queues change: flavors have nodes, and gangs may need one queue."""
+    """Queues change: flavors have nodes, and gangs may need one queue, or one that is there."""
     QUOTA = enum.auto()
     """A queue of the tree holds less."""
     POOL = enum.auto()
@@ -195,7 +195,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "see why it creates no more: a quota of the namespace, a webhook, or a suspended Job. "
         "Otherwise `minMember` is higher than the number of pods. With [roles](gangs.md#roles) the "
         "message names the role that lacks members.",
-        helped_by=Helped.NONE,
+        helped_by=Helped.QUEUES,
         strict=Strict.PASSED,
         room=Room.KEPT_FOR_MEMBERS,
         outlook=Outlook.NONE,
@@ -210,7 +210,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         (Turn.SUBMITTER,),
         "The message names the other gang: create it, complete it, or remove it from the "
         "annotation `groups`.",
-        helped_by=Helped.NONE,
+        helped_by=Helped.QUEUES,
         strict=Strict.PASSED,
         room=Room.KEPT_FOR_MEMBERS,
         outlook=Outlook.NONE,
@@ -256,7 +256,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         (Turn.SUBMITTER, Turn.PLATFORM),
         "Ask for one of the layers that the message lists. Or let the platform add the layer to "
         "`clusternetworktopology default` and label the nodes.",
-        helped_by=Helped.NODES | Helped.TREES,
+        helped_by=Helped.NODES | Helped.TREES | Helped.QUEUES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,
@@ -270,7 +270,7 @@ RULES: Final[Mapping[Reason, Rule]] = {
         "placed as intended.",
         (Turn.SUBMITTER,),
         "Remove the field that the message names: [what is not built](filters.md#refused-by-name).",
-        helped_by=Helped.NONE,
+        helped_by=Helped.QUEUES,
         strict=Strict.PASSED,
         room=Room.NONE,
         outlook=Outlook.NONE,

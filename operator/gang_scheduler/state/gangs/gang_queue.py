@@ -70,6 +70,8 @@ class GangQueue:
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self.to_try: set[GangKey] = set()
         self._unheard: set[GangKey] = set()
+        self._regrouped: set[GangKey] = set()
+        """Gangs whose group may be another, or may ask for something else."""
         self._untried = Untried()
         self._round_began = 0
         self._sorted: list[GangKey] = []
@@ -346,9 +348,12 @@ class GangQueue:
         unheard, self._unheard = self._unheard, set()
         for key in unheard:
             with confined("assemble", key) as step:
-                self.to_try |= self.grouping.listen(key)
+                self._regrouped |= self.grouping.listen(key)
             if step.failed:
                 self._unheard.add(key)
+        # A gang of the group that runs is tried alone: the others are not found through it.
+        regrouped, self._regrouped = self._regrouped, set()
+        self.to_try |= self.grouping.mates(regrouped)
 
     def take_due(self, now: int, *, whole: bool = True) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs.
@@ -523,10 +528,11 @@ class GangQueue:
             self.infos[key].relinked()
             self.queues.touch(key)
             self.to_try.add(key)
+            self._unheard.add(key)
 
     def _forget(self, key: GangKey) -> None:
         self.queues.regrouped |= self.grouping.is_named(key)
-        self.to_try |= self.grouping.forget(key)
+        self._regrouped |= self.grouping.forget(key)
         self.queueing_hints.forget(self.infos.pop(key))
         self.retries.forget(key)
         self._untried.forget(key)
@@ -543,6 +549,7 @@ class GangQueue:
             self.evicted,
             self.to_try,
             self._unheard,
+            self._regrouped,
             self._apart,
         ):
             keys.discard(key)

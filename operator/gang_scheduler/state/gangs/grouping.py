@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import refs
 from gang_scheduler.model.causes.gangs import InternalError
-from gang_scheduler.model.causes.specs import GangMissing, OneSided
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.pods import one_of_each, rank_key
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.reasons import Problem, Reason
 from gang_scheduler.model.records import revised
 from gang_scheduler.model.refs import GangKey, GangName
@@ -18,100 +18,13 @@ from gang_scheduler.model.topology_request import TopologyRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.gang_info import MOST_ROUNDS, GangInfo
+from gang_scheduler.state.gangs.group_graph import GroupGraph
 from gang_scheduler.state.gangs.group_topology import MisplacedRequests
 from gang_scheduler.state.gangs.observed import Version
 from gang_scheduler.state.gangs.retries import Retries
 from gang_scheduler.state.gangs.workloads import JobSizes
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.workloads import table
-
-# Gangs that name each other are one group. Within a namespace one name is enough, in either
-# direction, and the group is the union. Between namespaces both must name each other, so that a
-# gang of another team can hold no gang back: a foreign gang's references to ours are not even
-# looked at unless ours names it.
-
-_Obstacle = GangMissing | OneSided
-Resolve = Callable[[GangName], GangKey | None]
-
-
-class GroupGraph:
-    """Which gang names which. `resolve` finds the gang of a name, None while it does not exist."""
-
-    def __init__(self, resolve: Resolve) -> None:
-        self._resolve = resolve
-        self._names: dict[GangKey, tuple[GangName, ...]] = {}
-        self._named_by: dict[GangName, set[GangKey]] = {}
-
-    def say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
-        """Replace the names that a gang mentions; return the names that it mentions no longer."""
-        before = self._names.pop(key, ())
-        for name in before:
-            self._named_by[name].discard(key)
-            if not self._named_by[name]:
-                del self._named_by[name]
-        # A name may be written twice.
-        others = tuple(name for name in dict.fromkeys(names) if name != key.called)
-        if others:
-            self._names[key] = others
-        for name in others:
-            self._named_by.setdefault(name, set()).add(key)
-        return set(before) - set(others)
-
-    def group_of(self, key: GangKey) -> tuple[tuple[GangKey, ...], Problem | None]:
-        """Return the gangs of a gang's group, sorted, and what keeps the group from being one."""
-        if self.is_alone(key):
-            return (key,), None
-        found, unseen = {key}, [key]
-        obstacles: list[_Obstacle] = []
-        while unseen:
-            neighbours, obstacle = self._neighbours(unseen.pop())
-            if obstacle is not None:
-                obstacles.append(obstacle)
-            unseen.extend(neighbours - found)
-            found |= neighbours
-        first = min(obstacles, key=_order, default=None)
-        return tuple(sorted(found)), _problem(first) if first is not None else None
-
-    def is_alone(self, key: GangKey) -> bool:
-        """Return whether a gang names no other one, and no other one names it."""
-        return key not in self._names and key.called not in self._named_by
-
-    def is_named(self, key: GangKey) -> bool:
-        """Return whether a gang names this one: its group may depend on whether it exists."""
-        return bool(self._named_by) and key.called in self._named_by
-
-    def concerned(self, name: GangName) -> set[GangKey]:
-        """Return the gangs that mention a name: they may have waited for it."""
-        return set(self._named_by.get(name, ()))
-
-    def _neighbours(self, key: GangKey) -> tuple[set[GangKey], _Obstacle | None]:
-        neighbours: set[GangKey] = set()
-        if self._resolve(key.called) == key:
-            named_by = self._named_by.get(key.called, ())
-            neighbours = {each for each in named_by if each.namespace == key.namespace}
-        obstacle: _Obstacle | None = None
-        for name in self._names.get(key, ()):
-            other = self._resolve(name)
-            if other is None:
-                obstacle = obstacle or GangMissing(name, key)
-            elif name.namespace == key.namespace or key.called in self._names.get(other, ()):
-                neighbours.add(other)
-            else:
-                obstacle = OneSided(key, name)
-        return neighbours, obstacle
-
-
-def _order(obstacle: _Obstacle) -> tuple[bool, str, str]:
-    """Return a sort key: what is wrong comes before what is only not there yet."""
-    if isinstance(obstacle, OneSided):
-        return False, str(obstacle.gang), str(obstacle.name)
-    return True, str(obstacle.name), str(obstacle.named_by)
-
-
-def _problem(obstacle: _Obstacle) -> Problem:
-    wrong = isinstance(obstacle, OneSided)
-    return Problem(Reason.INVALID_SPEC if wrong else Reason.WAITING_FOR_GANGS, obstacle)
-
 
 # Groups as the scheduler last saw them, kept for as long as they would be the same.
 
@@ -233,6 +146,16 @@ NOTHING_COMES = Patience(0, 0, 0)
 """All pods and trees are there that there will ever be."""
 
 
+class _Asked(NamedTuple):
+    """What one gang asks for and all gangs of its group must have in common."""
+
+    topology_request: TopologyRequest | None
+    queue: QueueRef | None
+
+
+ASKS_NOTHING: Final = _Asked(None, None)
+
+
 class _Formed(NamedTuple):
     """The gangs of a group. `starting` are the gangs that have not been whole yet.
 
@@ -279,7 +202,7 @@ class Grouping:
         self.patience = Patience()
         self._graph = GroupGraph(self._resolve)
         self._memo = GroupMemo(infos)
-        self._asked: dict[GangKey, TopologyRequest | None] = {}
+        self._asked: dict[GangKey, _Asked] = {}
         self._made = 0
 
     def listen(self, key: GangKey) -> set[GangKey]:
@@ -287,11 +210,16 @@ class Grouping:
         observed = self._infos[key].observed
         spec = observed.spec
         concerned = self._say(key, spec.options.groups if spec else ())
-        if self._asked.get(key) != observed.topology_request:
+        asked = self._asks_of_group(key, observed.topology_request)
+        if self._asked.get(key, ASKS_NOTHING) != asked:
             # What one asks for holds for its whole group, also when it has started itself.
-            self._asked[key] = observed.topology_request
-            concerned.update(self.bound_members(key))
+            self._asked[key] = asked
+            concerned.add(key)
         return concerned
+
+    def _asks_of_group(self, key: GangKey, topology_request: TopologyRequest | None) -> _Asked:
+        resolved = None if self._graph.is_alone(key) else self._queues.of(key)
+        return _Asked(topology_request, None if resolved is None else resolved.ref)
 
     def is_named(self, key: GangKey) -> bool:
         """Return whether a gang names this one."""
@@ -337,6 +265,14 @@ class Grouping:
     def bound_members(self, key: GangKey) -> tuple[GangKey, ...]:
         """Return the gangs of a gang's group, itself among them."""
         return self._graph.group_of(key)[0]
+
+    def mates(self, keys: Iterable[GangKey]) -> set[GangKey]:
+        """Return all gangs of the groups of these gangs."""
+        found: set[GangKey] = set()
+        for key in keys:
+            if key not in found:
+                found.update(self.bound_members(key))
+        return found
 
     def groups(self, keys: Iterable[GangKey], now: int) -> Iterator[GangGroup]:
         """Yield the groups of these gangs that can be tried now."""
@@ -474,12 +410,17 @@ class Grouping:
         return any(not each.by_label and each.name not in self._layers() for each in prefer)
 
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
-        """Note which gangs a gang names; return the gangs that name it, or were named by it."""
+        """Note which gangs a gang names.
+
+        Return the gangs that name it, and where it names others than before, these and itself.
+        """
         if not names and self._graph.is_alone(key):
             return set()
-        left = self._graph.say(key, names)
-        # A gang that named them may have held them back.
-        concerned = self._graph.concerned(key.called) | self._all_called(left)
+        others = self._graph.say(key, names)
+        # A gang that names them may hold them back.
+        concerned = self._graph.concerned(key.called) | self._all_called(others)
+        if others:
+            concerned.add(key)
         self._queues.regrouped |= bool(concerned or names)
         for mate in concerned | self._all_called(names):
             self._infos[mate].relinked()

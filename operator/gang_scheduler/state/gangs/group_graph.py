@@ -1,0 +1,94 @@
+"""Which gangs are one group: those that name each other.
+
+Within a namespace one name is enough, in either direction, and the group is the union. Between
+namespaces both must name each other, so that a gang of another team can hold no gang back: a
+foreign gang's references to ours are not even looked at unless ours names it.
+"""
+
+from collections.abc import Callable
+
+from gang_scheduler.model.causes.specs import GangMissing, OneSided
+from gang_scheduler.model.reasons import Problem, Reason
+from gang_scheduler.model.refs import GangKey, GangName
+
+_Obstacle = GangMissing | OneSided
+Resolve = Callable[[GangName], GangKey | None]
+
+
+class GroupGraph:
+    """Which gang names which. `resolve` finds the gang of a name, None while it does not exist."""
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self._names: dict[GangKey, tuple[GangName, ...]] = {}
+        self._named_by: dict[GangName, set[GangKey]] = {}
+
+    def say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangName]:
+        """Replace the names that a gang mentions; return those that are new, or said no longer."""
+        before = self._names.pop(key, ())
+        for name in before:
+            self._named_by[name].discard(key)
+            if not self._named_by[name]:
+                del self._named_by[name]
+        # A name may be written twice.
+        others = tuple(name for name in dict.fromkeys(names) if name != key.called)
+        if others:
+            self._names[key] = others
+        for name in others:
+            self._named_by.setdefault(name, set()).add(key)
+        return set(before) ^ set(others)
+
+    def group_of(self, key: GangKey) -> tuple[tuple[GangKey, ...], Problem | None]:
+        """Return the gangs of a gang's group, sorted, and what keeps the group from being one."""
+        if self.is_alone(key):
+            return (key,), None
+        found, unseen = {key}, [key]
+        obstacles: list[_Obstacle] = []
+        while unseen:
+            neighbours, obstacle = self._neighbours(unseen.pop())
+            if obstacle is not None:
+                obstacles.append(obstacle)
+            unseen.extend(neighbours - found)
+            found |= neighbours
+        first = min(obstacles, key=_order, default=None)
+        return tuple(sorted(found)), _problem(first) if first is not None else None
+
+    def is_alone(self, key: GangKey) -> bool:
+        """Return whether a gang names no other one, and no other one names it."""
+        return key not in self._names and key.called not in self._named_by
+
+    def is_named(self, key: GangKey) -> bool:
+        """Return whether a gang names this one: its group may depend on whether it exists."""
+        return bool(self._named_by) and key.called in self._named_by
+
+    def concerned(self, name: GangName) -> set[GangKey]:
+        """Return the gangs that mention a name: they may have waited for it."""
+        return set(self._named_by.get(name, ()))
+
+    def _neighbours(self, key: GangKey) -> tuple[set[GangKey], _Obstacle | None]:
+        neighbours: set[GangKey] = set()
+        if self._resolve(key.called) == key:
+            named_by = self._named_by.get(key.called, ())
+            neighbours = {each for each in named_by if each.namespace == key.namespace}
+        obstacle: _Obstacle | None = None
+        for name in self._names.get(key, ()):
+            other = self._resolve(name)
+            if other is None:
+                obstacle = obstacle or GangMissing(name, key)
+            elif name.namespace == key.namespace or key.called in self._names.get(other, ()):
+                neighbours.add(other)
+            else:
+                obstacle = OneSided(key, name)
+        return neighbours, obstacle
+
+
+def _order(obstacle: _Obstacle) -> tuple[bool, str, str]:
+    """Return a sort key: what is wrong comes before what is only not there yet."""
+    if isinstance(obstacle, OneSided):
+        return False, str(obstacle.gang), str(obstacle.name)
+    return True, str(obstacle.name), str(obstacle.named_by)
+
+
+def _problem(obstacle: _Obstacle) -> Problem:
+    wrong = isinstance(obstacle, OneSided)
+    return Problem(Reason.INVALID_SPEC if wrong else Reason.WAITING_FOR_GANGS, obstacle)
