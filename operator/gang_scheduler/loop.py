@@ -29,6 +29,8 @@ from gang_scheduler.telemetry.logger import Logger
 
 RECOVERY_SECONDS = 1.0
 """How long to wait after a cycle that failed with an internal error."""
+PART_SECONDS = 0.05
+"""For how long the loop is held at a time by what can be done in parts."""
 
 log = Logger()
 
@@ -84,6 +86,8 @@ class Loop:
         while True:
             # 1. Wait for a change that could help a gang.
             await self._changed()
+            with internal_errors.confined("prepare", "all gangs"):
+                await self._prepare()
             # Other schedulers may have taken room that an old view shows as free.
             await self._fresh()
             with internal_errors.confined("cycle", "all gangs") as cycle:
@@ -91,6 +95,14 @@ class Loop:
             if cycle.failed:
                 await asyncio.sleep(RECOVERY_SECONDS)
                 self._changes.cycle.set()
+
+    async def _prepare(self) -> None:
+        """Let others work while very many gangs are taken in; the cycle itself has no pauses."""
+        paused = time.perf_counter()
+        for _ in self._cache.prepare(int(self._clock())):
+            if time.perf_counter() - paused > PART_SECONDS:
+                await asyncio.sleep(0)
+                paused = time.perf_counter()
 
     def _once(self) -> None:
         """Make one cycle. An error with one gang concerns no other gang."""

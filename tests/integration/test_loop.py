@@ -1,10 +1,12 @@
 """The loop itself, beside all that it drives."""
 
 import asyncio
+from collections.abc import Iterator
 from unittest.mock import patch
 
 import pytest
 
+from gang_scheduler import loop
 from gang_scheduler.client.fake.client import Call, Fault
 from gang_scheduler.scheduler import effort
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
@@ -58,3 +60,23 @@ async def test_what_a_cycle_has_left_is_tried_in_the_next_though_nothing_has_cha
             await process.until(lambda: all(all(made.nodes(name)) for name in names))
 
             assert process.cache.gang_queue.next_retry() is None
+
+
+async def test_others_work_while_a_snapshot_is_prepared_in_parts() -> None:
+    made = FakeWorkloads("n1")
+    others: list[int] = []
+    in_between: list[int] = []
+
+    def prepare(_now: int) -> Iterator[None]:
+        for number in range(3):
+            asyncio.get_running_loop().call_soon(others.append, number)
+            yield
+            in_between.append(len(others))
+
+    with patch.object(loop, "PART_SECONDS", -1):
+        async with SchedulerProcess(made) as process:
+            with patch.object(process.cache, "prepare", prepare):
+                made.gang("a", 1, priority=0)
+                await process.until(lambda: all(made.nodes("a")))
+
+    assert [1, 2, 3] == in_between[:3]

@@ -107,6 +107,8 @@ class InMemoryCluster:
     def cycle(self, later: int = 0) -> Plan:
         """Decide, so many seconds later, and carry it out."""
         self.now += later
+        for _ in self.cache.prepare(self.now):
+            pass
         plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
         applying.take_in(self.cache, plan, self.now, _Confirms(self))
         return plan

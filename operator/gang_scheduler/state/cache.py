@@ -5,7 +5,7 @@ status reads it; all on one event loop, so nothing here needs a lock.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -282,13 +282,7 @@ class Cache:
         A plan of it that has nothing but placed groups is also the plan of the whole snapshot:
         a group looks for victims, or gets a promise, only once it finds no free room.
         """
-        self.settle_failed_nodes(now)
-        self.suspended.settle(now)
-        self._note(self.node_store.settle_refusals(now))
-        self._note(self.pod_store.enrich_stale())
-        self.checkpoints.take_in(now)
-        self.gang_queue.matches_came(self.selector_matches.take_helped())
-        self.gang_queue.take_in()
+        self._take_in(now)
         queues = self.queue_state(now)
         self.gang_queue.reservations.waits = {} if queues is None else waits_of(queues.declared)
         if (table := self.node_usage.table()) is not self._table:
@@ -316,6 +310,33 @@ class Cache:
             failed_nodes=self.failed_nodes.names,
             made_anew=self.gang_queue.take_made() + self.queue_usage.take_work(),
         )
+
+    def prepare(self, now: int) -> Iterator[None]:
+        """Do work of the next snapshot ahead of it, a little between two yields.
+
+        There is some only where very many gangs of queues have changed. Events may be taken in
+        between, and the snapshot is the same without this.
+        """
+        are_new = self.gang_queue.queues_are_new
+        self._take_in(now)
+        keys = self.gang_queue.to_make(every=are_new)
+        if keys:
+            self.queue_state(now)
+            yield
+            yield from self.gang_queue.make(keys, now)
+            # What was done here takes no time from the cycle.
+            self.gang_queue.take_made()
+            self.queue_usage.take_work()
+
+    def _take_in(self, now: int) -> None:
+        """Take in all that was noted since the last time."""
+        self.settle_failed_nodes(now)
+        self.suspended.settle(now)
+        self._note(self.node_store.settle_refusals(now))
+        self._note(self.pod_store.enrich_stale())
+        self.checkpoints.take_in(now)
+        self.gang_queue.matches_came(self.selector_matches.take_helped())
+        self.gang_queue.take_in()
 
     def room(self, now: int) -> Snapshot:
         """Return the nodes, with what is free and reserved there, and no gang to try."""

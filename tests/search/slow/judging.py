@@ -18,7 +18,7 @@ from tools.bench.cycles import Measured, Profiles
 CYCLES: Final = 3
 HANDLER: Final = 20
 """A handler counts as this many times as long: its bound is 50 ms, and that of a cycle a second."""
-PHASES: Final = ("snapshot", "schedule", "take_in", "objects")
+PHASES: Final = ("prepare", "snapshot", "schedule", "take_in", "objects")
 OVERTIME: Final = 30.0
 """After so many seconds of CPU the phase in hand is cut off, and counts as so many."""
 
@@ -81,7 +81,7 @@ def judge(recipe: Recipe, pace: Pace, profiles: Profiles | None = None) -> Verdi
 def _slowest(measured: Measured, pace: float) -> Verdict:
     """Return the phase that is most of the dearest cycle, or the handler, if that is worse."""
     dearest = max(measured.cycles, key=lambda each: each.seconds)
-    phase = max(PHASES[:3], key=lambda each: float(getattr(dearest, each)))
+    phase = max(PHASES[:-1], key=lambda each: float(getattr(dearest, each)))
     handled = measured.typical_slowest * HANDLER
     if handled > dearest.seconds:
         return Verdict("objects", handled * pace)

@@ -1,9 +1,10 @@
 """`python -m tools.bench.cycles FILE...`: CPU of the cycles that `simulate` makes of manifests.
 
 Reading, taking in the objects of each kind with the slowest single one, and then for each cycle the
-snapshot, the decisions, taking them in, and the echoes of the watch with the slowest single one;
-beside them the looks that were spent. CPU time, not time. Other processes that are busy raise that,
-too, on shared cores: a loop that is measured at the end says by how much.
+longest part of what is prepared, the snapshot, the decisions, taking them in, and the echoes of the
+watch with the slowest single one; beside them the looks that were spent. CPU time, not time. Other
+processes that are busy raise that, too, on shared cores: a loop that is measured at the end says by
+how much.
 """
 
 import argparse
@@ -39,7 +40,7 @@ from gang_scheduler.state.cache import Cache
 from tools.bench import collector
 
 MILLI: Final = 1e3
-PHASES: Final = ("read", "objects", "snapshot", "schedule", "take_in", "echoes")
+PHASES: Final = ("read", "objects", "prepare", "snapshot", "schedule", "take_in", "echoes")
 
 
 @dataclass(slots=True)
@@ -78,9 +79,11 @@ class Handled:
 class Cycle:
     """CPU of one cycle, in seconds; what it decided, and how many looks it spent.
 
-    `spent` are those of searches, `done` those of all work.
+    `prepare` is the longest part of what was done ahead. `spent` are looks of searches, `done` are
+    looks of all work.
     """
 
+    prepare: float = 0.0
     snapshot: float = 0.0
     schedule: float = 0.0
     take_in: float = 0.0
@@ -94,8 +97,8 @@ class Cycle:
 
     @property
     def seconds(self) -> float:
-        """What the loop is held for."""
-        return self.snapshot + self.schedule + self.take_in
+        """For how long the loop is held."""
+        return max(self.prepare, self.snapshot + self.schedule + self.take_in)
 
 
 @dataclass(slots=True)
@@ -219,8 +222,13 @@ def _cycle(
     """Make one cycle; return its plan, and whether nominations ended."""
     made, writers = Cycle(), _Watched(cache, decides)
     measured.cycles.append(made)
-    measured.phase = "snapshot"
+    measured.phase = "prepare"
     writers.now = now
+    with profiles.of("prepare") as passed:
+        paused = 0.0
+        for _ in cache.prepare(now):
+            made.prepare, paused = max(made.prepare, passed() - paused), passed()
+    measured.phase = "snapshot"
     profile, naming = policy.profile(decides), policy.naming(decides)
     with profiles.of("snapshot") as passed:
         snapshot = cache.snapshot(now, whole=False)
@@ -268,14 +276,14 @@ def _tables(name: str, found: Measured) -> Iterator[Table]:
         kinds.add_row(kind, str(each.number), f"{each.seconds:.2f}", slowest, each.which)
     yield kinds
     cycles = Table("cycle", title="seconds of CPU")
-    titles = ("snapshot", "schedule", "take_in", "all")
+    titles = ("prepare", "snapshot", "schedule", "take_in", "all")
     counts = ("spent", "done", "groups", "placed", "victims", "refused")
     for title in (*titles, *counts):
         cycles.add_column(title, justify="right")
     for number, made in enumerate(found.cycles, start=1):
-        seconds = (made.snapshot, made.schedule, made.take_in, made.seconds)
+        seconds = (f"{getattr(made, title):.2f}" for title in titles[:-1])
         figures = (str(getattr(made, count)) for count in counts)
-        cycles.add_row(str(number), *(f"{figure:.2f}" for figure in seconds), *figures)
+        cycles.add_row(str(number), *seconds, f"{made.seconds:.2f}", *figures)
     yield cycles
 
 

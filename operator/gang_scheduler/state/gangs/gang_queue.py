@@ -355,6 +355,28 @@ class GangQueue:
         regrouped, self._regrouped = self._regrouped, set()
         self.to_try |= self.grouping.mates(regrouped)
 
+    @property
+    def queues_are_new(self) -> bool:
+        """Whether queues have changed since gangs were last taken in: all groups are made again."""
+        return self._round != self.queues.round
+
+    def to_make(self, *, every: bool) -> list[GangKey]:
+        """Return gangs of queues whose groups the next cycle has to make, if they are very many.
+
+        `every`: not only the groups of gangs that are to be tried may have to be made.
+        """
+        keys = self.infos.keys() if every else self.to_try & self.infos.keys()
+        if not self.queues.names.in_use or len(keys) < MANY:
+            return []
+        waiting = {key for key in keys if self.infos[key].has_pending(self.schedulers)}
+        return sorted(self.grouping.not_kept(waiting))
+
+    def make(self, keys: Iterable[GangKey], now: int) -> Iterator[None]:
+        """Make the groups of these gangs, one between two yields; gangs may go meanwhile."""
+        known = (key for key in keys if key in self.infos)
+        for _ in self.grouping.groups(known, now):
+            yield
+
     def take_due(self, now: int, *, whole: bool = True) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs.
 
