@@ -74,7 +74,7 @@ def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
 
 
 def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
-    """Yield what users should know of units that can be tried all the same."""
+    """Yield warnings about units that can be tried nevertheless."""
     for unit in found:
         if unit.scope is None:
             continue
@@ -122,10 +122,10 @@ def limit_of(role: Role) -> Problem:
 
 
 def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
-    """Hold minResources against what is free or held by pods that the gang may preempt.
+    """Check minResources against resources that are free or held by pods the gang may preempt.
 
-    Not again once the gang is nominated: other gangs may have been given resources that count for
-    minResources, but that the members do not need.
+    This check is not repeated once the gang is nominated: other gangs may then have resources that
+    count for minResources, but that the members do not need.
     """
     if not gang.min_resources or gang.was_whole:
         return None

@@ -21,9 +21,9 @@ IN_ORDER: Final = 0.05
 """Looks that it costs to put a group in order."""
 FOR_ADMISSION: Final = 0.3
 FOR_PLACES: Final = 0.7
-"""By which part of what is left of a cycle the groups of a priority are admitted and tried.
+"""The part of a cycle's remaining work for finding places for the groups of one priority.
 
-The rest is there to make room for those that found none: each cycle is done with some groups.
+The rest is left for preemption, so that every cycle is done with some groups.
 """
 
 
@@ -49,11 +49,11 @@ def schedule(
 ) -> Plan:
     """Decide every group of the snapshot. Pure: the same snapshot gives the same plan.
 
-    Groups that are left once the cycle has done its share of work are `untried`, unless the cycle
-    goes on `to_the_end`. A group whose decision raises is set aside as a failure, and all others
-    are decided as if it were not there. Raises only where the error is not about one group. `watch`
-    sees each group at its turn, and `begun` the decisions before the first one; neither changes
-    anything.
+    Groups that remain when the cycle has done its share of work are `untried`, except with
+    `to_the_end`. If the decision of a group raises, the group is set aside as a failure, and all
+    others are decided as if it did not exist. An error that is not about one group is raised.
+    `watch` sees each group at its turn, and `begun` the decisions before the first one; neither
+    changes anything.
     """
     paced = at_pace(snapshot)
     failures: list[Failure] = []
@@ -66,7 +66,7 @@ def schedule(
         progress = Progress(decided, effort, to_the_end=to_the_end)
         if watch is not None:
             placing.watch = functools.partial(watch, Cycle(placing, quota))
-        # However many groups fail, what was decided beside them is work of the same cycle.
+        # The work done before a group failed counts, too, however many groups fail.
         effort.count(done)
         if begun is not None:
             begun(decided)
@@ -82,7 +82,7 @@ def schedule(
 
 
 def by_priority(placing: Placing, progress: Progress, failures: Sequence[Failure]) -> Plan:
-    """Decide all groups but those that failed in one line, one priority after the other."""
+    """Decide all groups that have not failed, in one line, one priority after the other."""
     decided, order = placing.decided, placing.profile.order
     # 1. Order the groups.
     failed = {each.group.name for each in failures}
@@ -105,7 +105,7 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
     decided, effort = placing.decided, progress.effort
     is_first = not decided.groups
     for_admission, for_places = effort.by(FOR_ADMISSION), effort.by(FOR_PLACES)
-    # 2. Set those aside that cannot be tried, each with its reason.
+    # 2. Set groups aside that cannot be tried, each with its reason.
     timely = progress.in_time(level, for_admission, one=is_first)
     ready = [each for group in timely if (each := placing.admitted(group))]
     # 3. At one priority every quorum comes before any surplus.
@@ -119,12 +119,12 @@ def _decide_level(level: Iterable[GangGroup], placing: Placing, progress: Progre
             decided.leave_untried(group)
         else:
             placing.place_surplus(group)
-    # 5. Where that moved quorums, what did not fit may fit now, before lower priorities.
+    # 5. If that moved quorums, try again the groups that did not fit, before lower priorities.
     for group in decided.each(placing.worth_another_try(tried)):
         placing.place_quorums(group)
     if decided.moved:
         placing.refresh_surplus(tried, placing.place_quorums, placing.place_surplus)
-    # 6. What still does not fit may take the room of lower priorities.
+    # 6. A group that still does not fit may take the room of lower priorities.
     short = decided.short_of_room(tried)
     for group in progress.in_time(short, one=is_first):
         placing.make_room(group)

@@ -1,4 +1,4 @@
-"""What a cycle has decided so far: where members go, and why gangs wait."""
+"""The decisions of a cycle: the nodes of members, and the reasons why gangs wait."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -82,7 +82,7 @@ class KnownMisfits:
 
 
 def _are_comparable(units: Sequence[PlacementUnit]) -> bool:
-    """Return whether the shapes alone decide what fits, and other pods can only take room."""
+    """Return whether a fit depends only on shapes, and other pods can only take room away."""
     return not any(unit.bound_members or unit.gains for unit in units)
 
 
@@ -159,12 +159,12 @@ def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection
 
 
 class Decided:
-    """The decisions of a cycle so far, and the group that it decides now.
+    """The decisions of a cycle until now, and the group that it decides next.
 
-    `deciding` is the group that an error now would be about. `untried` are gangs that are left to
-    the next cycle. `units` are those of each group, by its first gang. Of gangs `in_part` only a
-    part of the quorum has a place. `moved` are the units whose quorums went to other nodes with
-    their surplus, and how many members of each party these quorums have.
+    `deciding` is the group to blame if an error is raised now. `untried` gangs are left to the next
+    cycle. `units` are the units of each group, by its first gang. For gangs `in_part`, only a part
+    of the quorum has a place. `moved` are units whose quorums went to other nodes together with
+    their surplus; the value is the number of quorum members of each party.
     """
 
     def __init__(self) -> None:
@@ -189,7 +189,7 @@ class Decided:
         self.deciding = None
 
     def leave_untried(self, *groups: GangGroup) -> None:
-        """Leave groups to the next cycle: what was found of them so far is no verdict."""
+        """Leave groups to the next cycle, and drop findings about them: they are no verdict yet."""
         for gang in (gang for group in groups for gang in group.waiting):
             self.untried.add(gang.key)
             if gang.key not in self.gangs:
@@ -216,7 +216,7 @@ class Decided:
         ]
 
     def short_of_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
-        """Return the groups that did not fit, or of whose quorum only a part found a place."""
+        """Return the groups that did not fit, or only with a part of their quorum."""
         waiting = self.without_room(groups)
         if not self.in_part:
             return waiting
@@ -295,10 +295,9 @@ def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
 
 
 class Progress:
-    """Which groups a cycle still begins with the work that is left of it.
+    """The groups that a cycle still begins with its remaining work.
 
-    A cycle that goes on `to_the_end` leaves none: its looks are renewed once all are used, as if
-    the next cycle began.
+    With `to_the_end` it leaves none: once all looks are used they are renewed, as in a new cycle.
     """
 
     def __init__(self, decided: Decided, effort: Effort, *, to_the_end: bool) -> None:
@@ -324,9 +323,9 @@ class Progress:
     def ways(self, ways: Sequence[_Way], since: float) -> Iterator[_Way]:
         """Yield ways to start one group while they take no more than its part of a cycle's work.
 
-        `since` is how much was done before. The first ways come in their order. Once half of the
-        part is done, the rest begin with another one in each cycle, so that none is left out for
-        ever. The first one and one of the rest come whatever they cost.
+        `since` is the work done before. The first ways come in their order. Once half of the part
+        is used, the other ways begin at a different one in each cycle, so that none is left out for
+        ever. The first way, and one of the others, come whatever they cost.
         """
         effort = self.effort
         number = 0
@@ -355,7 +354,7 @@ class Progress:
         return self.effort.is_done() and not self._goes_on()
 
     def _goes_on(self) -> bool:
-        """Return whether the cycle goes on to the end; then looks are renewed once all are used."""
+        """Return whether the cycle runs to the end; renew its looks if all are used."""
         if self._to_the_end and self.effort.is_over():
             self.effort.renew()
         return self._to_the_end

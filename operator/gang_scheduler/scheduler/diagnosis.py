@@ -27,17 +27,21 @@ CLOSE_ENOUGH: Final = 0.8
 NAMED: Final = 2
 """How many labels of a nodeSelector are named that no node has."""
 MOST_READ: Final = 200
-"""The number of nodes whose label keys are compared, and of values for each key."""
+"""Label keys are compared on at most this many nodes, with at most this many values for each key.
+"""
 NEAR_LOOKS: Final = 30
 """The cost of comparing a label with that many others."""
 MOST_MEANT: Final = 8
-"""The number of missing resources for which a similar name is suggested."""
+"""Similar names are suggested for at most this many missing resources."""
 
 
 def told_oversized(
     shortage: Shortage | None, pod_class: PodClass, nodes: NodeTable, profile: Profile
 ) -> Shortage | None:
-    """Return the shortage with what no node has. Computed once a node table and class."""
+    """Add the requests that no node can meet to a shortage.
+
+    Computed once a node table and class.
+    """
     if shortage is not None and shortage.obstacle == node_affinity.obstacle:
         return replace(shortage, unmatched=unmatched(pod_class, nodes))
     if shortage is None or not shortage.lacking:
@@ -47,7 +51,10 @@ def told_oversized(
 
 
 def oversized_of(pod_class: PodClass, nodes: NodeTable, profile: Profile) -> tuple[Oversized, ...]:
-    """Return what no node has that the filters of nodes let a pod have. Computed likewise."""
+    """Return the requests larger than any node whose labels and taints suit.
+
+    Computed once a class.
+    """
     return nodes.derive(
         ("oversized", pod_class, profile), functools.partial(_all, pod_class, nodes, profile)
     )
@@ -118,7 +125,7 @@ _Amounts = tuple[tuple[str, int], ...]
 
 
 class Diagnosis(NamedTuple):
-    """What keeps one more pod from the nodes.
+    """The reasons that keep one more pod from the nodes.
 
     `rejections` are (reason, nodes), most nodes first; `shortage` is None if no node rejects it.
     """
@@ -130,10 +137,10 @@ class Diagnosis(NamedTuple):
 def diagnose(
     pod_class: PodClass, trial: Trial, profile: Profile, near: BoolArray | None = None
 ) -> Diagnosis:
-    """Return what keeps one more pod of this class from the nodes. Called once a misfit.
+    """Find the reasons that keep one more pod of this class from the nodes. Called once a misfit.
 
-    The first filter that rejects a node gives its reason, as in kube-scheduler. What it is short of
-    is looked for on the nodes of `near`, None for all.
+    The first filter that rejects a node gives its reason, as in kube-scheduler. The shortage is
+    measured on the nodes of `near`; None stands for all nodes.
     """
     trial.effort.count(looks(len(trial.nodes)))
     found = _of_node_filters(pod_class, trial, profile)
@@ -153,11 +160,10 @@ def diagnose(
 
 
 class _Counts:
-    """The nodes that no filter has rejected so far, and why the others were rejected.
+    """The nodes that no filter has rejected yet, and the reasons for the other nodes.
 
-    `lacks_room` are those that the filter of resources rejects, and no other one. `ruled_out` has
-    the place in `rules`, from 1 on, of the obstacle whose filter of nodes was the first to reject
-    a node, else 0.
+    `lacks_room` are nodes that only the filter of resources rejects. `ruled_out` has an entry for
+    each node: the place in `rules`, from 1 on, of the first node filter that rejects it, or 0.
     """
 
     def __init__(self, left: BoolArray) -> None:
@@ -184,7 +190,7 @@ class _Counts:
         return np.int8(self.rules.index(obstacle) + 1)
 
     def reject(self, policy: NodeFilter | RoomFilter, full: BoolArray) -> BoolArray | None:
-        """Note the nodes that a filter is against; return those that none was before, if any."""
+        """Note the nodes that a filter rejects; return those that no earlier filter rejected."""
         rejected = self.left & full
         self.left &= ~full
         self.lacks_room &= ~full
@@ -201,7 +207,7 @@ class _Counts:
 
 
 def _of_node_filters(pod_class: PodClass, trial: Trial, profile: Profile) -> _Counts:
-    """Return what the filters of nodes reject: computed once a class while nodes do not change."""
+    """Return the rejections by node filters: computed once a class while nodes do not change."""
     everywhere = np.ones(len(trial.nodes), dtype=np.bool_)
     if np.count_nonzero(allowed(pod_class, trial, profile)) == len(everywhere):
         return _Counts(everywhere)
@@ -224,7 +230,8 @@ def _shortage(
     out = sum(number for each, number in found.nodes.items() if each.is_out)
     nearest = found.lacks_room & near
     if not nearest.any():
-        # Of several obstacles the first filter's comes first: a counter keeps the order.
+        # Of several obstacles with as many nodes, the first filter's wins: a counter keeps the
+        # order.
         for obstacle, nodes in found.nodes.most_common(1):
             return Shortage(obstacle, nodes, out=out)
         return None
@@ -244,10 +251,10 @@ def _shortage(
 
 
 def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[_Amounts, _Amounts]:
-    """Return what the node lacks that lacks the fewest resources, and the least part of them.
+    """Return the missing amounts on the node that lacks fewest resources, and the requests.
 
-    And what is asked for of these resources or, where a node has enough of them, of all of which
-    a node has too little.
+    Among equal nodes the one with the smallest missing part wins. If another node has enough of
+    each missing resource, the requests are for every resource that some node lacks.
     """
     asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
     amounts = np.array([[amount] for _, amount in asked])

@@ -1,8 +1,8 @@
-"""How much work is done in one cycle, counted in looks: the same snapshot gives the same plan.
+"""The work of one cycle, counted in looks, not in time: the same snapshot gives the same plan.
 
-A look is the work to offer the nodes to one class, about a twentieth of a millisecond. A search
-whose looks are used up ends with the best that it has found, and notes that it was cut off. Once
-the cycle has done its share of work, no further group is begun: the rest is tried in the next one.
+A look is the work of offering the nodes to one class, about a twentieth of a millisecond. A search
+that has used up its looks returns the best it has found, marked as cut off. Once the cycle has done
+its share of work, it begins no other group: those are tried in the next cycle.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from gang_scheduler.model.refs import GangKey
 
 MOST_LOOKS: Final = 3_600
-"""Looks that the searches of a cycle share: a new search may take half of what is left."""
+"""The looks of all searches of a cycle together; a new search may use half of the looks left."""
 PART: Final = 2
 RESERVED: Final = 1_900
 """Extra looks of one gang a cycle, in turn, first by namespace: each is searched for in some cycle.
@@ -27,9 +27,10 @@ MOST_OF_ALL: Final = 5_500
 MOST_OF_CYCLE: Final = 6_000
 """Looks of one cycle in all, searches and the rest: about a third of a second."""
 PART_OF_A_GROUP: Final = 0.25
-"""How much of the work of a cycle may go into the ways to start one group, but for the first ones.
+"""The part of a cycle's work that may go into the ways to start one group.
 
-Ways are its flavor assignments, and the orders in which its gangs are placed.
+The first ways are always tried. Ways are its flavor assignments, and the orders in which its gangs
+are placed.
 """
 LOOKS_A_GANG: Final = 2.5
 """The cost of rebuilding a gang for a snapshot."""
@@ -46,8 +47,8 @@ MIX: Final = 2_654_435_761
 class Effort:
     """The looks of one cycle. A search is for a place or for victims of one gang.
 
-    `taken_at`, in seconds, chooses the gang whose turn it is. `spent` is how many looks count as
-    spent at the start: the more, the fewer each search has.
+    `taken_at`, in seconds, chooses the gang whose turn it is. `spent` looks count as used at the
+    start, which leaves fewer for each search.
     """
 
     def __init__(self, gangs: Sequence[GangKey] = (), taken_at: int = 0, spent: int = 0) -> None:
@@ -98,7 +99,7 @@ class Effort:
         return self.done - since >= part * MOST_OF_CYCLE
 
     def by(self, part: float) -> float:
-        """Return which part of all work is done once this part of what is left is."""
+        """Return the part of all work that is done once this part of the remaining work is done."""
         done = max(self.done / MOST_OF_CYCLE, self.spent / MOST_LOOKS)
         return done + part * max(1 - done, 0)
 
@@ -128,7 +129,7 @@ class Effort:
         return False
 
     def extend(self) -> None:
-        """Give the search some looks more, to carry out what it has found."""
+        """Give the search some more looks, to carry out its result."""
         self._left[self._search] = max(self._left[self._search], LEAST)
         self._limit = max(self._limit, self.spent + LEAST)
 

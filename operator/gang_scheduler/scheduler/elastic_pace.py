@@ -44,7 +44,7 @@ def whole(pace: Pace, number: int) -> int:
 
 
 def _replaced(pace: Pace) -> int:
-    """Return up to how many workers the gang has back what it has lost."""
+    """Return the number of workers up to which the gang may replace lost ones."""
     return max(pace.size, pace.elastic.min_workers)
 
 
@@ -54,7 +54,7 @@ def _replaced(pace: Pace) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AtPace:
-    """What a cycle decides on, and the refusal of the members of each gang that are held back."""
+    """The snapshot that a cycle decides on, and the refusals for gangs with held-back members."""
 
     snapshot: Snapshot
     held: Mapping[GangKey, Refused]

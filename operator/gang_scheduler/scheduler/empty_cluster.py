@@ -1,18 +1,17 @@
-"""Whether a group would fit the empty cluster: if not, it waits for ever.
+"""Whether a group would fit the empty cluster. If it would not, it waits for ever.
 
-The empty cluster has all nodes as they are now: what they can allocate, their labels, taints and
-cordons, and whether they are ready. It has no pods but the pinned ones, of DaemonSets and mirror
-pods, which come back to the same node. All other pods may end some day, of any
-priority and any scheduler. Claims and volumes are as they are, and no pod uses one.
+The empty cluster has all nodes as they are now: allocatable resources, labels, taints, cordons and
+readiness. Its only pods are pinned: pods of DaemonSets and mirror pods, which come back to the same
+node. All other pods may end some day, whatever their priority and scheduler. Claims and volumes are
+as they are, and no pod uses one.
 
-Only a group without any pod on a node is told: the others must go where their mates are. And a
-group is not told that it would not fit if its members ask for other pods near them, or for claims
-that are missing or have no volume yet: it may fit once those are there.
+The answer is given only for a group without any pod on a node: other groups must join their running
+members. It is also left out if members ask for other pods near them, or for claims that do not
+exist or have no volume yet: the group may fit once those are there.
 
-Nothing here touches the trial of the cycle, or what it may search. A finding follows from the
-group, the nodes, the pinned pods and the trees alone, and is kept while these stay the same. It
-counts with the looks that it cost, whether it was kept or not: the same snapshot gives the same
-plan.
+Nothing here touches the trial of the cycle, or its looks. A finding depends only on the group, the
+nodes, the pinned pods and the trees, and is kept while these stay the same. Kept findings count
+with the looks they once took, so that the same snapshot gives the same plan.
 """
 
 import functools
@@ -39,14 +38,15 @@ MOST_LOOKS: Final = 2_000
 SPENT: Final = effort.MOST_LOOKS - 800
 """Counts as spent at the start of a search, so that it has 400 looks: 20 milliseconds."""
 MOST_KEPT: Final = 20_000
-"""Findings that are kept, also those that no cycle had looks left for."""
+"""This many findings are kept, including groups for which no cycle had looks left."""
 
 
 @dataclass(slots=True, eq=False)
 class Finding:
-    """What a search found, None where that says nothing; and the looks that it cost.
+    """The result of a search, and the looks that it took.
 
-    `searched` is false as long as no cycle had looks left for it.
+    `verdict` is None if the search cannot say. `searched` is false as long as no cycle had looks
+    left for it.
     """
 
     verdict: IfEmpty | None = None
@@ -67,17 +67,19 @@ class EmptyCluster:
         self._counted = {NOT_TOLD}
         basis = snapshot.pinned, snapshot.tree_specs, snapshot.failed_nodes, profile
         self._kept = snapshot.nodes.derive(IfEmpty, _Kept).on(basis)
-        # Volumes change, and nothing says when: what depends on them is known for a cycle.
+        # Volumes change without notice, so a finding that depends on them is kept for one cycle
+        # only.
         self._of_volumes = _Findings()
 
     def would_fit(
         self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit] | None]
     ) -> IfEmpty | None:
-        """Return whether the quorums of a group that waits would fit; None says nothing.
+        """Return whether the quorums of a waiting group would fit; None if that cannot be said.
 
-        `ways` are the units of the group, on all nodes or on those of some flavors: one way is
-        enough. None stands for ways that there was no time for. Units that are alike are searched
-        once, and the same units looked up once: a group that waits on costs one look into a dict.
+        `ways` are the units of the group, on all nodes or on the nodes of some flavors: one way
+        that fits is enough. None stands for ways that there was no time for. Similar units are
+        searched once, and the same units looked up once: a group that keeps waiting costs one look
+        into a dict.
         """
         found: IfEmpty | None = IfEmpty.TOO_LARGE
         for units in ways:
@@ -138,7 +140,7 @@ class EmptyCluster:
 
     @functools.cached_property
     def _trial(self) -> Trial:
-        # What a kubelet has refused it may take once the pods there have left.
+        # A kubelet that refuses a pod now may accept it once other pods have left.
         nodes, volumes = self._snapshot.nodes.refusing_nothing(), self._snapshot.volumes
         unused = replace(volumes, uses={}, lingering=frozenset())
         trial = Trial(Snapshot(0, nodes, nodes.allocatable, volumes=unused))

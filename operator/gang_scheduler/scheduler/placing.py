@@ -1,4 +1,4 @@
-"""Finds room for one group, and makes room for it. `cycle` says in which order groups come."""
+"""Finds room for one group, and preempts for it. `cycle` decides the order of the groups."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -191,7 +191,7 @@ class Placing:
         self.hopeless.clear()
 
     def ask_for_nodes(self, group: GangGroup) -> None:
-        """Ask for nodes for a group that lacks nothing but room, if it says by which class."""
+        """Request new nodes for a group that lacks only room, if a provisioning class is set."""
         rules = provisioning.rules_of(group)
         if rules is not None and self.asking.may_ask(group) and self.may_ask(group):
             judgement = self.asking.consider(group, self.decided.units[group.gangs[0].key], rules)
@@ -285,8 +285,8 @@ class Placing:
     ) -> Outcome | None:
         """Place the group in room that is reserved for gangs of lower priority; these plan again.
 
-        Only a group that may preempt takes such room, and only for the members of its quorum: else
-        the victims of the gang of lower priority would have been evicted for nothing.
+        Only a group that may preempt takes such room, and only for its quorum. Otherwise the
+        victims of the reserved gang would have been evicted for nothing.
         """
         nominated_room = self.evaluator.nominated_room
         if any(gang.preemption_block or not gang.lacking for gang in group.waiting):
@@ -324,8 +324,8 @@ class Placing:
     ) -> None:
         """Record which unit of the group does not fit, and why.
 
-        `ways` are the units of the group: on all nodes, or on those of some flavors each; None for
-        those that there was no time for.
+        `ways` are the units of the group, on all nodes or on the nodes of some flavors; None stands
+        for ways that there was no time for.
         """
         if_empty = self.empty_cluster.would_fit(group, ways)
         self.decided.refused.note_misfit(group, unit, misfit, if_empty, empty_flavors)
@@ -334,7 +334,7 @@ class Placing:
 def _partially_bound(
     units: Iterable[PlacementUnit], placements: Mapping[PlacementUnit, Placement]
 ) -> Iterator[PlacementUnit]:
-    """Yield the missing part of quorums of which another part is placed."""
+    """Yield the rest of each quorum that is placed in part."""
     for unit in units:
         missing = frozenset(unit.lacks(_uids(placements[unit])))
         if missing:
@@ -348,8 +348,8 @@ def _uids(placement: Placement) -> set[str]:
 def prospects(
     group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
 ) -> Hashable | None:
-    """Return a key shared by groups for which preemption ends alike; None for a unique group."""
-    # Asked of every gang that waits, in each cycle: loops cost half of what generators do.
+    """Return a key shared by groups for which preemption has the same result; None if unique."""
+    # This runs for every waiting gang in each cycle: loops cost half as much as generators.
     for unit in units:
         if unit.bound_members:
             return None

@@ -20,7 +20,10 @@ MOST_REMEMBERED: Final = 20_000_000
 
 
 class PodAffinityLedger:
-    """The counts of a snapshot, changed by what is assumed on it. Columns are copied on change."""
+    """The pod counts of a snapshot, changed by the pods assumed on it.
+
+    Columns are copied on change.
+    """
 
     def __init__(self, counts: AffinityCounts, nodes: NodeTable) -> None:
         self._present = dict(counts.present)
@@ -35,7 +38,7 @@ class PodAffinityLedger:
         self._near: dict[tuple[PodSelector, str, bool], tuple[_Source, BoolArray]] = {}
 
     def copy(self) -> "PodAffinityLedger":
-        """Return another ledger of the same state; what is remembered is of both."""
+        """Return another ledger of the same state; both share what is remembered."""
         other = copy.copy(self)
         other._present = dict(self._present)  # noqa: SLF001 - one of its own class.
         other._nominated = dict(self._nominated)  # noqa: SLF001 - as above.
@@ -84,7 +87,7 @@ class PodAffinityLedger:
         return found
 
     def avoiding(self, pod_class: PodClass) -> Iterator[tuple[AffinityTerm, IntArray]]:
-        """Yield the terms by which pods on nodes want none of this class near, and where."""
+        """Yield anti-affinity terms of pods on nodes that select this class, with their counts."""
         for selector in pod_class.selected_by:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 

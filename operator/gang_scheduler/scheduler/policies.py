@@ -1,4 +1,4 @@
-"""What a policy can be: the protocols, and the profile that puts policies together."""
+"""The kinds of policies, as protocols, and the profile that puts policies together."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 class OneByOne(Protocol):
-    """What a filter says while pods of one class, and no others, are placed one by one.
+    """A filter's answer while pods of one class are placed one by one.
 
-    Nothing is assumed in the trial meanwhile.
+    Nothing else is assumed in the trial meanwhile.
     """
 
     def open(self) -> BoolArray:
@@ -56,7 +56,7 @@ class NodeFilter(Protocol):
 
     @property
     def obstacle(self) -> Obstacle:
-        """What the filter is to the pods that it rejects."""
+        """How the filter describes itself to users: the obstacle."""
 
     def passes(self, ask: PodClass, nodes: NodeTable) -> BoolArray:
         """Return the nodes that the filter allows."""
@@ -66,11 +66,14 @@ class NodeFilter(Protocol):
 
 
 class RoomFilter(Protocol):
-    """Depends on what else is on the node: computed on every trial, for the classes it concerns."""
+    """A filter that depends on pods on the same node.
+
+    It is computed on every trial, for the classes it concerns.
+    """
 
     @property
     def obstacle(self) -> Obstacle:
-        """What the filter is to the pods that it rejects."""
+        """How the filter describes itself to users: the obstacle."""
 
     def concerns(self, ask: PodClass, trial: Trial) -> bool:
         """Return whether pods of the class can be rejected at all. Cheap."""
@@ -83,7 +86,7 @@ class RoomFilter(Protocol):
 
 
 class CoupledFilter(RoomFilter, Protocol):
-    """Depends on what is on other nodes, too, so slots are right for one pod at a time only."""
+    """A filter that also depends on other nodes: its slots are right for one pod at a time only."""
 
     def coupled(self, ask: PodClass, trial: Trial) -> bool:
         """Return whether a pod of the class on one node changes the slots of other nodes."""
@@ -95,11 +98,11 @@ class CoupledFilter(RoomFilter, Protocol):
         """Return how pods are placed one at a time, if coupled; None: compute `slots` again."""
 
     def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
-        """Return a bound on `slots`, whatever pods were placed before that the class depends on."""
+        """Return an upper bound of `slots`, whatever pods are placed before."""
 
 
 class Preference(Protocol):
-    """Scores nodes by what a class prefers."""
+    """Scores nodes by the preferences of a class."""
 
     def concerns(self, ask: PodClass, trial: Trial) -> bool:
         """Return whether the class prefers any node at all. Cheap."""

@@ -41,7 +41,7 @@ from gang_scheduler.scheduler.units import PlacementUnit
 
 
 class Step(enum.Enum):
-    """What is to be done for a gang."""
+    """The next action for a gang."""
 
     ASK = enum.auto()
     STAND = enum.auto()
@@ -52,9 +52,9 @@ class Step(enum.Enum):
 
 
 class Judgement(NamedTuple):
-    """What is to be done, and why the gang waits meanwhile.
+    """The next action, and the cause why the gang waits meanwhile.
 
-    `attempt` is the number of the new request, `request` the last one that asked for the same.
+    `attempt` is the number of the new request, `request` the last one with the same pod sets.
     """
 
     step: Step
@@ -66,10 +66,10 @@ class Judgement(NamedTuple):
 def judge(
     gang: Gang, digest: str, known: Iterable[ProvisioningRequest], retry: Retry, now: int
 ) -> Judgement:
-    """Return what to do for a gang that lacks room, by all requests that there are for it.
+    """Return the next action for a gang that lacks room, from all its requests.
 
-    One request is made at a time: none while another one stands or is being deleted, whatever that
-    asks for. `now` is in seconds.
+    One request is made at a time: none while another exists or is being deleted, even for other
+    nodes. `now` is in seconds.
     """
     known = tuple(known)
     same = [each for each in known if (each.digest, each.gang_uid) == (digest, gang.object_uid)]
@@ -100,7 +100,7 @@ def _after(last: ProvisioningRequest, retry: Retry, now: int) -> Judgement:
 
 
 def awaited(request: ProvisioningRequest) -> NodesAwaited:
-    """Return why a gang waits for which a request stands."""
+    """Return the cause of a gang that waits for the nodes of a request."""
     return NodesAwaited(request.name, request.class_name, request.came, request.message)
 
 
@@ -144,7 +144,7 @@ Labels = Mapping[str, tuple[tuple[str, str], ...]]
 
 
 class _Kind(NamedTuple):
-    """What members have in common that one pod set is for."""
+    """The properties that all members of one pod set have in common."""
 
     asks: tuple[object, ...]
     node_labels: tuple[tuple[str, str], ...]
@@ -153,9 +153,9 @@ class _Kind(NamedTuple):
 def pod_sets_of(
     units: Sequence[PlacementUnit], rules: ProvisioningRules, labels: Labels
 ) -> tuple[AskedPodSet, ...]:
-    """Return the pod sets of the quorums, in an order that depends on what they ask for alone.
+    """Return the pod sets of the quorums, in an order that depends only on their requests.
 
-    Without members that ask for nothing that is managed.
+    Members that request no managed resource are left out.
     """
     found: dict[_Kind, list[Pod]] = {}
     for pod in quorum_of(units):
@@ -178,7 +178,7 @@ def digest_of(pod_sets: Iterable[AskedPodSet], rules: ProvisioningRules) -> str:
 
 
 def _asks(ask: PodClass) -> tuple[object, ...]:
-    """Return what a pod itself asks of a node: nothing that depends on other objects."""
+    """Return a pod's own requirements on its node, without anything that other objects change."""
     return (
         *(ask.requests, ask.node_selector, ask.affinity, ask.tolerations),
         *(ask.host_ports, ask.preferred, ask.features),
@@ -240,7 +240,7 @@ class AskingGroups:
                 yield key
 
     def held(self, group: GangGroup) -> Charge:
-        """Return what a group is charged for a request that stands."""
+        """Return the charge of a group for its present request for nodes."""
         return self._provisioning.held.get(group.waiting[0].key, {})
 
     def digest_of(
@@ -261,9 +261,9 @@ class AskingGroups:
         labels: Labels = NO_LABELS,
         flavors_of: Callable[[Pod], Flavors] = lambda _: (),
     ) -> Judgement | None:
-        """Judge a group that lacks room, and note what is found; None: it can ask for nothing.
+        """Judge a group that lacks room, and note the result; None if it can request no nodes.
 
-        `labels` are those that the flavors of members demand of nodes.
+        `labels` are the node labels that the flavors of members demand.
         """
         if any(pod.queue_request and pod.queue_request.consumes for pod in _pending(group)):
             return None  # Nodes are bought for it by a request of its user.

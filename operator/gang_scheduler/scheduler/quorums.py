@@ -74,9 +74,10 @@ class Quorums:
         return whole[outcome[0]], outcome[1]
 
     def _all_in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
-        """Place the quorums of all units, each first once that has found no place.
+        """Place the quorums of all units; start again with a unit that found no place.
 
-        In two orders whatever they cost; in more while a group may take so much of a cycle.
+        Two orders are tried whatever they cost, and more of them while the group's part of the
+        cycle lasts.
         """
         effort, blamed = self._trial.effort, None
         since = effort.done
@@ -167,7 +168,7 @@ class Quorums:
         return None
 
     def _selections(self, units: Sequence[PlacementUnit]) -> Iterator[frozenset[str]]:
-        """Yield the uids of quorums that differ in classes, those with the first ranks first.
+        """Yield sets of quorum uids that differ in classes, first ranks first.
 
         Members that fit on no node are left out.
         """

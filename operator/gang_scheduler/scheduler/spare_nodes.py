@@ -1,8 +1,9 @@
-"""Which nodes are kept as spare: for members that replace members that a running gang has lost.
+"""The nodes kept spare for members that replace the lost members of a running gang.
 
-In each domain of a layer the last whole free nodes, in the order of the network tree. Whole free is
-a node that is ready, open, and has no pod but those that come back to it (of DaemonSets and mirror
-pods). What is kept follows from the snapshot alone, and stays for the cycle.
+In each domain of a layer, the last nodes that are wholly free are kept, in the order of the network
+tree. A node is wholly free if it is ready, not cordoned, and has only pods that always come back to
+it (of DaemonSets and mirror pods). The choice depends only on the snapshot, and stays for the
+cycle.
 """
 
 from collections.abc import Sequence
@@ -80,7 +81,7 @@ def _pinned_use(snapshot: Snapshot) -> IntArray:
 
 
 class _PinnedUse:
-    """What pinned pods use on the nodes of a table, for as long as these are the same pods."""
+    """The resources that pinned pods use on the nodes, kept as long as the pods are the same."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes

@@ -140,7 +140,7 @@ def _has_all(anew: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
 def in_steps(
     unit: PlacementUnit, before: Placement, grown: Grown, trial: Trial, profile: Profile
 ) -> Grown:
-    """Return what a unit has grown to since `before`, without workers beyond whole steps."""
+    """Return how much a unit has grown since `before`, in whole steps of workers only."""
     came = _came(before, grown.placement)
     beyond = _beyond(unit, grown.placement.binds, came)
     if not beyond:
@@ -149,16 +149,16 @@ def in_steps(
     release(grown.placement, trial)
     placement = place_on(left, trial, profile)
     if placement is None:
-        # Members may need those beside which they were placed.
+        # Other members may need the removed ones near them, so begin from the earlier state.
         assume_again(before, trial)
         placement, beyond = before, {bind.pod.uid for bind in came}
     return replace(grown, placement=placement, misfit=_misfit(grown, len(beyond), trial))
 
 
 def of_payable(unit: PlacementUnit, there: Collection[str], pods: Sequence[Pod]) -> list[Pod]:
-    """Return those members, of which there is quota for all, that are whole steps.
+    """Return the members that complete whole steps, given members that there is quota for.
 
-    Beside the members `there`, by their uids, that have a place already.
+    The members `there`, given by uids, have a place already.
     """
     beyond: set[str] = set()
     for gang in unit.gangs:
@@ -196,6 +196,6 @@ def _beyond(unit: PlacementUnit, binds: Sequence[Bind], came: Sequence[Bind]) ->
 
 
 def _misfit(grown: Grown, beyond: int, trial: Trial) -> Misfit:
-    """Return why those beyond whole steps wait: there is no room for the rest of a step."""
+    """Return the misfit of members that form no whole step: the rest of the step has no room."""
     found = grown.misfit or Misfit(len(trial.nodes), fits=0, needs=1, rejections=())
     return replace(found, fits=found.fits + beyond, needs=found.needs + beyond)

@@ -17,9 +17,9 @@ from gang_scheduler.scheduler.volumes import VolumeLedger
 
 
 class PortLedger:
-    """The node rows on which each host port is taken, and how many pods take it there.
+    """The node rows on which each host port is taken, and by how many pods.
 
-    A port can have two pods on a node: one that leaves, and one that is nominated to its room.
+    A port can have two pods on a node: one is leaving, and the other is nominated to its room.
     """
 
     def __init__(self, taken: Mapping[int, Collection[HostPort]]) -> None:
@@ -97,15 +97,14 @@ def merged(taken: Iterable[Share]) -> list[Share]:
 
 
 class Trial:
-    """The only mutable thing in a cycle: the free room of a snapshot, and what is assumed on it.
+    """The only mutable thing in a cycle: the free room of a snapshot, and the pods assumed on it.
 
-    `free` is nodes by resources, and the ledgers have what else pods take of a node. Callers change
-    both through `assume` and `release`, so leaving `all_or_nothing` restores the exact earlier
-    state; and through `free_up` outside of it. `effort` is what may still be searched in the cycle;
-    copies share it.
-
-    `spare` are the rows of nodes that are kept for members that replace lost ones, None where none
-    are. `closed` are the same while anything else is placed, and None while such members are.
+    `free` is nodes by resources; the ledgers have everything else that pods take of a node. Callers
+    change both through `assume` and `release`, so leaving `all_or_nothing` restores the exact
+    earlier state. Outside of it, they may also call `free_up`. `effort` is the work left in the
+    cycle; copies share it. `spare` are the rows of nodes that are kept for members that replace
+    lost ones, or None. `closed` is the same while other members are placed, and None while
+    replacements are.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:

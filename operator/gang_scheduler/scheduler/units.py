@@ -28,10 +28,10 @@ PodSetKey = tuple[PodClass, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedMembers:
-    """Members whose ranks are one sequence, in rank order; `bound_members` have a node.
+    """Members that share one sequence of ranks, in rank order; `bound_members` have a node.
 
-    `sizes` are the slice sizes by level of the unit's scope; empty without a scope. `places` are
-    those of roles in the rank order, where a gang has roles.
+    `sizes` are the slice sizes by level of the unit's scope; empty without a scope. `places` say
+    where each role comes in the rank order, if a gang has roles.
     """
 
     members: Sequence[Pod]
@@ -40,7 +40,7 @@ class RankedMembers:
     places: Mapping[Party, int] = field(default_factory=dict)
 
     def in_line(self) -> list[Pod]:
-        """Return the members that wait and those that have a node, in rank order."""
+        """Return the waiting members and the members on nodes, in rank order."""
         return in_rank_order((*self.members, *self.bound_members), self.places)
 
 
@@ -110,7 +110,7 @@ class PlacementUnit:
         return len(self.gangs) == 1 and not (waits_for and self.elastic)
 
     def lacks(self, uids: Collection[str]) -> list[str]:
-        """Return the uids of the quorum's members that lack beside these members with a place.
+        """Return the uids of quorum members that are still missing, given the members with a place.
 
         Surplus that has a place stands for members of its own party.
         """
@@ -139,7 +139,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def podsets(self) -> Mapping[PodSetKey, int]:
-        """How many members of the quorum are of each podset; 0 of those with surplus alone."""
+        """The number of quorum members of each podset; 0 for a podset with surplus only."""
         counts = Counter(
             (pod.pod_class, pod.owner) for pod in self.members if pod.uid in self.required
         )
@@ -196,7 +196,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def likeness(self) -> Hashable:
-        """Units with equal likeness, but for the names of gangs, pods and nodes, are the same."""
+        """A key that is equal for units that differ only in the names of gangs, pods and nodes."""
         counted = len(self.members), self.quorum, self.at_least, self.step, self.singly
         if len(self.classes) == len(self.gangs) == len(self.parts) == 1:
             return self.shape, counted
@@ -381,7 +381,7 @@ def _slices(unit: PlacementUnit, part: RankedMembers) -> tuple[Slices, ...]:
 
 
 def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
-    """Return the unit with a quorum that is a multiple of what its slices need."""
+    """Return the unit with its quorum rounded to whole slices."""
     if unit.step == 1 or unit.bound_members:
         return unit
     members = unit.members

@@ -31,7 +31,7 @@ Attached = tuple[tuple[str, str], ...]
 
 
 class Attachments:
-    """The attachments of a snapshot, changed by what is assumed on it.
+    """The volumes attached to nodes in a snapshot, changed by the pods assumed on it.
 
     A volume counts once a node, however many pods there use it. Columns are copied on change.
     """
@@ -131,9 +131,10 @@ ROWS_A_VOLUME: Final = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finds:
-    """Which volumes suit a need, and where: `volumes[i]`, by number, is reached by `rows[i]`.
+    """The volumes that suit a need, and where they are.
 
-    `at` are the numbers by row, in the order in which volumes are chosen.
+    Row `rows[i]` reaches the volume number `volumes[i]`. `at` are the numbers by row, in the order
+    in which volumes are chosen.
     """
 
     rows: IntArray
@@ -142,9 +143,9 @@ class Finds:
 
 
 class VolumeTopology:
-    """What needs find on each node while no volume is taken. Each need is looked up once.
+    """The volumes that each need finds on each node if no volume is taken.
 
-    Volumes are numbered by their place in `names`.
+    Each need is looked up once. Volumes are numbered by their place in `names`.
     """
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
@@ -168,7 +169,7 @@ class VolumeTopology:
         return self._finds[need]
 
     def alike(self, needs: Needs) -> list[IntArray]:
-        """Return the rows that reach any of the volumes, grouped by what they find."""
+        """Return groups of rows that reach the same volumes for these needs."""
         if needs not in self._alike:
             self._alike[needs] = self._find_alike(needs)
         return self._alike[needs]
@@ -277,7 +278,7 @@ VOLUMES_A_LOOK: Final = 15
 
 
 class Decision(NamedTuple):
-    """What a claim gets: a volume, by its number, or a new volume on a node."""
+    """The volume that a claim gets: an existing one, by its number, or a new one on a node."""
 
     volume: int = ABSENT
     node: str = ""
@@ -286,17 +287,17 @@ class Decision(NamedTuple):
 Decisions = tuple[Decision, ...]
 """One volume for each need of a pod; empty if the needs could not be met."""
 Step = tuple[Needs, bytes, bytes]
-"""What was applied: needs, rows and counts."""
+"""An applied change: needs, rows and counts."""
 Move = tuple[int, int, Decisions | None]
-"""A pod came to a row (1) or left it (-1), and what it got; None for a pod of before the cycle."""
+"""A pod came to a row (1) or left it (-1), and its volumes; None for a pod from before the cycle.
+"""
 
 
 class VolumeChoices:
-    """What the claims of assumed pods get.
+    """The volumes that the claims of assumed pods get.
 
-    Pods of one class are interchangeable here: what one gets, any other of the class can get. The
-    choice depends on the state alone, and undoing the latest change restores the exact earlier
-    state.
+    Pods of one class are interchangeable: a volume for one is a volume for any other. The choice
+    depends only on the state, and undoing the latest change restores the exact earlier state.
     """
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
@@ -318,7 +319,7 @@ class VolumeChoices:
         return other
 
     def room(self, needs: Needs) -> IntArray:
-        """Return how many pods with such needs find their volumes on each node."""
+        """Return how many pods with these needs find their volumes on each node."""
         if needs not in self._rooms:
             self.volume_topology.work += VOLUMES_A_LOOK
             self._rooms[needs] = self._room(needs)
@@ -334,9 +335,9 @@ class VolumeChoices:
         return bool((self._taken[self.volume_topology.shared(needs)] == 0).any())
 
     def decide(self, needs: Needs, row: int) -> Decisions | None:
-        """Return what the claims of one more pod get on a node; None if a claim gets nothing.
+        """Return the volumes for the claims of one more pod on a node; None if a claim gets none.
 
-        As in kube-scheduler, each claim takes the smallest volume that suits it and is left.
+        As in kube-scheduler, each claim takes the smallest free volume that suits it.
         """
         return self._decide(needs, row, {}, ())
 
@@ -377,7 +378,7 @@ class VolumeChoices:
         return replace(bind, volumes=tuple("" if i == ABSENT else names[i] for i in chosen))
 
     def _one(self, needs: Needs, row: int, sign: int) -> Move:
-        # A pod of before the cycle keeps what was chosen for it: a trial cannot undo that.
+        # A pod from before the cycle keeps its volumes: a trial cannot undo their choice.
         decisions = self._had.get((needs, row), (None,))[-1]
         if sign > 0:
             decisions = self.decide(needs, row) or ()
@@ -462,7 +463,7 @@ class VolumeChoices:
         return Decision(node=self._nodes.nodes[row].name) if can_be_made else None
 
     def _where(self, need: Need, decided: Decision) -> BoolArray:
-        """Return the nodes that reach what was decided for a claim that several pods use."""
+        """Return the nodes that reach the volume of a claim which several pods share."""
         if decided.node and need.for_many_nodes:
             # Which nodes reach a new volume is known once the volume exists.
             return self.volume_topology.makeable(need)
@@ -487,7 +488,7 @@ def _stack(stacks: dict[K, tuple[V, ...]], key: K, value: V, sign: int) -> None:
 
 
 class VolumeLedger:
-    """The volumes of a snapshot, changed by what is assumed on it."""
+    """The volumes of a snapshot, changed by the pods assumed on it."""
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
         self.attachments = Attachments(volumes, nodes)

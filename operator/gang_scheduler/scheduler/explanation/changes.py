@@ -74,7 +74,7 @@ class Raised(NamedTuple):
 
 
 def with_members(snapshot: Snapshot, group: GangGroup, key: GangKey, number: int) -> Snapshot:
-    """Return the snapshot in which one gang of the group has this minMember."""
+    """Return the snapshot with another minMember for one gang of the group."""
 
     def fewer(gang: Gang) -> Gang:
         if gang.key != key:
@@ -97,7 +97,7 @@ def _fewer_of_roles(roles: tuple[Role, ...], fewer: int) -> tuple[Role, ...]:
 
 
 def layers_of(group: GangGroup) -> tuple[LayerRef, ...]:
-    """Return the layers in which members of the group must gather."""
+    """Return the layers whose domains must hold all members of the group or of a podset."""
     found = [*(group.topology_request.must if group.topology_request else ())]
     for pod in (pod for gang in group.waiting for pod in gang.pending):
         if pod.podset is not None:
@@ -131,7 +131,7 @@ def _softer(request: TopologyRequest, layer: LayerRef) -> TopologyRequest:
 def with_priority(
     snapshot: Snapshot, group: GangGroup, priority: int, running: BoundPods
 ) -> Snapshot:
-    """Return the snapshot in which the group has a priority, with the pods that it may evict by it.
+    """Return the snapshot in which the group has this priority and may evict pods by it.
 
     Members on nodes get it, too, because the priority of a gang is the lowest of its members.
     """
@@ -169,7 +169,7 @@ def with_bound_pods(snapshot: Snapshot, bound_pods: BoundPods) -> Snapshot:
 
 
 def with_labels(snapshot: Snapshot, group: GangGroup, labels: Labels) -> Snapshot:
-    """Return the snapshot in which members select these values of labels."""
+    """Return the snapshot in which the node selectors of members have these values."""
     chosen = dict(labels)
 
     def member(pod: Pod) -> Pod:
@@ -180,7 +180,7 @@ def with_labels(snapshot: Snapshot, group: GangGroup, labels: Labels) -> Snapsho
 
 
 def without_labels(snapshot: Snapshot, group: GangGroup, labels: Labels) -> Snapshot:
-    """Return the snapshot in which members do not select nodes by these labels."""
+    """Return the snapshot in which these labels are taken out of the node selectors of members."""
 
     def kept(asked: PodClass) -> PodClass:
         selector = tuple(pair for pair in asked.node_selector if pair not in labels)
@@ -198,7 +198,7 @@ def with_tolerations(snapshot: Snapshot, group: GangGroup, taints: Iterable[Tain
 
 
 def with_requests(snapshot: Snapshot, group: GangGroup, most: Mapping[str, int]) -> Snapshot:
-    """Return the snapshot in which no member asks for more than this much of some resources."""
+    """Return the snapshot in which each request of a member is at most the amount given for it."""
 
     def lower(asked: PodClass) -> PodClass:
         requests = tuple((name, min(n, most.get(name, n))) for name, n in asked.requests)
@@ -217,7 +217,10 @@ def _with_classes(
 
 
 def with_quota(snapshot: Snapshot, raised: Iterable[Raised]) -> Snapshot:
-    """Return the snapshot in which queues have more quota, and limits that are no lower."""
+    """Return the snapshot in which queues have more quota.
+
+    Their limits rise with it where needed.
+    """
     if snapshot.queues is None:
         return snapshot
     declared = snapshot.queues.declared
@@ -232,7 +235,8 @@ def with_quota(snapshot: Snapshot, raised: Iterable[Raised]) -> Snapshot:
 def _promised(queue: Queue, raised: Iterable[Raised]) -> Queue:
     quotas = dict(queue.quotas)
     for each in raised:
-        # What a queue may borrow of a resource does not depend on whether it names that.
+        # A resource that a queue does not name has the default quota; what it may borrow stays the
+        # same.
         quota = quotas.get(each.key) or queue.default_quota or Quota()
         limit = None if quota.limit is None else max(quota.limit, each.promised)
         quotas[each.key] = replace(
@@ -353,7 +357,7 @@ def _in_vain(classes: Sequence[PodClass], turn: Turn) -> tuple[Oversized, ...]:
 
 
 def _largest(free: IntArray, needed: int, asked: int) -> int | None:
-    """Return the largest request below `asked` for which all members have room; None if none."""
+    """Return the largest request below `asked` with room for all members; None if there is none."""
     on_a_node = min(needed, MOST_ON_A_NODE)
     parts = np.unique((free[:, np.newaxis] // np.arange(1, on_a_node + 1)).ravel())
     for each in reversed(parts.tolist()):

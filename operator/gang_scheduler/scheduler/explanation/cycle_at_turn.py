@@ -1,4 +1,4 @@
-"""The state of a cycle at the turn of one gang. The cycle is that of `schedule`."""
+"""The state of a cycle at the turn of one gang. `schedule` itself runs the cycle."""
 
 from collections.abc import Iterable
 
@@ -88,7 +88,8 @@ class Watched:
 
     def _record(self, cycle: Cycle, group: GangGroup) -> None:
         if cycle is not self._cycle:
-            # The cycle began again, without a group whose decision failed.
+            # The cycle began again: the decision of one group failed, and that group is now left
+            # out.
             self._cycle, self.order, self.turn = cycle, {}, None
         self.order.setdefault(group.gangs[0].key, group)
         if self._asked in keys_of(group):

@@ -1,7 +1,7 @@
 """How many members fit in each domain, and what the next member lacks there.
 
-The domains are of the layer in which members must gather, else of the best layer that they prefer,
-else the whole cluster is one domain.
+The domains belong to the layer in which members must be together, or else to the best layer they
+prefer. Without such a layer, the whole cluster is one domain.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 from gang_scheduler.scheduler.units import PlacementUnit
 
 EXPLAINED: Final = 10
-"""For how many domains the document says what the next member lacks."""
+"""The document says for this many domains what the next member lacks."""
 
 
 def room_of(turn: Turn, holders: Holders, *, short: bool) -> Room | None:
@@ -66,7 +66,7 @@ class _UnitRoom:
         return int(self._slots.max(initial=0))
 
     def room(self, holders: Holders, *, short: bool) -> Room:
-        """Return the room of all domains, with what explains it."""
+        """Return the room of all domains; the first ones say what the next member lacks."""
         at_most = self._tied or len(self._unit.classes) > 1 or self.best >= self.needed
         slots = self._slots.clip(max=self.needed - 1) if short else self._slots
         order = self._in_order(slots)

@@ -1,4 +1,4 @@
-"""The evictions that make room for a gang, or what forbids them."""
+"""The evictions that make room for a gang, or the reasons why none are possible."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ from gang_scheduler.scheduler.quota.forest import Forest
 
 
 def evictions_of(turn: Turn, plan: Plan, refused: Refused, surroundings: Surroundings) -> Evictions:
-    """Return the evictions for a group that has no room, else what forbids them."""
+    """Return the evictions for a group that has no room, or the reasons why none are possible."""
     made, running = preemption_for(turn.group, plan), surroundings.running
     queue = turn.forest.queue(turn.group.queue or NONE) if turn.forest is not None else None
     rights = _rights(turn, turn.forest, queue, running) if turn.forest and queue else None

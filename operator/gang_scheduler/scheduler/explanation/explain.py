@@ -1,7 +1,9 @@
-"""The explanation of one gang: the decision, and all that led to it.
+"""The explanation of one gang: the decision, and everything that led to it.
 
 1. Run a cycle, and keep its state at the turn of the gang.
-2. Ask that state: which gangs come before, what is short, where, and what forbids evictions.
+
+2. Ask that state which gangs come before, what is missing and where, and why evictions do not help.
+
 3. Change one thing at a time, and run the cycle again.
 """
 
@@ -62,8 +64,8 @@ def in_order(
 ) -> Beside | None:
     """Return the room that a gang lacks in addition to quota; None if quota alone would start it.
 
-    Room comes first if it is the larger relative shortfall. For gangs without a queue it always
-    comes first: they may use what no queue was promised, so they wait for nodes.
+    Room is named first if it is the larger relative shortfall. It always comes first for gangs
+    without a queue: they may use capacity that no queue was promised, so they wait for nodes.
     """
     by_quota = any(each.change is Change.MORE_QUOTA for each in variants)
     if by_quota or room is None or room.misfit is None:
@@ -150,7 +152,7 @@ def _is_in_line(key: GangKey, refused: Mapping[GangKey, Refused]) -> bool:
 
 
 def _never_starts(gang: Gang, refused: Mapping[GangKey, Refused], turn: Turn) -> bool:
-    """Return whether a gang can never start as it is, whatever ends or leaves."""
+    """Return whether a gang can never start as it is, whichever other gangs end or leave."""
     found = refused.get(gang.key)
     if found is None:
         return False
@@ -218,7 +220,7 @@ def explain(
 
 
 def _decided(key: GangKey, group: GangGroup, watched: Watched) -> Explanation:
-    """Return the decision of the cycle, without what explains it."""
+    """Return the decision of the cycle, without its reasons."""
     plan = watched.plan
     refused = next((each for each in plan.refused if each.gang.key == key), None)
     placed = next((each for each in plan.placed if each.gang.key == key), None)

@@ -1,6 +1,6 @@
-"""What an explanation says, as data. Words and layout are made elsewhere.
+"""The contents of an explanation, as data. Words and layout are made elsewhere.
 
-A `Part` is a part of the JSON document, field by field. It has the names of gangs and queues.
+A `Part` is a part of the JSON document, field by field. It names gangs and queues.
 """
 
 import enum
@@ -49,7 +49,7 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Verdict(enum.StrEnum):
-    """What the cycle decides on the members of a gang that wait."""
+    """The decision of the cycle on the waiting members of a gang."""
 
     STARTS = "Starts"
     MAKES_ROOM = "MakesRoom"
@@ -59,11 +59,12 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surroundings:
-    """What an explanation needs to know of pods on nodes, in addition to what the cycle knows.
+    """Facts about pods on nodes that an explanation needs and the cycle does not.
 
     `running` are all pods on nodes, with the expected ends of their gangs. `rested` are the same
-    pods once all minimum run times are over; None if there are none. `sparing` is what protects the
-    pods that are not evictable, by uid. `evicting`: preemption is not switched off.
+    pods once all minimum run times are over; None if no minimum run time protects any. `sparing`
+    maps the uid of a pod that is not evictable to its protection. `evicting`: preemption is not
+    switched off.
     """
 
     running: BoundPods = field(default_factory=BoundPods)
@@ -73,11 +74,11 @@ class Surroundings:
 
 
 class Position(Part, frozen=True):
-    """The place of a gang in the order of turns: 1 comes first. Incomplete gangs have none.
+    """The place of a gang in the order of turns; 1 is next. Incomplete gangs have no place.
 
-    `of` gangs wait in its queue, and `of_cluster` in all; incomplete gangs are the last of them.
-    `ahead` is what the gangs before it in its queue ask for; `never_start` of these gangs can never
-    start as they are.
+    `of` gangs wait in its queue, and `of_cluster` in all queues; incomplete gangs count as the
+    last. `ahead` is the sum of the requests of the gangs before it in its queue. `never_start` of
+    these gangs can never start as they are.
     """
 
     queue: str | None
@@ -90,12 +91,12 @@ class Position(Part, frozen=True):
 
 
 class StartBasis(enum.StrEnum):
-    """What is known of the start of a gang that waits."""
+    """How the start of a waiting gang can be foreseen."""
 
     RESERVED = "Reserved"
     """It is promised a start."""
     ENDS = "Ends"
-    """It fits once gangs that run have ended, whatever else comes before it."""
+    """It fits once running gangs have ended, even if other gangs start before it."""
     NEVER = "Never"
     """It does not fit even once all have ended that do."""
 
@@ -120,12 +121,12 @@ class Borrower(Part, frozen=True):
 
 
 class QuotaLine(Part, frozen=True):
-    """What one queue may use of a flavor and resource, and what the gang would add.
+    """How much one queue may use of a flavor and resource, and how much the gang would add.
 
-    `ahead` is for gangs that come before and will start, or for which it is kept; `used` does not
-    count it. `available` may still be charged to the queue, borrowed or not; None without a limit.
-    `short` is what is missing then, and `held_by` are the queues that have borrowed most.
-    `borrows` is the part of `adds` above the quota.
+    `ahead` is for earlier gangs that will start, or for which quota is kept; `used` does not count
+    it. `available` may still be charged to the queue, borrowed or not; None without a limit.
+    `short` is the missing amount, and `held_by` are the queues that have borrowed most. `borrows`
+    is the part of `adds` above the quota.
     """
 
     queue: str
@@ -154,7 +155,7 @@ class Holder(Part, frozen=True):
 
 
 class NearestNode(Part, frozen=True):
-    """The node that lacks the least for one more member: `free` of a resource of which it `asked`.
+    """The node that lacks least for one more member: `asked` of a resource, only `free` there.
 
     `beside` members find room there.
     """
@@ -208,7 +209,7 @@ class Where(Part, frozen=True):
 
     @property
     def explained(self) -> tuple[DomainRoom, ...]:
-        """The first domains, with what the nearest missing slot lacks."""
+        """The first domains, each with the missing amounts on its nearest node."""
         return tuple(each for each in self.domains if isinstance(each, DomainRoom))
 
 
@@ -274,9 +275,9 @@ class ClassNodes(Part, frozen=True):
 
 
 class Victims(Part, frozen=True):
-    """Pods of one gang that leave, with their nodes, and since when the gang runs.
+    """Pods of one gang that are evicted, with their nodes, and since when the gang runs.
 
-    `eviction_class` is the rule of queues by which they are evicted.
+    `eviction_class` is the rule of queues that allows their eviction.
     """
 
     gang: str
@@ -316,11 +317,11 @@ class Protection(Part, frozen=True):
 
 
 class QueueRights(Part, frozen=True):
-    """Which pods a gang in a queue may evict: in its own queue by priority, in others by quota.
+    """The pods that a gang in a queue may evict: in its own queue by priority, elsewhere by quota.
 
     `own_pods` run in its queue, and it may evict `own_lower` of them. `borrowing` pods run in
-    queues that use more than their quota of what the gang asks for. `goes_over`: with the gang, its
-    queue would use more than its quota, too. `reclaims`: it may evict pods of other queues then.
+    queues that borrow a resource which the gang requests. `goes_over`: with the gang, its queue
+    would use more than its quota, too. `reclaims`: even then it may evict pods of other queues.
     """
 
     queue: str
@@ -332,12 +333,12 @@ class QueueRights(Part, frozen=True):
 
 
 class Evictions(Part, frozen=True):
-    """The evictions that make room, else what forbids them.
+    """The evictions that make room, or the reasons why none are possible.
 
-    `verdict` and `message` are of the attempt. They are None without an attempt: then `protection`
-    says why, and with queues also `rights`. `leaving` is how many pods leave even without the gang,
-    and `awaited` are the ones that leave the nodes where it will be. `queue_forbids`: its queue may
-    evict no pods. `switched_off`: no gang may, by the setting.
+    `verdict` and `message` describe the attempt. Without an attempt they are None: then
+    `protection` says why, and with queues also `rights`. `leaving` pods leave even without the
+    gang, and `awaited` are the ones that leave the nodes of the gang. `queue_forbids`: its queue
+    may evict no pods. `switched_off`: the setting turns preemption off.
     """
 
     verdict: PreemptionVerdict | None
@@ -390,13 +391,13 @@ class LessAsked(Part, frozen=True):
 
 
 class Variant(Part, frozen=True, kw_only=True):
-    """A change with which the gang starts now on `nodes`; `victims` leave for it then.
+    """A change with which the gang starts now on `nodes`; `victims` are evicted for it.
 
-    Each change has its own fields. `number` is the minMember of `gang`, or the priority. `layer` is
-    the layer to prefer only. `after` is the gang that ends, at the time `at`. `labels` are those of
-    the other flavor, or the ones to take out of the node selector. `taints` are to be tolerated.
-    `quotas` are of queues, `requests` of members. `by` is the role that can make the change; None:
-    it only takes time.
+    Each change has its own fields. `number` is the minMember of `gang`, or the priority. `layer`
+    becomes a preference. `after` is the gang that ends, at the time `at`. `labels` are the labels
+    of the other flavor, or the ones to take out of the node selector. Members must tolerate
+    `taints`. `quotas` belong to queues, `requests` to members. `by` is the role that can make the
+    change; None: it only takes time.
     """
 
     change: Change
@@ -418,7 +419,7 @@ class Variant(Part, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What a gang lacks in addition to what the cycle names; `first`: it lacks more of it."""
+    """A second shortfall, in addition to the one the cycle names; `first`: it is the larger one."""
 
     refused: Refused
     first: bool
@@ -426,12 +427,12 @@ class Beside:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """The decision on one gang, and all that explains it. A part that says nothing is None.
+    """The decision on one gang, and everything that explains it. A part is None if it says nothing.
 
     `verdict`, `gang` and `group` are None if no member waits that the cycle would try.
-    `nodes_taken` are the nodes that members get. `in_vain` is what a member asks that no node could
-    ever provide. `barred` are the nodes with the labels that a member asks for, if it may be on
-    none of them. `beside` is a second shortfall.
+    `nodes_taken` are the nodes that members get. `in_vain` are requests of a member that no node
+    could ever meet. `barred` are nodes with the labels that a member selects, if every one of them
+    rejects the member. `beside` is a second shortfall.
     """
 
     key: GangKey

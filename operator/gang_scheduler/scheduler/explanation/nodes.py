@@ -143,7 +143,7 @@ def _filters(
             yield room.obstacle, full, partial(room.reasons, pod_class, trial)
 
 
-# The number of nodes that take a member, and what keeps it from the others, for each class by
+# For each class of members: how many nodes accept a member, and why the other nodes do not.
 # itself.
 
 MOST_CLASSES: Final = 8

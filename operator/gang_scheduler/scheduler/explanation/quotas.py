@@ -1,4 +1,4 @@
-"""The quota of the queue of a gang and of the queues above it, and what the gang would add."""
+"""The quota of a gang's queue and of its ancestors, and how much the gang would add."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,11 +25,10 @@ MOST_BORROWERS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class QueueQuota:
-    """What one queue may use of a flavor and resource, and what the gang would add.
+    """How much one queue may use of a flavor and resource, and how much the gang would add.
 
-    `ahead` is the part of `used` for earlier turns. `available` is what may still be charged to the
-    queue; None without a limit. `borrowers` are the queues that have borrowed most, if any is
-    short.
+    `ahead` is the part of `used` for earlier turns. `available` may still be charged to the queue;
+    None without a limit. `borrowers` are the queues that have borrowed most, if quota is missing.
     """
 
     queue: QueueRef
@@ -43,7 +42,7 @@ class QueueQuota:
 
     @property
     def short(self) -> int:
-        """How much of what the gang adds may not be charged to the queue now."""
+        """The part of `adds` that exceeds the available quota."""
         return 0 if self.available is None else max(0, self.adds - max(0, self.available))
 
     def line(self) -> QuotaLine:
@@ -70,9 +69,9 @@ class QueueQuota:
 
 
 def quota_of(turn: Turn) -> tuple[QueueQuota, ...]:
-    """Return the quota of each queue from the leaf up to the root; none without queues.
+    """Return the quota of each queue from the leaf up to the root; nothing without queues.
 
-    What the group holds already is in `used`.
+    Quota that the group already holds is part of `used`.
     """
     forest = turn.forest
     if forest is None:

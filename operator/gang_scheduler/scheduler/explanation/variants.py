@@ -1,6 +1,6 @@
 """Single changes with which a gang would start now. Each is verified by a whole cycle.
 
-The cycle on the changed snapshot decides all gangs again, so each change keeps what it promises.
+The cycle decides all gangs again on the changed snapshot, so a suggested change really works.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ DOMAINS_NAMED: Final = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """The group that waits, and the snapshot. `room` and `quota` are those at its `turn`."""
+    """The waiting group, and the snapshot. `room` and `quota` are as at its `turn`."""
 
     snapshot: Snapshot
     profile: Profile
@@ -70,7 +70,7 @@ def variants_of(asked: Asked) -> tuple[Variant, ...]:
 
 
 def _more_quota(asked: Asked) -> Iterator[Variant]:
-    """Yield the quota with which the group starts; nothing if it lacks no quota, or lacks room."""
+    """Yield the quota with which the group starts; nothing if quota is not all it lacks."""
     yield from _first(_with_quota(asked, above=each) for each in (False, True))
 
 

@@ -1,4 +1,4 @@
-"""Nodes must declare what a pod needs of a kubelet.
+"""Nodes must declare the kubelet features that a pod needs.
 
 Semantics of kube-scheduler's NodeDeclaredFeatures.
 """

@@ -1,9 +1,9 @@
 """Required affinity and anti-affinity between pods, in both directions.
 
-Semantics of kube-scheduler's InterPodAffinity: a pod counts for an affinity if all of its terms
-select the pod; while no such pod exists, the first pod of a series may go to any node that has the
-keys; and a pod stays away from pods whose own anti-affinity selects it. Members of one gang see
-each other. Nominated pods count for anti-affinity, not for affinity.
+Semantics of kube-scheduler's InterPodAffinity. A pod counts for an affinity if all terms of the
+affinity select it. As long as no such pod exists, the first pod of a series may go to any node that
+has the topology keys. A pod also stays away from pods whose own anti-affinity selects it. Members
+of one gang see each other. Nominated pods count for anti-affinity, not for affinity.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ AFFINITY = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
 TERMS_A_LOOK: Final = 20
-"""How many terms of a class are asked, of what is remembered, in the time of a look."""
+"""The number of remembered terms of a class that can be checked in the time of one look."""
 SUMS_A_LOOK: Final = 3
 """How many columns of a few nodes are summed by domain in the time of a look."""
 NODES_A_SUM: Final = 2_500
@@ -61,7 +61,7 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
 
 
 def coupled(pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether a pod of the class on one node changes what other nodes offer to the next."""
+    """Return whether a pod of the class on one node changes how many pods fit on other nodes."""
     pod_affinity = pod_class.pod_affinity
     if pod_affinity is None:
         return False
@@ -145,7 +145,7 @@ def _number_of_terms(pod_class: PodClass, trial: Trial) -> int:
 
 
 def _count(terms: int, summed: int, trial: Trial) -> None:
-    """Count the work of terms; a search in hand pays for those of a pod with many."""
+    """Count the work of checking terms; for a pod with many terms, the present search pays."""
     many, few = divmod(terms, TERMS_A_LOOK)
     sums = summed * (1 + len(trial.nodes) / NODES_A_SUM)
     trial.effort.spend(many)

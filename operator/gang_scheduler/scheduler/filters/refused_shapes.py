@@ -1,4 +1,4 @@
-"""Nodes whose kubelet has lately refused a pod with the same requests are refused."""
+"""Rejects nodes whose kubelet has recently refused a pod with the same requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Reasons = Mapping[int, str]
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes that have refused no such pod."""
+    """Return the nodes whose kubelets have refused no pod with the same requests."""
     allowed = np.ones(len(nodes), dtype=np.bool_)
     allowed[[*_refusing(nodes).get(pod_class.requests, ())]] = False
     return allowed

@@ -1,7 +1,7 @@
-"""Requests must fit what is free.
+"""The requests of a pod must fit the free resources of a node.
 
-Semantics of kube-scheduler's NodeResourcesFit: what is not asked for is not looked at, so a pod
-that asks for no memory fits on a node whose memory is over-committed.
+Semantics of kube-scheduler's NodeResourcesFit: a resource that the pod does not request is ignored.
+For example, a pod without a memory request fits on a node whose memory is over-committed.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ obstacle: Final = Obstacle(
 
 
 def concerns(_pod_class: PodClass, _trial: Trial) -> bool:
-    """Every pod takes room, if only that of one pod."""
+    """Return True: every pod takes at least one of the node's `pods`."""
     return True
 
 
@@ -30,7 +30,7 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     for name, amount in pod_class.requests:
         if amount > 0:
-            # Each pod takes one of `pods`: a division is most of what a resource costs.
+            # Each pod takes one of `pods`; the division is the costly part, so it is skipped for 1.
             free = trial.free_of(name)
             np.minimum(room, free if amount == 1 else free // amount, out=room)
     return np.maximum(room, 0, out=room)

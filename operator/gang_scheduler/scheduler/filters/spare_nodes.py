@@ -14,7 +14,7 @@ obstacle: Final = Obstacle("SPARE", "is kept as spare", "are kept as spare")
 
 
 def concerns(_pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether nodes are kept from what is placed now."""
+    """Return whether nodes are kept spare from the members placed now."""
     return trial.closed is not None
 
 

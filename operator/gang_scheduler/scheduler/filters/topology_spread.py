@@ -63,7 +63,7 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
 
 
 def coupled(pod_class: PodClass, trial: Trial) -> bool:
-    """Return whether a pod of the class on one node changes what other nodes offer to the next."""
+    """Return whether a pod of the class on one node changes how many pods fit on other nodes."""
     return concerns(pod_class, trial) and any(
         each.selector in pod_class.selected_by for each in _hard(pod_class)
     )
@@ -133,7 +133,7 @@ class _Skew:
         self._expected = label_domains.by_domain(column, np.where(self._counted, expected, 0))
 
     def open(self) -> BoolArray:
-        """Return the nodes in whose domain another pod may be, and those in none."""
+        """Return the nodes whose domain may take another pod, and the nodes without a domain."""
         if not len(self._known):
             return np.ones(len(self._codes), dtype=np.bool_)
         enough = len(self._known) >= self._spread.min_domains
@@ -193,7 +193,7 @@ def _counts(spread: Spread) -> bool:
 
 
 def _known(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> IntArray:
-    """Return the domains with nodes that count. Computed once a class, as what follows."""
+    """Return the domains with nodes that count. Computed once a class."""
 
     def compute() -> IntArray:
         counted = _included(spread, pod_class, nodes)

@@ -44,12 +44,12 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
-    """Return None, for one pod at once: it may take what the next one needs on any node."""
+    """Return None: place one pod at a time, because it may take a volume the next pod needs."""
     return None
 
 
 def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
-    """Return None: what volumes are left for the next pod is looked up again."""
+    """Return None: the volumes left for the next pod are looked up again."""
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:

@@ -1,6 +1,6 @@
-"""A ReadWriteOncePod claim admits one pod, and a disk that any pod may write one pod a node.
+"""A ReadWriteOncePod claim takes one pod; a writable disk takes one pod on each node.
 
-Semantics of kube-scheduler's VolumeRestrictions; disks are those that pods name themselves (GCE,
+Semantics of kube-scheduler's VolumeRestrictions. Disks are volumes that pods name directly (GCE,
 EBS, iSCSI, RBD). Members of one gang see each other's claims and disks.
 """
 
@@ -27,7 +27,7 @@ NONE = Storage()
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Return whether the class shares such a claim, or names disks."""
+    """Return whether the class uses a ReadWriteOncePod claim, or names disks."""
     return pod_class.storage is not None and bool(pod_class.storage.sole or pod_class.storage.disks)
 
 
@@ -48,12 +48,12 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
-    """Return None, for one pod at once: it may take what the next one needs on any node."""
+    """Return None: place one pod at a time, because it may take a volume the next pod needs."""
     return None
 
 
 def one_by_one(_pod_class: PodClass, _trial: Trial) -> None:
-    """Return None: what volumes are left for the next pod is looked up again."""
+    """Return None: the volumes left for the next pod are looked up again."""
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:

@@ -1,7 +1,7 @@
-"""A node with zone or region labels must have the zones and regions of the volumes.
+"""A node with zone or region labels must match the zones and regions of the pod's volumes.
 
-Semantics of kube-scheduler's VolumeZone: a node without any such label passes, and an old label of
-a volume may be met by the new one of a node.
+Semantics of kube-scheduler's VolumeZone: a node without such labels passes. A deprecated label of a
+volume also matches the current label of a node.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ SUCCESSORS: Final = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-"""What the old labels are called now."""
+"""Deprecated labels and their current names."""
 LABELS: Final = (*SUCCESSORS, *SUCCESSORS.values())
 
 

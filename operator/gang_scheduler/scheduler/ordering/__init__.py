@@ -1,4 +1,4 @@
-"""Which gang comes first, one policy a file: without queues, and between the queues of a tree.
+"""The order of gangs: without queues, and between the queues of a tree. Open `fairness` first.
 
-Open `fairness` first: its table has those of queues, which `queue_turns` puts to use.
+Each policy is a file. `fairness` has the table of queue policies; `queue_turns` uses it.
 """

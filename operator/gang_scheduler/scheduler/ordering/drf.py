@@ -1,7 +1,7 @@
-"""`DRF`: queues within their promises come first, then the queue with the least share.
+"""`DRF`: queues within their promises come first, then the queue with the smallest share.
 
-What is charged of each resource is seen against all that the tree is promised; the largest part of
-what is asked for counts, by weight.
+The share of a resource is its charge divided by the promises of the whole tree. The largest share
+among the requested resources counts, divided by the queue's weight.
 """
 
 from fractions import Fraction

@@ -1,7 +1,7 @@
 """`DRS`: queues within their promises come first, then the queue that borrows least.
 
-What is borrowed of each resource is seen against what the queue above could ever lend; the largest
-part counts, by weight. All resources are looked at, asked for or not.
+What a queue borrows of a resource is divided by the most that its parent could ever lend. The
+largest result counts, divided by the queue's weight, even if that resource was not requested.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""`FairShare`: of the queues that stay within their promises first, then the neediest.
+"""`FairShare`: queues within their promises come first, then the neediest queue.
 
-What is charged is seen against the fair share of the queue; of what is asked for, the largest part
-counts. Volcano's priority of a queue comes before all that.
+For each requested resource, the charge is divided by the fair share of the queue; the largest
+result counts. In Volcano, the priority of a queue goes before all of this.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ def share(standing: Standing) -> Share:
 
 
 def _lately(standing: Standing) -> Share:
-    """Return the largest part by resource: what was used lately is of no flavor."""
+    """Return the largest share of recent usage over all resources. Recent usage has no flavors."""
     accounts, row = standing.accounts, standing.row
     shares = [NO_SHARE]
     for resource in sorted({fr.resource for fr in standing.total}):

@@ -11,24 +11,24 @@ Key = tuple[Any, ...]
 
 
 class FairnessPolicy(Protocol):
-    """How the queues of a tree take turns, and what they may take from each other."""
+    """How the queues of a tree take turns, and when one may take quota from another."""
 
     @property
     def in_one_line(self) -> bool:
-        """Whether all heads of the tree are compared; else those of siblings, level by level."""
+        """Whether all heads of a tree are compared at once, not only siblings level by level."""
 
     @property
     def compares(self) -> Comparison:
-        """What decides whether a gang may evict one of a queue that borrows."""
+        """What is compared before a gang may evict a gang of a queue that borrows."""
 
     def key(self, standing: Standing) -> Key:
-        """Return a sort key of a queue once its head is charged. Smaller has its turn first.
+        """Return the sort key of a queue once its head is charged; the smallest key is next.
 
-        In one line it is that of the leaf, and never falls while more is charged.
+        In one line, it is the key of the leaf, and it never falls while more is charged.
         """
 
     def share(self, standing: Standing) -> Share:
-        """Return the figure by which queues are compared."""
+        """Return the number by which queues are compared."""
 
 
 POLICIES: Final[Mapping[Fairness, FairnessPolicy]] = {

@@ -1,7 +1,7 @@
-"""`Priority`: the gang that must go up the fewest levels for quota, then the higher priority.
+"""`Priority`: first the gang that finds quota on the lowest level, then the higher priority.
 
-All queues of the tree stand in one line; between levels nothing is compared. What is shown as the
-share of a queue is what it borrows, as with `DRS`.
+All queues of a tree stand in one line; levels are not compared with each other otherwise. The share
+that people see of a queue is what it borrows, as with `DRS`.
 """
 
 from typing import Final
@@ -15,10 +15,10 @@ share: Final = borrowed_share
 
 
 def key(standing: Standing) -> tuple[int]:
-    """Return how many levels up a request must go: 0 where it stays within the leaf's promise.
+    """Return how many levels up a request must go for quota: 0 within the promise of its leaf.
 
-    Else the height of the lowest queue above that has what is left of it within its own promise;
-    that of the root where none has.
+    Otherwise the result is the height of the lowest ancestor that can cover the rest within its own
+    promise, or of the root if none can.
     """
     return (max((_level(standing, each) for each in standing.asked), default=0),)
 

@@ -1,8 +1,8 @@
-"""Which queue has its turn, by the fairness of its tree. Trees take turns as well.
+"""The queue that has the next turn, by the fairness of its tree. Trees take turns, too.
 
-In a line all heads of a tree are compared; in a tournament those below each queue, and the winner
-goes one level up. A turn changes the charges on one way to the root, so only that way is compared
-again: depth operations, each with a heap of siblings.
+In one line, all heads of a tree are compared. In a tournament, siblings are compared, and the
+winner goes one level up. A turn changes only the charges on one way to the root, so only that way
+is compared again: one heap operation a level.
 """
 
 import heapq
@@ -16,10 +16,10 @@ from gang_scheduler.scheduler.quota.forest import Forest
 
 
 class Head(NamedTuple):
-    """The first gang of a queue: what its quorum would be charged, and how it compares.
+    """The first gang of a queue: the charge of its quorum, and how it compares with other heads.
 
-    `priority` is the effective one, with what waiting adds. A head that is `first` holds
-    nominations: it has its turn before all others of its tree.
+    `priority` includes the bonus for waiting. A head that is `first` holds nominations: it has its
+    turn before all others of its tree.
     """
 
     charge: Charge
@@ -54,7 +54,7 @@ class _Heap:
 
 
 class _Standings:
-    """What was worked out of how queues would stand, until anything is charged.
+    """Computed standings of queues, kept until anything is charged.
 
     The gangs of a queue often ask for the same.
     """
@@ -95,7 +95,7 @@ class _Order(Protocol):
 
 
 class _Tree:
-    """What an order of a tree knows: the accounts, and the heads of all trees by row."""
+    """The heads of one tree with the accounts. The heads of all trees are kept by row."""
 
     def __init__(self, accounts: Accounts, heads: Mapping[int, Head]) -> None:
         self.accounts = accounts
@@ -157,7 +157,8 @@ class _Tournament(_Tree):
 
     def fill(self, leaves: Iterable[int]) -> None:
         rows = {row for leaf in leaves for row in self._trees.ways[leaf][1:]}
-        # Those below have greater rows than those above: winners are known when they are needed.
+        # Children have greater rows than their parents, so in this order each winner is known in
+        # time.
         for row in sorted(rows, reverse=True):
             self._compare(row)
 
@@ -191,10 +192,10 @@ class _Tournament(_Tree):
 
 
 class Turns:
-    """Whose turn it is: the same queue until its head is replaced, or parked.
+    """Whose turn it is: the same queue until its head is replaced or parked.
 
-    Charges are read from the forest. What is charged to a queue must be followed by `replace` or
-    `update` of that queue; what is released, or charged in another forest, by `restart`.
+    Charges are read from the forest. Call `replace` or `update` for a queue after charging it, and
+    `restart` after a release or a charge in another forest.
     """
 
     def __init__(self, forest: Forest, heads: Mapping[QueueRef, Head]) -> None:
@@ -219,7 +220,7 @@ class Turns:
             self._line.put(root, self._key(root))
 
     def next(self) -> QueueRef | None:
-        """Return the queue whose head is next; None when all are parked."""
+        """Return the queue with the next head; None when all are parked."""
         top = self._line.top()
         leaf = None if top is None else self._orders[top[1]].first()
         return None if leaf is None else self._accounts.queue(leaf).ref
@@ -259,7 +260,7 @@ class Turns:
         return _Tournament(self._accounts, self._heads, root, policy.key)
 
     def _key(self, root: int) -> Key | None:
-        """Return how the next head of a tree compares with those of other trees."""
+        """Return how the next head of a tree compares with the heads of other trees."""
         leaf = self._orders[root].first()
         if leaf is None:
             return None

@@ -35,9 +35,10 @@ MOST_SHARES: Final = 4096
 
 
 def share_of(amount: int, whole: int | Fraction, weight: Fraction = Fraction(1)) -> Share:
-    """Return an amount as a part of a whole, by weight. Of no whole, or no weight, it is infinite.
+    """Return a charged amount as a share of a whole, divided by the weight of the queue.
 
-    Those that have no weight are compared without.
+    The share is infinite if the whole or the weight is zero. Two queues of weight zero are then
+    compared by their unweighted shares.
     """
     if amount <= 0:
         return NO_SHARE
@@ -57,7 +58,7 @@ def _share(amount: int, whole: int) -> Share:
 
 
 class Comparison(enum.Enum):
-    """What is compared where a gang of a queue that borrows may evict one of another such queue."""
+    """The comparison that decides whether one borrowing queue may evict a gang of another."""
 
     PRIORITIES = enum.auto()
     """The priorities of both gangs."""
@@ -85,7 +86,7 @@ class Accounts:
         return self.promises.trees.queues[row]
 
     def fairness(self, root: int) -> Fairness:
-        """Return in which order the queues of a tree take turns."""
+        """Return the fairness by which the queues of a tree take turns."""
         queue = self.queue(root)
         said = queue.fairness or self.declared.fairness.get(queue.ref.product)
         return said or DEFAULT_FAIRNESS[queue.ref.product]
@@ -102,14 +103,14 @@ class Accounts:
 
     @property
     def recent(self) -> Mapping[int, Mapping[str, int]] | None:
-        """What queues used lately, those above them included; None where it does not count."""
+        """The recent usage of each queue with its subtree; None if recent usage does not count."""
         return self.declared.derive(
             "recent", (self.promises, self.usage), lambda: _recent(self.promises, self.usage)
         )
 
     @property
     def lasting(self) -> "Accounts":
-        """The same accounts, on which what was used lately does not count."""
+        """The same accounts without recent usage."""
         return self if self.recent is None else _Lasting(**vars(self))
 
     def now(self, row: int) -> "Standing":
@@ -125,7 +126,10 @@ class Accounts:
         )
 
     def after(self, leaf: int, row: int, charge: Charge) -> "Standing":
-        """Return how a queue stands once a leaf in it is charged, for what is asked for."""
+        """Return how a queue stands once a leaf below it is charged.
+
+        Only resources that the charge asks for are part of the result.
+        """
         charges, governed = self.charges, self.promises.trees.governed
         keys = governed[self.promises.trees.root(leaf)]
         asked = {key: amount for key, amount in charge.items() if amount > 0 and key in keys}
@@ -135,7 +139,7 @@ class Accounts:
 
 
 class _Lasting(Accounts):
-    """Accounts on which what was used lately does not count."""
+    """Accounts without recent usage."""
 
     @property
     def recent(self) -> None:
@@ -144,9 +148,10 @@ class _Lasting(Accounts):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Standing:
-    """A queue with what counts against its promise, and all that is charged, of some keys.
+    """What a queue and its subtree are charged, for the resources that one request asks for.
 
-    What is `asked` for is charged already, though not in the accounts.
+    `used` is the charge that counts against the queue's promise, `total` the charge of all leaves
+    below. Both include `asked`, the request itself, which the accounts do not have yet.
     """
 
     accounts: Accounts

@@ -13,11 +13,11 @@ from gang_scheduler.scheduler.quota.promises import Promises
 
 
 class Charges:
-    """What is charged, a list along the rows for each flavor and resource.
+    """The charged amounts: for each flavor and resource, a list with one entry a queue.
 
-    `used` is what counts against a queue's promise: of those below it, only what is beyond their
-    guarantees. `total` is all that the leaves below it are charged. What no number of a tree
-    governs is not kept.
+    `used` is the charge that counts against a queue's own promise: a queue below counts only with
+    the part beyond its guarantee. `total` is the sum of all leaves below. A resource for which no
+    queue of the tree has a number is not kept.
     """
 
     def __init__(self, promises: Promises) -> None:
@@ -101,13 +101,15 @@ def entries(
 def add_up(
     sums: dict[QueueRef, dict[FlavorResource, int]], ref: QueueRef, charge: Charge, sign: int = 1
 ) -> None:
-    """Add to what queues are charged, or take away."""
+    """Add a charge to the sum of a queue; with a sign of -1, take it away."""
     of_queue = sums.setdefault(ref, {})
     for key, amount in charge.items():
         of_queue[key] = of_queue.get(key, 0) + sign * amount
 
 
-# The fair share of each queue, by promises, demand and weights, whatever is charged now. Nothing
+# The fair share of each queue, by promises, demand and weights. Present charges do not change it.
+# No quota is left over: if a queue needs less than its share, the others get the rest. Shares are
+# exact: if two queues share three GPUs, each has one and a half.
 # is lost: the other queues share what one queue does not need or may not have. Shares are exact:
 # of three GPUs two queues have one and a half each.
 
@@ -118,7 +120,7 @@ FairShares = Mapping[FlavorResource, Sequence[Exact]]
 
 
 class Claim(NamedTuple):
-    """What a queue has a right to, if there is enough, and the most that it can use."""
+    """The least a queue is sure of if there is enough, the most it can use, and its weight."""
 
     least: int
     most: int
@@ -192,7 +194,10 @@ def divide(total: Exact, claims: Sequence[Claim]) -> list[Exact]:
 
 
 def exact(part: Exact, whole: int) -> Exact:
-    """Return a part of a whole, as an integer where it is one: those are fast."""
+    """Return a share of a whole.
+
+    Where the result is a whole number, it is an integer: computing with those is faster.
+    """
     if part == 0:
         return 0
     found = Fraction(part, whole)
@@ -212,7 +217,7 @@ def _pour(
     places: Sequence[int],
     weights: Sequence[int],
 ) -> Exact:
-    """Give what is left by weight, each up to its most; return what none could take."""
+    """Divide an amount by weight, each claim up to its `most`; return what is left over."""
     weight_of = dict(zip(places, weights, strict=True))
     lacks = {place: claims[place].most - claims[place].least for place in places}
     open_ = sorted(
@@ -221,7 +226,7 @@ def _pour(
     )
     together = sum(weight_of[place] for place in open_)
     filled = 0
-    # The first to be full are those that lack least for their weight.
+    # Claims fill up in the order of their missing amount divided by their weight.
     for place in open_:
         if lacks[place] * together > left * weight_of[place]:
             break

@@ -1,4 +1,4 @@
-"""What is shown of each queue: what it was promised, has, borrows and lends."""
+"""The figures that people see of each queue: quota promised, used, borrowed and lent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -18,9 +18,10 @@ def figures(
     pending: Mapping[QueueRef, tuple[GangKey, ...]],
     admitted: Mapping[QueueRef, int],
 ) -> Iterator[QueueFigures]:
-    """Yield the figures of all queues in order, parents first; without what is implied and idle.
+    """Yield the figures of all queues, parents first.
 
-    `admitted` are groups that hold quota beside those of the state.
+    A queue that no object declares is left out while it is idle. `admitted` counts groups that hold
+    quota in addition to those in the snapshot.
     """
     trees, fair_shares = accounts.promises.trees, accounts.fair_shares
     lent = {key: _lent(accounts, key) for key in accounts.promises.terms}
@@ -72,7 +73,7 @@ def _amounts(
     lent: Mapping[FlavorResource, Sequence[int]],
     fair_shares: FairShares,
 ) -> dict[FlavorResource, Amounts]:
-    """Return the figures of a queue for what its tree governs, where there are any."""
+    """Return the figures of a queue for each resource that its tree has a number for."""
     promises, charges = accounts.promises, accounts.charges
     declared = promises.trees.queues[row].quotas
     found = {}
@@ -91,7 +92,7 @@ def _amounts(
 
 
 def _oversubscribed(accounts: Accounts, row: int) -> dict[FlavorResource, tuple[int, int]]:
-    """Return what the queues below were promised, and what there is for them, where it is less."""
+    """Return the promises below a queue and its own amount, where it has less than promised."""
     return {
         key: (terms.promised[row], terms.oversubscribed[row])
         for key, terms in accounts.promises.terms.items()
@@ -129,11 +130,15 @@ def _lend(key: FlavorResource, needed: int, idle: Sequence[int]) -> list[int]:
 
 
 def in_proportion(total: int, parts: Sequence[int]) -> list[int]:
-    """Return a total of at most all parts split as they are; what rounding leaves to the first."""
+    """Split a total in proportion to the given parts.
+
+    The total is at most their sum. Rounding leaves a few units; the first parts that were cut get
+    one each.
+    """
     whole = sum(parts)
     given = [total * part // whole if whole else 0 for part in parts]
     over = total - sum(given)
-    # What is left over is less than a unit for each that was cut: all of those have room for one.
+    # Fewer units are left over than parts were cut, so every cut part has room for one.
     for place in [each for each, part in enumerate(parts) if given[each] < part][:over]:
         given[place] += 1
     return given

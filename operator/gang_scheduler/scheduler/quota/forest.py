@@ -1,7 +1,7 @@
-"""All trees of queues with what is charged to them: what fits, what is lacking, what is borrowed.
+"""All trees of queues with their charges: whether a request fits, what it lacks, what it borrows.
 
-Whatever is charged or released costs steps in proportion to the depth of the queue, for each
-flavor and resource; so does whatever is asked. Nothing is summed again.
+Each charge, release or question costs as many steps as the tree is deep, for each flavor and
+resource. Sums are kept up to date and never computed again.
 """
 
 import heapq
@@ -35,13 +35,13 @@ from gang_scheduler.scheduler.quota.promises import (
 from gang_scheduler.scheduler.quota.trees import Trees
 
 MOST_BORROWERS = 3
-"""How many queues are named that borrow what is lacking."""
+"""At most this many queues are named as borrowers of the missing quota."""
 
 
 class Shortage(NamedTuple):
-    """What a request lacks: there is less `available` than `asked`.
+    """A request asks for more than is available of one flavor and resource.
 
-    `borrowers` are the queues of the same tree that borrow most of it, the first three.
+    `borrowers` are up to three queues of the same tree that borrow most of it.
     """
 
     key: FlavorResource
@@ -51,10 +51,10 @@ class Shortage(NamedTuple):
 
 
 class Forest:
-    """The trees of a state on these nodes. What is charged to them can be changed.
+    """The trees of a snapshot with their charges, which can be changed.
 
-    Cheap to make while neither what is declared nor the nodes change. Trees that are not enforced
-    are charged as others, and refuse nothing.
+    Making one is cheap as long as neither the declared queues nor the nodes change. A tree whose
+    quota is not enforced is charged like others, but refuses nothing.
     """
 
     def __init__(self, state: QueueState, nodes: NodeTable) -> None:
@@ -84,21 +84,21 @@ class Forest:
         return self._trees.queues[self._trees.rows[ref]]
 
     def is_leaf(self, ref: QueueRef) -> bool:
-        """Return whether there is such a queue and it takes gangs."""
+        """Return whether the queue exists and takes gangs."""
         row = self._row(ref)
         return row is not None and self._trees.is_leaf(row)
 
     def root(self, ref: QueueRef) -> QueueRef:
-        """Return the root of a queue's tree. Raises KeyError if there is no such queue."""
+        """Return the root of a queue's tree. Raises KeyError if the queue does not exist."""
         return self._trees.queues[self._trees.root(self._trees.rows[ref])].ref
 
     def way(self, ref: QueueRef) -> tuple[Queue, ...]:
-        """Return a queue and those above it, the root last; none where it does not exist."""
+        """Return a queue and its ancestors, the root last; empty if the queue does not exist."""
         row = self._row(ref)
         way = () if row is None else self._trees.ways[row]
         return tuple(self._trees.queues[each] for each in reversed(way))
 
-    # What is charged.
+    # Charges.
 
     @property
     def version(self) -> int:
@@ -106,11 +106,14 @@ class Forest:
         return self.accounts.charges.version
 
     def charge(self, ref: QueueRef, charge: Charge) -> None:
-        """Charge amounts to a queue, whether they fit or not. What is ungoverned is left out."""
+        """Charge a queue, even beyond its quota.
+
+        Resources that its tree has no number for are left out.
+        """
         self._add(ref, charge, 1)
 
     def release(self, ref: QueueRef, charge: Charge) -> None:
-        """Take back what was charged: the exact opposite of `charge`."""
+        """Take back a charge: the exact opposite of `charge`."""
         self._add(ref, charge, -1)
 
     def charged(self) -> Charges:
@@ -136,7 +139,7 @@ class Forest:
         row = self._row(ref)
         return 0 if row is None or not self._governs(row, key) else self._terms(key).nominal[row]
 
-    # What is asked for.
+    # Questions about one request.
 
     def governs(self, ref: QueueRef, key: FlavorResource) -> bool:
         """Return whether the tree of a queue has a number for a key: else nothing limits it."""
@@ -192,7 +195,7 @@ class Forest:
         return None if most >= UNBOUNDED else most
 
     def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
-        """Return the first resource whose request exceeds what the queue could ever get."""
+        """Return the first resource that the queue could not provide even to a lone request."""
         row = self._row(ref)
         if row is None:
             return _first(charge)
@@ -202,14 +205,14 @@ class Forest:
         return None
 
     def borrows(self, ref: QueueRef, charge: Charge) -> bool:
-        """Return whether the queue is over its promise, with a request charged, on what it asks."""
+        """Return whether the request puts the queue over its promise in a requested resource."""
         return any(
             self.used(ref, key) + asked > self.nominal(ref, key)
             for key, asked in _asked(charge)
             if self.governs(ref, key)
         )
 
-    # What is shown.
+    # Figures for people.
 
     def fair_shares(self) -> dict[QueueRef, dict[FlavorResource, Exact]]:
         """Return the fair share of each queue in the given state."""
@@ -223,10 +226,10 @@ class Forest:
         pending: Mapping[QueueRef, tuple[GangKey, ...]] | None = None,
         admitted: Mapping[QueueRef, int] | None = None,
     ) -> tuple[QueueFigures, ...]:
-        """Return the figures of all queues as they are charged now, parents first, by name.
+        """Return the figures of all queues as they are charged now: parents first, then by name.
 
-        `pending` are the gangs that wait, in the order of turns; `admitted` are groups that hold
-        quota beside those that the state counts.
+        `pending` are the waiting gangs in the order of turns. `admitted` counts groups that hold
+        quota in addition to those in the snapshot.
         """
         return tuple(figures(self.accounts, pending or {}, admitted or {}))
 
@@ -257,7 +260,7 @@ class Forest:
         return self._trees.queues[row].ref.product in self.accounts.declared.enforced
 
     def _without_terms(self, row: int, key: FlavorResource) -> int | None:
-        """Return the limit of a queue whose tree has no say; None if the tree decides."""
+        """Return the limit of a queue where its tree sets none; None if the tree decides."""
         if not self._enforces(row):
             return UNBOUNDED
         if self._uncovered(row, key):

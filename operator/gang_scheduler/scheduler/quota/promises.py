@@ -1,6 +1,6 @@
-"""Quota of each queue: what it is promised, may borrow, may hold at most, and what is left.
+"""The quota of each queue: its promise, how much it may borrow, its upper limit, and what is left.
 
-The promise of an interior queue is its pool plus what the queues below it lend through it.
+The promise of an interior queue is its own quota plus what the queues below lend through it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,7 +49,7 @@ def is_empty(flavor: Flavor, nodes: NodeTable) -> bool:
 def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: NodeTable) -> int:
     """Return how much of one resource the schedulable nodes of a flavor offer.
 
-    It is counted as requests are: what nodes have may count as other resources.
+    Node resources are counted under the same names as requests, which settings can transform.
     """
     flavor = flavor_of(declared, product, key.flavor)
     if flavor is None and key.flavor != DEFAULT_FLAVOR:
@@ -73,7 +73,7 @@ def _transformed(declared: QueueSet, resource: str, nodes: NodeTable, chosen: Bo
 
 
 UNBOUNDED: Final = 2**80
-"""More than any sum of amounts: what a queue may have that nothing limits."""
+"""Stands for "no limit": more than any sum of amounts."""
 
 _NOTHING: Final = Quota(borrowing_limit=0)
 _BORROWS_ANY: Final = Quota()
@@ -81,13 +81,12 @@ _BORROWS_ANY: Final = Quota()
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The promises of all queues for one flavor and resource, a place a row.
+    """The promises of all queues for one flavor and resource; each list has one entry a queue.
 
-    `promised` is all that is promised in the subtree. `borrowing` is how far a queue may go above
-    its nominal, `limit` what all of its subtree may hold; UNBOUNDED where nothing limits it.
-    `capacities` are what the nodes have, for the roots that lend what was promised to no queue.
-    `oversubscribed` are the rows that have less than the queues below them were promised, with what
-    they have.
+    `promised` is the sum of promises in the subtree. `borrowing` is how far a queue may go above
+    its nominal quota, and `limit` what its whole subtree may hold; both are UNBOUNDED without a
+    limit. `capacities` is what the nodes have, for roots that lend capacity promised to no queue.
+    `oversubscribed` maps a queue to what it has, if the queues below were promised more.
     """
 
     nominal: list[int]
@@ -102,7 +101,7 @@ class Terms:
 
 @dataclass(frozen=True, eq=False)
 class Promises:
-    """The trees with their terms. Immutable, but for what is worked out once and kept."""
+    """The trees with their terms. Immutable, except for results that are computed once and kept."""
 
     trees: Trees
     terms: Mapping[FlavorResource, Terms]
@@ -138,7 +137,7 @@ def _promises(declared: QueueSet, nodes: NodeTable) -> Promises:
 
 
 def _lenders(trees: Trees) -> dict[int, tuple[int, ...]]:
-    """Return the rows that a queue may borrow from, for those that may not from all."""
+    """Return the queues that each queue may borrow from, for queues that name their lenders."""
     found: dict[int, tuple[int, ...]] = {}
     for row, queue in enumerate(trees.queues):
         if queue.lenders is not None:
@@ -164,7 +163,7 @@ def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> 
     terms = Terms(
         [0] * size, [0] * size, [0] * size, [0] * size, [0] * size, [0] * size, capacities
     )
-    # What the queues below lend, are promised, and are guaranteed.
+    # For each queue, the sums over the queues below: quota lent, promised and guaranteed.
     lent, promised, kept = [0] * size, [0] * size, [0] * size
     for row in reversed(range(size)):
         quota = quota_of(trees, row, key)
@@ -198,7 +197,7 @@ def quota_of(trees: Trees, row: int, key: FlavorResource) -> Quota:
 def _default(queue: Queue) -> Quota:
     if queue.default_quota is not None:
         return queue.default_quota
-    # What passes through from below is not held up by a queue that says nothing of it.
+    # A queue that says nothing of a resource still passes on what the queues below it borrow.
     passes = queue.ref.kind in {QueueKind.COHORT, QueueKind.VOLCANO_QUEUE}
     return _BORROWS_ANY if passes or queue.ref in ROOTS.values() else _NOTHING
 
@@ -224,7 +223,8 @@ def _kept_by(trees: Trees, row: int, below: int) -> int:
 
 def _guaranteed(quota: Quota, nominal: int, kept: int) -> int:
     if quota.guaranteed is not None:
-        # Of an interior queue the promise may be less than was declared: those below keep theirs.
+        # The promise of an interior queue can be less than declared: the queues below keep their
+        # guarantees.
         return min(max(0, quota.guaranteed - kept), nominal)
     return 0 if quota.lending_limit is None else max(0, nominal - quota.lending_limit)
 
@@ -264,9 +264,10 @@ def short_below(
     used: Sequence[int],
     total: Sequence[int],
 ) -> int:
-    """Return the lowest queue, from this one up to its root, that lets no so much through.
+    """Return the lowest queue, from this one up to its root, that has too little for the request.
 
-    What queues beside it give back does not help. The root, if none below it is full.
+    What its siblings give back does not help. If no queue below the root has too little, the result
+    is the root.
     """
     terms, way = promises.terms[key], promises.trees.ways[row]
     for each in reversed(way[1:]):
@@ -313,7 +314,8 @@ def _may_borrow(promises: Promises, row: int, key: FlavorResource, used: Sequenc
     idle = 0
     for each in lenders:
         if each != row:
-            # What the queue borrows itself is idle of a subtree that it is in.
+            # Quota that the queue itself borrows comes from a subtree that contains it, so it
+            # counts as idle there.
             by_others = used[each] - (borrowed if each in way else 0)
             idle += max(0, terms.nominal[each] - max(terms.guaranteed[each], by_others))
     return min(terms.borrowing[row], idle)

@@ -25,7 +25,7 @@ from gang_scheduler.model.resources import quantity_of
 # The parent of each queue, and the faults in these relations.
 
 ROOTS: Final[Mapping[Product, QueueRef]] = {Product.OURS: ROOT, Product.VOLCANO: VOLCANO_ROOT}
-"""The products whose queues are all in one tree, and its root."""
+"""The root of each product whose queues are all in one tree."""
 
 _PARENT_FIELDS: Final = {
     QueueKind.COHORT: "spec.parentName",
@@ -45,10 +45,10 @@ _NOMINAL_FIELDS: Final = {QueueKind.VOLCANO_QUEUE: "spec.deserved"}
 
 
 class Relations(NamedTuple):
-    """All queues, also those that no object declares, with their parents and own problems.
+    """All queues, also undeclared ones, with their parents and their own problems.
 
-    A parent is None for the root of a tree, and for what cannot be put into one. What is wrong
-    with a queue above is not said of those below it.
+    The parent is None for the root of a tree and for a queue that cannot be put into a tree. A
+    problem is listed only for the queue that has it, not for the queues below.
     """
 
     queues: Mapping[QueueRef, Queue]
@@ -141,7 +141,7 @@ def _inactive(ref: QueueRef, fault: Inactivity, field: str, value: str) -> Probl
 
 
 def _refused(queue: Queue) -> Iterator[tuple[str, str]]:
-    """Yield the fields whose values are invalid in their meaning, with the values."""
+    """Yield the fields with invalid values, and the values."""
     ref = queue.ref
     if ref == NONE:
         yield "metadata.name", ref.name
@@ -169,13 +169,13 @@ _ORDER = {product: place for place, product in enumerate(Product)}
 
 
 class Trees:
-    """All queues as rows: trees by product and name, in a tree parents first, siblings by name.
+    """All queues as rows: by product, tree and name; parents come before children.
 
-    `parents` are rows, NO_ROW for a root. `ways` go from the root down to the row itself.
-    The rows of a subtree are those from its top up to its place in `ends`. `heights` count the
-    levels below; a leaf has none.
-    `problems` are what makes a queue inactive, also from above; `broken` are the rows that are
-    invalid themselves. `governed` are, for the root of each tree, what its queues have numbers for.
+    `parents` are rows, NO_ROW for a root. `ways` go from the root down to the row itself. The rows
+    of a subtree are consecutive: from its top up to its entry in `ends`. `heights` count the levels
+    below; a leaf has none. `problems` say why a queue is inactive, be it because of a queue above;
+    `broken` are the rows that are invalid themselves. `governed` lists, for the root of each tree,
+    the resources for which its queues have numbers.
     """
 
     def __init__(self, declared: QueueSet) -> None:
@@ -231,7 +231,7 @@ class Trees:
 
 
 def _in_order(relations: Relations) -> Iterator[QueueRef]:
-    """Yield all queues: a tree after the other, each queue before those below it."""
+    """Yield all queues, one tree after another, each queue before the queues below it."""
     below: dict[QueueRef | None, list[QueueRef]] = defaultdict(list)
     for ref, parent in relations.parents.items():
         below[parent].append(ref)
@@ -243,7 +243,7 @@ def _in_order(relations: Relations) -> Iterator[QueueRef]:
 
 
 def _key(ref: QueueRef) -> tuple[int, bool, str, str]:
-    # The implied roots come before what could not be hung below them.
+    # The implied roots come first, then queues that could not be put into their tree.
     return (_ORDER[ref.product], ref not in ROOTS.values(), ref.name, ref.kind)
 
 

@@ -19,9 +19,10 @@ from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQu
 
 
 class Meeting(NamedTuple):
-    """Two leaves of one tree, and the children of the lowest queue above both on either way.
+    """How the ways of two leaves of one tree meet at their lowest common ancestor.
 
-    `ours` are the rows from our leaf up to that child, `theirs` those of the other leaf.
+    `ours` are the rows from our leaf up to the child of that ancestor, `theirs` the same for the
+    other leaf.
     """
 
     ours: tuple[int, ...]
@@ -78,14 +79,14 @@ def keys_at(
     lacking: Iterable[FlavorResource],
     resources: Collection[str],
 ) -> frozenset[FlavorResource]:
-    """Return the keys a tree governs among what is lacking: exact keys, and resources."""
+    """Return the missing keys and resources that the tree has numbers for."""
     governed = accounts.promises.trees.governed[accounts.promises.trees.root(row)]
     own = {key for key in lacking if key in governed}
     return frozenset(own | {key for key in governed if key.resource in resources})
 
 
 class Limits(NamedTuple):
-    """What the settings allow, and the time, in seconds since the epoch."""
+    """The settings that limit evictions, and the time in seconds since the epoch."""
 
     now: int = 0
     rules: Rules = NO_SETTINGS
@@ -95,7 +96,7 @@ class Limits(NamedTuple):
 class Permits:
     """The classes by which a request may evict gangs of one queue, in any final state.
 
-    `meeting` is None for the own queue and for that of another tree (`foreign`).
+    `meeting` is None if that queue is the request's own, or in another tree (`foreign`).
     """
 
     classes: tuple[EvictionClass, ...] = ()
@@ -216,7 +217,7 @@ def is_young(
 def min_runtime(accounts: Accounts, theirs: int, met: Meeting | None, limits: Limits) -> int:
     """Return for how long queues ask that any gang of a queue may run, in seconds."""
     queues = accounts.promises.trees.queues
-    # Of the child where the ways meet only the leaf itself counts.
+    # Above the leaf, the queues below the meeting count; the child where the ways meet does not.
     rows = {theirs, *(met.theirs[:-1] if met is not None else ())}
     asked = max(queues[row].evictions.min_runtime for row in rows)
     return min(asked, limits.rules.preemption.max_min_runtime_seconds)

@@ -20,7 +20,7 @@ from gang_scheduler.scheduler.reclaim.eviction_policy import Limits
 from gang_scheduler.scheduler.reclaim.reclaim import Part, QuotaLedger, Reclaim
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
-# A victim that would at once take back the room for which it was evicted.
+# A victim that would immediately take back the room for which it was evicted.
 
 _PREEMPTOR = "preemptor"
 _UNKNOWN = GangKey("", "", "")
@@ -29,10 +29,10 @@ _UNKNOWN = GangKey("", "", "")
 def returning(
     quota: QuotaLedger, request: ReclaimRequest, parts: Sequence[Part], limits: Limits
 ) -> frozenset[GangKey]:
-    """Return the victims that wait in the final state and could evict the preemptor alone.
+    """Return the victims that could in turn evict the preemptor in the final state.
 
-    Only what lacks quota then counts, and only the preemptor as a victim. `quota` has the victims
-    charged, and the request not; it is left as it was.
+    Each is looked at on its own. Only missing quota counts, and only the preemptor can be a victim.
+    `quota` is charged for the victims and not for the request; it is left as it was.
     """
     for each in parts:
         quota.release(each.running.ref, each.charge)
@@ -94,7 +94,7 @@ def _as_running(request: ReclaimRequest) -> RunningInQueue:
 
 
 class _Link(NamedTuple):
-    """The gang `below` yielded to the gang `above`; in the order in which links give way."""
+    """The gang `below` yielded to the gang `above`. Weaker links are dropped first."""
 
     strength: int
     at: int
@@ -103,9 +103,9 @@ class _Link(NamedTuple):
 
 
 class Memory:
-    """The links of one snapshot, and those of the plans that were made on it since.
+    """The links of one snapshot, and the links of plans made since then.
 
-    A gang is evicted whole, or it yields to no other gang: surplus that goes is not remembered.
+    Only gangs that are evicted whole are remembered, not evicted surplus members.
     """
 
     def __init__(self, yielded: Mapping[GangKey, Iterable[YieldedTo]]) -> None:
@@ -127,7 +127,7 @@ class Memory:
     def closes_a_circle(
         self, preemptors: Collection[GangKey], victim: GangKey, eviction_class: EvictionClass
     ) -> bool:
-        """Return whether the link of an eviction closes a circle in which none is weaker.
+        """Return whether an eviction closes a circle in which no link is weaker.
 
         Linear in links, once for the preemptors and each weight of a class.
         """

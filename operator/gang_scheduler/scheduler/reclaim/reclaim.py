@@ -28,13 +28,13 @@ from gang_scheduler.scheduler.reclaim.eviction_policy import (
 from gang_scheduler.scheduler.reclaim.request import ReclaimRequest, RunningInQueue
 
 FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, EvictionClass.IN_QUEUE}
-"""The classes that take only what a queue uses beyond its promise."""
+"""The eviction classes that take only quota that a queue borrows."""
 NO_CLASSES: Final = frozenset[EvictionClass]()
 _ONE: Final = Share()._replace(number=Share().number + 1)
 
 
 class QuotaLedger(Protocol):
-    """What is charged, and what a queue may be charged still."""
+    """The charges of queues, and the quota that is left."""
 
     @property
     def forest(self) -> Forest:
@@ -45,19 +45,19 @@ class QuotaLedger(Protocol):
         """Whether any quota is kept by its owner."""
 
     def lacking(self, ref: QueueRef, charge: Charge) -> Mapping[FlavorResource, int]:
-        """Return how much a request lacks, by what it lacks; empty if it fits."""
+        """Return the missing amounts of a request; empty if it fits."""
 
     def charge(self, ref: QueueRef, charge: Charge) -> None:
         """Charge amounts."""
 
     def release(self, ref: QueueRef, charge: Charge) -> None:
-        """Take back what was charged."""
+        """Take back a charge."""
 
 
 class Part(NamedTuple):
-    """Victims of one gang that go at once: the `whole` gang, or of its surplus one pod.
+    """Victims of one gang that go together: the `whole` gang, or one pod of its surplus.
 
-    `quorum` is what the gang will ask for when it waits again, if that is less than all.
+    `quorum` is what the gang will ask for when it waits again, if that is less than the whole.
     """
 
     running: RunningInQueue
@@ -74,9 +74,9 @@ class Judgement(NamedTuple):
 
 
 class Reclaim:
-    """The evictions that one request may make, on charges without the request itself.
+    """The evictions that one request may make. The request itself is not charged yet.
 
-    `resources` are those of which room lacks; what lacks of quota is found out.
+    `resources` are those for which room is missing; missing quota is computed here.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Reclaim:
         self._accounts = quota.forest.accounts
         self._trees = self._accounts.promises.trees
         self.short = frozenset(quota.lacking(request.ref, request.charge))
-        """What lacks of quota, before anything is evicted."""
+        """The quota that is missing before any eviction."""
         self._permits: dict[int, Permits] = {}
         self._possible: dict[GangKey, frozenset[EvictionClass]] = {}
         self._alike: dict[Hashable, frozenset[EvictionClass]] = {}
@@ -107,9 +107,10 @@ class Reclaim:
         return row is not None and self._trees.queues[row].evictions.reaches_out
 
     def highest_reached(self, *, within: bool) -> float:
-        """Return up to which priority policies may let the request evict: in its own queue, or not.
+        """Return the highest priority of gangs that the request may evict.
 
-        Cheap: a queue in which all are higher need not be looked at gang by gang.
+        `within` asks for its own queue, otherwise for the other ones. This is cheap: a queue whose
+        gangs all have a higher priority need not be searched.
         """
         row = self._trees.rows.get(self.request.ref)
         if row is None:
@@ -122,7 +123,7 @@ class Reclaim:
         equal = EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY in policies
         return most if equal else most - 1
 
-    # What is possible at all.
+    # The most that could be possible, before looking at a certain set of victims.
 
     def possible(self, running: RunningInQueue) -> frozenset[EvictionClass]:
         """Return the classes by which a gang may have to go in some final state."""
@@ -143,7 +144,10 @@ class Reclaim:
     def _possible_alike(
         self, row: int, running: RunningInQueue, given: Permits
     ) -> frozenset[EvictionClass]:
-        """Return the classes by all but for how long a gang has run: found once for gangs alike."""
+        """Return the classes, leaving running time aside.
+
+        Computed once for gangs that are alike.
+        """
         newer = running.known.created_at > self.request.created_at
         alike = row, running.keys, running.resources, running.priority, running.pod_priority, newer
         if running.known.backfilled is not None:
@@ -161,7 +165,7 @@ class Reclaim:
             for each in given.classes
             if eviction_policy.allows(each, self.request, running, queue, self.limits)
         )
-        # What others leave makes no queue borrow that does not borrow now.
+        # The evictions of other gangs do not make a queue borrow that does not borrow now.
         return allowed if self.is_beyond(running) else allowed - FROM_BORROWERS
 
     def permits_at(self, row: int) -> Permits:
@@ -190,10 +194,10 @@ class Reclaim:
         return ours == theirs or ways[ours][:2] == ways[theirs][:2]
 
     def is_beyond(self, running: RunningInQueue) -> bool:
-        """Return whether the queue of a gang, and those up to where the ways meet, borrow now.
+        """Return whether the gang's queue, and each queue above it up to the meeting, borrows now.
 
-        Each of them something that lacks and that the gang is charged. What is in no queue of a
-        tree is always beyond its promise.
+        Each must borrow a resource that is missing and that the gang is charged for. A gang without
+        a queue counts as borrowing.
         """
         row = self._trees.rows[running.ref]
         given = self.permits_at(row)
@@ -318,9 +322,9 @@ class _Final:
         self._back.append(part)
 
     def left_behind(self, borrowed: Sequence[Part]) -> list[Part]:
-        """Return the parts that cannot go while their queues borrow, in any order.
+        """Return the parts that cannot go in any order while their queues still borrow.
 
-        From the last to the first: those that are back make no queue borrow less.
+        Goes from the last to the first: putting parts back never makes a queue borrow less.
         """
         left = list(borrowed)
         back = list(self._back)
@@ -345,9 +349,9 @@ class _Final:
         return False
 
     def _is_within(self, met: Meeting | None) -> bool:
-        """Return whether the request stays within what a queue was promised, up to the meeting.
+        """Return whether the request stays within the promise of each queue below the meeting.
 
-        Towards another tree: of every queue up to the root.
+        If the victim is in another tree, the request must be within every promise up to the root.
         """
         if met not in self._within:
             request, trees = self._rights.request, self._trees

@@ -30,10 +30,10 @@ from gang_scheduler.scheduler.reclaim.request import (
 
 
 class OccupiedQueues:
-    """The gangs that may go at all, by the rows of their queues, as of the snapshot.
+    """The queues with gangs that may be evicted at all, as of the snapshot.
 
-    Places are those of the queues in the order in which their first gangs came. Columns, one entry
-    a place: `rows`, and the `lowest` priority of any gang there.
+    Queues are in the order in which their first gangs came. `rows` and the `lowest` priority of a
+    gang there are columns with one entry a queue.
     """
 
     def __init__(self, gangs: Iterable[RunningInQueue], trees: Trees, limits: Limits) -> None:
@@ -53,9 +53,9 @@ class OccupiedQueues:
         return len(self.rows)
 
     def reached(self, reclaim: Reclaim, worth: BoolArray) -> list[int]:
-        """Return the rows of queues in which a request may find candidates, in order.
+        """Return the rows of queues where a request may find candidates, in order.
 
-        `worth` is the mask of the other queues that use more than promised of what lacks.
+        `worth` is the mask of the other queues that borrow a missing resource.
         """
         own = self._trees.rows.get(reclaim.request.ref)
         if own is None:
@@ -69,9 +69,9 @@ class OccupiedQueues:
         return rows
 
     def open_to(self, own: int) -> BoolArray:
-        """Return the mask of the queues from which any gang may go for a queue, by its row.
+        """Return the mask of the queues with gangs that one queue, given by its row, may evict.
 
-        Neither a fence nor a veto forbids it, and some gang there may have run for long enough.
+        No fence or veto protects such a gang, and at least one has run for long enough.
         """
         if own not in self._open_to:
             self._open_to[own] = self._found_open(own)
@@ -131,25 +131,25 @@ def _least_run_times(trees: Trees, rows: Iterable[int], limits: Limits) -> IntAr
 
 
 class Charges(QuotaLedger, Protocol):
-    """What is charged in this cycle so far."""
+    """The charges of this cycle until now."""
 
     @property
     def version(self) -> tuple[int, int]:
-        """What is another one after anything was charged, released or kept."""
+        """Changes whenever quota is charged, released or kept."""
 
     gone: Counter[QueueRef]
 
     def leave(self, ref: QueueRef, charge: Charge) -> None:
-        """Note what victims of this cycle give back."""
+        """Note the quota that victims of this cycle give back."""
 
     def copy(self) -> "Charges":
         """Return the same charges, to be changed apart."""
 
 
 class ReclaimRequests:
-    """The gangs on nodes by queue, and what is charged without those that leave.
+    """The gangs on nodes by queue, and all charges except those of gangs that leave.
 
-    The gangs are looked at once, in the first round.
+    Gangs are read once, in the first round.
     """
 
     def __init__(self, bound_pods: BoundPods, charged: Charges, limits: Limits) -> None:
@@ -187,7 +187,7 @@ class ReclaimRequests:
 
     @property
     def state(self) -> Hashable:
-        """What is another one once anything else is charged, or leaves."""
+        """Changes whenever anything is charged, or leaves."""
         return self._charged.version, self._leaving, len(self._expected)
 
     def without_leaving(self) -> Charges:
@@ -221,9 +221,10 @@ class ReclaimRequests:
         return not (self._bound_pods.pods or self._leaving)
 
     def may_help(self, request: ReclaimRequest) -> bool:
-        """Return whether any gang might be evicted for a request, or leaves in any case.
+        """Return whether evictions, or pods that leave in any case, might help the request.
 
-        As if the request were older than all: what is equal and newer may be possible then.
+        The request is treated as older than all gangs, since equal but newer gangs can then be
+        evicted.
         """
         reclaim = self.reclaim(replace(request, created_at=-math.inf))
         return not reclaim.short or any(self.candidates(reclaim))
@@ -254,9 +255,10 @@ class ReclaimRequests:
                 yield running
 
     def _worth(self, reclaim: Reclaim) -> BoolArray:
-        """Return the mask of the queues that use more than promised of what lacks.
+        """Return the mask of the queues that borrow a missing resource.
 
-        None if the request reaches out to none. Worked out once for what lacks.
+        Empty if the request reaches no other queue. Computed once for each set of missing
+        resources.
         """
         if not reclaim.reaches_out:
             return np.zeros(len(self._occupied_queues), dtype=np.bool_)
@@ -292,7 +294,7 @@ class ReclaimRequests:
 
     @functools.cached_property
     def _gangs(self) -> Sequence[RunningInQueue]:
-        """The gangs of which any pod may go: those of others are no candidates."""
+        """Return the gangs with at least one evictable pod."""
         gangs = self._bound_pods.gangs.values()
         found = (
             running_in_queue_of(gang) for gang in gangs if any(each.evictable for each in gang.pods)

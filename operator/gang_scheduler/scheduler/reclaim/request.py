@@ -18,11 +18,11 @@ MayTake = Callable[["ReclaimRequest", Sequence[Placement], Sequence[BoundPod]], 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReclaimRequest:
-    """What the members of a group that wait ask of a queue together: amounts of one flavor option.
+    """What the waiting members of a group together ask of a queue, in one flavor option.
 
-    `charge_of` says what some of the members are charged by the same option. `pod_priority` is the
-    priority that counts where the group names no queue. `may_take` is asked before anything is
-    evicted, or room taken that pods leave, for the request.
+    `charge_of` returns the charge of some of the members with the same option. `pod_priority` is
+    the priority that counts if the group names no queue. `may_take` is asked before the request
+    evicts pods, or takes the room of pods that leave.
     """
 
     ref: QueueRef
@@ -56,9 +56,10 @@ def reclaim_request_of(
 
 @dataclass(frozen=True, eq=False)
 class RunningInQueue:
-    """A gang on nodes, with what each of its pods is charged; `priority` is that in its queue.
+    """A gang on nodes, with the charge of each of its pods.
 
-    `resources` are all that its pods request. `preempts`: its members may evict other pods.
+    `priority` is its priority in the queue. `resources` are all that its pods request. `preempts`:
+    its members may evict other pods.
     """
 
     key: GangKey

@@ -1,8 +1,8 @@
-"""One reservation: where the gang will be, and what later gangs may take meanwhile.
+"""One reservation: the nodes of the gang, and the room that later gangs may use until it starts.
 
-A reservation has a calculation of the cluster at its start, with the gang in its place. Later
-decisions are added to that calculation, unless their gangs will have ended by then. So a later
-gang that fits in it delays nothing.
+A reservation keeps a calculation of the cluster at its start, with the gang in its place. Later
+decisions are added to that calculation, unless their gangs will have ended by then. So a later gang
+that still fits in it delays nothing.
 """
 
 import functools
@@ -43,10 +43,10 @@ Seat = tuple[PodClass, int]
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What is free once a gang has ended: the room of its pods, and what it is charged.
+    """The room and quota that become free once a gang has ended.
 
-    Times are in seconds. `ends_at` is None where that is not known. `nominated`: the pods are not
-    on their nodes yet. Without a `gang` it is what leaves in any case: that comes first.
+    Times are in seconds. `ends_at` is None if the end is not known. `nominated`: the pods are not
+    on their nodes yet. Without a `gang`, the pods are leaving already, and the release comes first.
     """
 
     gang: GangKey | None
@@ -87,7 +87,7 @@ class Clock:
 
 
 class Running:
-    """The gangs on nodes: what each holds is worked out once, and again when it loses pods."""
+    """The gangs on nodes. What each holds is computed once, and again when it loses pods."""
 
     def __init__(self, bound_pods: BoundPods, rows: Mapping[str, int], clock: Clock) -> None:
         self._bound_pods = bound_pods
@@ -101,9 +101,10 @@ class Running:
         self._sum_up()
 
     def releases(self, victims: Sequence[BoundPod]) -> Iterable[Release]:
-        """Return the gangs without what leaves in any case, and that. Pinned pods never end.
+        """Return the releases of all gangs, and one release for all pods that are leaving already.
 
-        `victims` leave as well: those of the last call, and more.
+        Pinned pods never end. `victims` are leaving, too; each call must repeat the victims of the
+        last one and may add more.
         """
         new = victims[len(self._victims) :]
         if new:
@@ -115,7 +116,7 @@ class Running:
         return self._by_gang.values()
 
     def _work_out(self, key: GangKey) -> None:
-        """Note what a gang on nodes holds, if any pod of it ends some day."""
+        """Note the room and quota that a gang on nodes holds, unless none of its pods ever ends."""
         self._by_gang.pop(key, None)
         gang = self._bound_pods.gangs.get(key)
         pods = gang.pods if gang is not None else ()
@@ -127,7 +128,7 @@ class Running:
             self._by_gang[key] = Release(key, ends_at, began, seats, charges)
 
     def _sum_up(self) -> None:
-        """Note what leaves in any case, if anything does."""
+        """Note the room and quota of the pods that are leaving already."""
         if self._leaving:
             now = self._clock.now
             self._by_gang[None] = of_victims(self._leaving, self._bound_pods, self._rows, now)
@@ -164,7 +165,8 @@ def _start(pods: Iterable[BoundPod]) -> int:
     return int(min(times))
 
 
-# Future room and quota: the calculation treats what the first gangs of a sequence hold as free.
+# Future room and quota: the calculation treats the holdings of the first gangs of a sequence as
+# free.
 
 SPENT: Final = effort.MOST_LOOKS - 1_600
 """Counts as spent at the start of a search, so that it has 800 looks: 40 milliseconds."""
@@ -186,7 +188,7 @@ class Fit:
 
 
 class Sum:
-    """What some gangs hold together. To become the sum of others costs what differs."""
+    """The sum of what some gangs hold. Changing it to other gangs costs only the difference."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self.room: IntArray = np.zeros((len(nodes), len(nodes.resources)), dtype=np.int64)
@@ -197,7 +199,7 @@ class Sum:
         self._of: dict[int, Release] = {}
 
     def become(self, releases: Sequence[Release]) -> None:
-        """Be what these gangs hold."""
+        """Become the sum of these gangs."""
         wanted = {id(each): each for each in releases}
         self._add([each for key, each in self._of.items() if key not in wanted], -1)
         self._add([each for key, each in wanted.items() if key not in self._of], 1)
@@ -243,9 +245,9 @@ def _is_plain(pod_class: PodClass) -> bool:
 
 
 class FutureRoom:
-    """A copy of a trial and of what is charged; `place` is how many gangs of it have ended.
+    """A copy of a trial and of the charges in which the first `place` gangs have ended.
 
-    At first these are those of `ended`.
+    At first the gangs of `ended` have.
     """
 
     def __init__(
@@ -278,7 +280,7 @@ class FutureRoom:
         self.place = place
 
     def end(self, some: Sequence[Release]) -> None:
-        """Let what is held be free."""
+        """Free the room and quota of these gangs."""
         self._end(self._sum(some))
 
     def _end(self, held: Sum) -> None:
@@ -365,9 +367,9 @@ NOTHING: Final = Placement((), ())
 
 
 class Promise:
-    """A gang that does not fit yet, in the room of its start. `turn` is when it was tried.
+    """A gang that does not fit yet, and the room at its start.
 
-    `ended` is what those hold that have ended then.
+    `turn` is when it was tried. `ended` is the sum of the gangs that will have ended by then.
     `start` is in seconds, None if it is not known. `borrows`: its queue will be over its own quota.
     """
 
@@ -392,7 +394,7 @@ class Promise:
         self.is_stale = False
         """The gang has no place in its future room any more: look for another start."""
         self.last = future_room.releases[future_room.place - 1] if future_room.place else None
-        """The gang that ends last of those that must have ended."""
+        """The last gang to end before the reserved gang can start."""
         self.start = None if self.last is None else self.last.ends_at
         self.after = None if self.last is None else self.last.gang
         self.borrows = future_room.forest.borrows(request.ref, fit.assignment.charge)
@@ -418,7 +420,10 @@ class Promise:
         return Reservation(waiting, self.start, after, tuple(sorted(flavors)))
 
     def is_gone(self, gang: GangKey, ends_at: int | None) -> bool:
-        """Return whether a gang has ended at the start. What is not known ends last of all."""
+        """Return whether a gang will have ended at the start.
+
+        An unknown end comes after all others.
+        """
         if gang in self._ended or gang in self._there:
             return gang in self._ended
         return ends_at is not None and (self.start is None or ends_at <= self.start)
@@ -441,7 +446,7 @@ class Promise:
             future_room.bring_back([victims])
 
     def leaves_alone(self, placements: Iterable[Placement], ref: QueueRef, charge: Charge) -> bool:
-        """Return whether there is room and quota for a gang beside this one, at its start."""
+        """Return whether another gang can start without taking this one's room or quota."""
         if not self.future_room.forest.fits(ref, charge) or self._depends():
             return False
         with self.future_room.trial.all_or_nothing():
@@ -475,7 +480,7 @@ class Promise:
             self.is_stale = True
 
     def charge(self, ref: QueueRef, before: Charge, after: Charge) -> None:
-        """Record in the future room what members are charged from now on."""
+        """Replace the charge of members in the future room."""
         forest = self.future_room.forest
         forest.release(ref, before)
         forest.charge(ref, after)
@@ -486,7 +491,7 @@ class Promise:
             self.is_stale = True
 
     def _depends(self) -> bool:
-        """Return whether members of the gang fit or not by what other pods are near them."""
+        """Return whether members of the gang depend on pods near them, by pod affinity."""
         binds: Iterable[Bind] = (
             bind for each in self.fit.placements.values() for bind in each.binds
         )

@@ -50,7 +50,7 @@ RELEASES_A_LOOK: Final = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChargedPlacement:
-    """Members that a cycle has placed or nominated, and what they are charged."""
+    """Members that a cycle has placed or nominated, and their charge."""
 
     group: GangGroup
     placement: Placement
@@ -59,7 +59,7 @@ class ChargedPlacement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Eviction:
-    """Where members will be once victims have gone, and what they are charged then.
+    """The places and the charge of members once the victims have gone.
 
     `within`: their queue does not borrow then.
     """
@@ -138,9 +138,9 @@ class Reservations:
         return self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS
 
     def _reserve(self, request: Request, turn: int, before: Promise | None = None) -> None:
-        """Look for the first place in the sequence at which a group fits, and promise it.
+        """Find the earliest place in the sequence at which a group fits, and promise it.
 
-        `before` is what it was promised earlier in this cycle: most often the place is the same.
+        `before` is an earlier promise of this cycle; the place is most often the same.
         """
         assignments = [
             assignment
@@ -191,7 +191,7 @@ class Reservations:
         return max(starts)
 
     def _releases(self) -> list[Release]:
-        """Return the sequence: what is on the nodes, what was decided, and what was promised."""
+        """Return the sequence of releases: gangs on nodes, decided gangs, and promised gangs."""
         rows = self._trial.nodes.rows
         found = [
             *self._running.releases(self._evaluator.departures.victims),
@@ -206,7 +206,10 @@ class Reservations:
         return Running(self._bound_pods, self._trial.nodes.rows, self._clock)
 
     def _of_decided(self, rows: Mapping[str, int]) -> Iterator[Release]:
-        """Yield what was decided: worked out once for a group, until more of it is decided."""
+        """Yield the releases of decided groups.
+
+        Each is computed again only when more of it is decided.
+        """
         for key, units in self._decided.items():
             if key not in self._held:
                 parts = [each for each in units.values() if each.placement.binds]
@@ -271,15 +274,15 @@ class Reservations:
                 placements, request.ref, charge
             ):
                 return self._cause(promise, request)
-            # Those that are promised a start after it have it at its former place.
+            # Promises that start after it still plan with its former place.
             self._outdate(promise)
         self._note_backfilled(request.group, gone_before)
         return None
 
     def delayed_by_eviction(self, request: Request, eviction: Eviction) -> DelaysReserved | None:
-        """Return which reserved gang would start later if victims went for a group; None if none.
+        """Return the reserved gang that an eviction would delay; None if it delays none.
 
-        The promises stay as they are: what is carried out is told by `nominated`.
+        The promises stay as they are; `nominated` reports evictions that are carried out.
         """
         taken, gone_before = (eviction.placements, request.ref, eviction.charge), []
         for promise in self._kept_from(request, within=eviction.within):
@@ -340,7 +343,7 @@ class Reservations:
                 promise.put(before.placement if before else None, placement)
 
     def charge(self, unit: PlacementUnit, group: GangGroup, before: Charge, after: Charge) -> None:
-        """Note what members of a unit are charged from now on."""
+        """Record the new charge of members of a unit."""
         of_group = self._decided.get(group.gangs[0].key, {})
         known = of_group.get(unit)
         if known is None:
@@ -416,9 +419,10 @@ def _place_of(releases: Sequence[Release], before: Promise) -> int:
 def _first(
     last: int, low: int, known: int | None, find: Callable[[int], Fit | None]
 ) -> tuple[int, Fit] | None:
-    """Return the first place above `low` with a fit: by halving, around one that is `known`.
+    """Return the first place above `low` with a fit, by bisection, beginning near a `known` one.
 
-    More room leaves no group without a place, but for what members ask of pods near them.
+    Bisection is right because more room never takes a group's place away, except where members
+    depend on pods near them.
     """
     high, fit = last, None
     if known is not None and low < known < last:

@@ -1,4 +1,4 @@
-"""A cycle with queues: which group is tried next, and what it may be charged.
+"""A cycle with queues: which group is tried next, and how much it may be charged.
 
 Open `by_turns` first.
 """

@@ -1,7 +1,7 @@
-"""What a cycle can do with one group within the quota of its queue.
+"""Tries one group within the quota of its queue.
 
-A try looks for flavors with quota and room together. What it decides is charged at once, so it
-counts for all later tries.
+A try looks for flavors that have quota and room at the same time. Its result is charged at once, so
+all later tries in the cycle see it.
 """
 
 import math
@@ -67,8 +67,8 @@ class Attempts:
         self._ledger = quota.ledger
         self._reservations = quota.reservations
         self._asked_for: dict[GangKey, Charge] = {}
-        """What groups are charged for nodes that are bought, by their first gangs that wait."""
-        # The lowest priority for which something is known not to fit.
+        """The charges of groups that wait for new nodes, by the first waiting gang of each."""
+        # The lowest priority for which it is known that something does not fit.
         self._failed_at: float = math.inf
 
     def place_again(self, group: GangGroup) -> None:
@@ -112,11 +112,9 @@ class Attempts:
     def _assignment_to_ask(
         self, trying: Attempt
     ) -> tuple[FlavorAssignment, ProvisioningRules] | None:
-        """Return the first assignment with quota whose nodes can be bought.
+        """Return the first assignment that has quota and whose nodes can be bought.
 
-        The assignment of the last request comes first.
-
-        Without one, the first way of all.
+        The assignment of the last request for nodes is tried first.
         """
         group, queue = trying.request.group, trying.request.queue
         assignments = []
@@ -330,7 +328,7 @@ class Attempts:
     def _short_of(
         self, trying: Attempt, assignments: Sequence[FlavorAssignment]
     ) -> list[FlavorAssignment]:
-        """Return the assignments without room or quota for which evictions were not tried yet."""
+        """Return assignments that lack room or quota and for which no evictions were tried yet."""
         short = (
             {assignment for assignment, _ in trying.full} | set(trying.unpaid)
             if trying.evicting
@@ -436,7 +434,7 @@ class Attempts:
 
 
 def _told(trying: Attempt, unfit: Unfit) -> Unfit:
-    """Return what did not fit, and that the search was cut off if not all was searched."""
+    """Return the misfit, marked as cut off if part of the search was skipped."""
     unit, misfit = unfit
     return unit, replace(misfit, cut_off=misfit.cut_off or trying.cut_off)
 

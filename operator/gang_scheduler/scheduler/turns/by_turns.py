@@ -1,9 +1,10 @@
-"""One cycle with queues: queues take turns, and each turn is one try of the gang that is next.
+"""One cycle with queues: queues take turns, and in a turn the next gang of the queue is tried.
 
-A group like one that failed before in the same queue has no turn: it fails alike. And turns end in
-a tree once there is quota for none of its groups: most of those that wait in full queues cost a
-look at what their queue has left, and no turn. Turns end everywhere once the cycle has done its
-work: what has had none by then has its turn in the next cycle, before what was tried in this one.
+A group has no turn if a group like it in the same queue failed before, since it would fail in the
+same way. A tree has no more turns once it has no quota left for any of its groups, so groups in
+full queues cost only a look at the remaining quota. All turns end once the cycle has done its share
+of work. Groups without a turn come first in the next cycle, before groups that were tried in this
+one.
 """
 
 import heapq
@@ -38,7 +39,7 @@ AN_ASSIGNMENT: Final = 3
 def by_turns(
     placing: Placing, quota: Quota, progress: Progress, failures: Sequence[Failure]
 ) -> Plan:
-    """Decide the groups of all queues but those that failed, in the order of the queues' turns."""
+    """Decide the groups of all queues in the order of turns, except groups that failed before."""
     decided, attempts = placing.decided, Attempts(placing, quota, progress)
     turns = TurnTaking(placing, quota, progress, attempts)
     # 1. Line the groups of each queue up.
@@ -53,7 +54,7 @@ def by_turns(
             decided.leave_untried(group)
         else:
             quota.place_surplus(group)
-    # 4. Where that moved quorums, what did not fit may fit now.
+    # 4. If that moved quorums, groups that did not fit may fit now.
     waiting = [each for each in placed if not quota.has_reserved_room(each)]
     for group in decided.each(placing.worth_another_try(waiting)):
         attempts.place_again(group)
@@ -92,7 +93,7 @@ class TurnTaking:
     # Lines and heads.
 
     def line_up(self, groups: Iterable[GangGroup]) -> None:
-        """Put the groups of each queue in order; set those aside whose queue takes none."""
+        """Put the groups of each queue in order; set groups aside if their queue takes none."""
         by_queue: dict[QueueRef, list[GangGroup]] = {}
         for group in self._decided.each(groups):
             by_queue.setdefault(group.queue or NONE, []).append(group)
@@ -133,7 +134,8 @@ class TurnTaking:
             left = self._ledger.given_back
             self._take_turn(request)
             turns.replace(ref, self._next_head(ref))
-            # What was charged for its nominations is free now, or what its victims had will be.
+            # Quota is free now if nominations were given up, or will be once the victims of this
+            # turn end.
             has_left = self._ledger.given_back != left
             if has_left or (before is not None and self._quota.forest.has_given_back(before)):
                 turns.restart(self._ledger.ahead, self._heads_anew(self._heads))
@@ -150,7 +152,7 @@ class TurnTaking:
         return bool(self._quota.tried) and self._progress.is_done()
 
     def _leave_rest(self) -> None:
-        """Leave to the next cycle what has had no turn."""
+        """Leave all groups without a turn to the next cycle."""
         self._decided.leave_untried(*(each.group for each in self._heads.values()))
         self._heads.clear()
         for line in self._lines.values():
@@ -171,7 +173,7 @@ class TurnTaking:
         self._note_blocking(self._lines[request.ref], group)
 
     def _next_head(self, ref: QueueRef) -> Head | None:
-        """Return the next group of a queue that is worth a turn; decide those that are not."""
+        """Return the next group of a queue that is worth a turn; decide the groups before it."""
         line = self._lines[ref]
         while line.groups and not self.is_done():
             group = self._decided.deciding = line.groups.pop()
@@ -192,9 +194,9 @@ class TurnTaking:
         return {ref: self._head(self._lines[ref], self._heads[ref]) for ref in [*refs]}
 
     def _outgrown(self) -> list[QueueRef]:
-        """Return the queues whose heads may have lost the quota for the assignment they compare by.
+        """Return the queues whose heads may have lost the quota for their present assignment.
 
-        Found without a look at all heads: free quota shrinks by no more than what is charged.
+        Most heads are not looked at: free quota shrinks by at most the amount that was charged.
         """
         if self._ledger.promised:
             return [ref for ref, request in self._heads.items() if len(request.assignments) > 1]

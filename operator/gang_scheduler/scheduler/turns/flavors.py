@@ -1,6 +1,6 @@
-"""Which flavors members of one class can have in a queue: in its order, as far as their asks allow.
+"""The flavors that members of one class can have in a queue, in the order of the queue.
 
-A flavor is judged by its own labels and taints. What its nodes really have is seen by placement.
+A flavor is judged by its own labels and taints. Placement later looks at the labels of the nodes.
 """
 
 import itertools
@@ -49,7 +49,7 @@ class Choice:
 
 
 class FlavorChoices:
-    """The choices of classes in queues; what was found is kept for as long as the queues are."""
+    """The flavor choices of each class in each queue, kept as long as the queues stay the same."""
 
     def __init__(self, declared: QueueSet) -> None:
         self._declared = declared
@@ -114,9 +114,9 @@ class FlavorChoices:
 def groups_of(
     queue: Queue, governed: Iterable[FlavorResource], gpu_resources: Collection[str]
 ) -> tuple[ResourceGroup, ...]:
-    """Return the resource groups of a leaf: its own, and what else is governed in its tree.
+    """Return the resource groups of a leaf, and other resources that its tree has numbers for.
 
-    A ClusterQueue has its own only.
+    A Kueue ClusterQueue has only its own.
     """
     if queue.ref.product is Product.KUEUE:
         return queue.resource_groups
@@ -146,9 +146,9 @@ def uncovered(queue: Queue, asked: Mapping[str, int]) -> Iterator[str]:
 def confined(
     pod_class: PodClass, labels: Labels, tolerations: tuple[Toleration, ...] = ()
 ) -> PodClass:
-    """Return the class of members that must be on nodes with these labels, too, as they are then.
+    """Return the class of the same members if they must also be on nodes with these labels.
 
-    They have these tolerations beside their own.
+    They then have these tolerations in addition to their own.
     """
     selector = tuple(sorted({*pod_class.node_selector, *labels}))
     together = tuple(dict.fromkeys((*pod_class.tolerations, *tolerations)))

@@ -1,7 +1,7 @@
-"""What gangs are charged within one cycle, and the quota that owners keep.
+"""The charges of gangs within one cycle, and the quota that its owners keep.
 
-A queue that cannot get its quota back from others does not lend it while one of its gangs waits for
-it: what it keeps counts as used for requests that would borrow, and for no other.
+A queue that cannot get its quota back from others stops lending it while one of its gangs waits for
+it. The kept quota counts as used for requests that would borrow, and for no other request.
 """
 
 from collections import Counter
@@ -25,7 +25,10 @@ class Ledger:
         self.gone: Counter[QueueRef] = Counter()
         """How many groups of each queue are victims of this cycle: they have yet to end."""
         self.spent: Counter[FlavorResource] = Counter()
-        """All that was charged or kept so far, in any tree: what is left shrinks by no more."""
+        """The sum of all charges and kept quota in this cycle, in any tree.
+
+        Free quota has shrunk by no more than this.
+        """
         self.given_back = 0
         """How often victims have left."""
         self.promised: tuple[Forest, ...] = ()
@@ -45,7 +48,10 @@ class Ledger:
         return self.forest if self._ahead is None else self._ahead
 
     def leave(self, ref: QueueRef, charge: Charge) -> None:
-        """Note what victims of this cycle give back. It is charged until they have ended."""
+        """Note the quota that victims of this cycle give back.
+
+        It stays charged until they have ended.
+        """
         if self._ahead is None:
             self._ahead = self.forest.copy()
         self._ahead.release(ref, charge)
@@ -90,7 +96,7 @@ class Ledger:
         return self._lending.fits(ref, charge)
 
     def lacking(self, ref: QueueRef, charge: Charge) -> dict[FlavorResource, int]:
-        """Return how much a request lacks, by what it lacks; empty if it fits."""
+        """Return the missing amounts of a request; empty if it fits."""
         if ref.product not in self._enforced:
             return {}
         short = self.forest.lacking(ref, charge)
@@ -123,7 +129,7 @@ class Ledger:
             each.charge(ref, charge)
 
     def release(self, ref: QueueRef, charge: Charge) -> None:
-        """Take back what was charged."""
+        """Take back a charge."""
         for each in self._trees:
             each.release(ref, charge)
 
@@ -133,7 +139,7 @@ class Ledger:
         return [each for each in known if each is not None]
 
     def keep(self, queue: Queue, charges: Iterable[Charge]) -> None:
-        """Let the owner keep what is free of its quota for the first request that is within it."""
+        """Keep a queue's free quota for its first request that is within its promise."""
         kept = self.kept(queue, charges)
         if kept:
             if self._lending is None:

@@ -32,7 +32,7 @@ class QueueLine:
 
 
 def effective_priority(group: GangGroup, queue: Queue, default: QueueRules, now: int) -> int:
-    """Return the priority with what waiting adds to it."""
+    """Return the priority of a group plus the bonus for the time it has waited."""
     return group.queue_priority + added_by_waiting(queue, default, now - group.created_at)
 
 
@@ -58,8 +58,8 @@ def key(
 def _local_share(accounts: Accounts, group: GangGroup) -> Share:
     """Return the recent usage of the group's LocalQueue, divided by its weight.
 
-    The largest part that it used of what its tree is promised counts. The same for all groups of a
-    queue that does not share so.
+    Usage is the largest share, over all resources, of the promise of its tree. If the queue does
+    not share by LocalQueues, the result is the same for all its groups.
     """
     local = group.gangs[0].local_queue
     recent = accounts.usage.local_recent.get(local.key) if local is not None else None
@@ -76,16 +76,19 @@ def _local_share(accounts: Accounts, group: GangGroup) -> Share:
     return max(shares, default=NO_SHARE)
 
 
-# Trees of queues in which there may still be quota for a waiting group. During a cycle the quota
+# Trees of queues that may still have quota for a waiting group. During a cycle the quota left in a
+# tree only shrinks. Once it is too little for every group of the tree, their order does not matter
+# any more: none of them changes what others get.
 # left in a tree only shrinks. Once it is too little for each of its groups, their order does not
 # matter any more: none of them changes what others get.
 
 
 @dataclass(eq=False)
 class _Tree:
-    """The lines of one tree, and their groups that there may be quota for, the next at the end.
+    """The lines of one tree.
 
-    `reserved` is how many groups are yet to give up what is reserved for them.
+    `hopeful` are the groups for which there may be quota, the next one at the end. `reserved`
+    counts the groups that still have to give up their reservation.
     """
 
     lines: list[QueueLine] = field(default_factory=list)

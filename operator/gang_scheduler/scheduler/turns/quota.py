@@ -1,4 +1,4 @@
-"""The quota of a cycle: in which flavors a group may start, and what decisions are charged."""
+"""The quota of a cycle: the flavors in which a group may start, and the charge of each decision."""
 
 import functools
 from collections import Counter
@@ -41,10 +41,10 @@ MEMBERS_A_LOOK: Final = 6
 
 
 class Quota:
-    """The quota that queues have left in a cycle, and what each decision is charged.
+    """The quota that queues have left in a cycle, and the charge of each decision.
 
     `tried` are the requests of groups that had a turn. `options` are the flavors of each group that
-    has a place, or room that pods leave.
+    has a place, or for which other pods are making room.
     """
 
     def __init__(self, placing: Placing, state: QueueState) -> None:
@@ -71,7 +71,7 @@ class Quota:
         self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         self.tried: dict[GangKey, Request] = {}
         self.unsearched: set[GangKey] = set()
-        """Gangs that wait, for which room or victims may be found in another cycle."""
+        """Waiting gangs for which another cycle may find room or victims."""
         self.options: dict[GangKey, FlavorOption] = {}
         self._borrowing: set[GangKey] = set()
         self._charged: dict[PlacementUnit, Charge] = {}
@@ -157,7 +157,7 @@ class Quota:
         return FlavorAssignment(assignment.option, charge, units) if some else None
 
     def not_now(self, request: Request, assignments: Sequence[FlavorAssignment]) -> Problem | None:
-        """Return why the group cannot be admitted now, whatever room there is."""
+        """Return why the group cannot be admitted now, even if there were room."""
         queue, ref = request.queue, request.ref
         if ref.product not in self.declared.enforced:
             return None
@@ -165,7 +165,7 @@ class Quota:
             running = self.ledger.running[ref]
             full = shortages.full(queue, running)
             if full is not None:
-                # Of the victims of this cycle none is bound beyond the number, and none counts.
+                # The victims of this cycle count neither as running nor as bound beyond the number.
                 return shortages.full(queue, running - self.ledger.gone[ref]) or shortages.awaits(
                     queue
                 )
@@ -190,7 +190,7 @@ class Quota:
             if not shortages.checks(request.queue, assignment.option.names)
         ]
 
-    # What groups are charged.
+    # Charges of groups.
 
     def set_aside(self, group: GangGroup, problem: Problem) -> None:
         """Note why a group is not tried: by the same refusals as before for the same problem."""
@@ -258,7 +258,7 @@ class Quota:
     def payable(
         self, ref: QueueRef, option: FlavorOption, pods: Iterable[Pod]
     ) -> tuple[list[Pod], Charge]:
-        """Return the pods that there is quota for, one after the other, and what they charge."""
+        """Return the pods for which there is quota, taken one after the other, and their charge."""
         some: list[Pod] = []
         charge: dict[FlavorResource, int] = {}
         refused: set[PodSetKey] = set()
@@ -334,7 +334,8 @@ class Quota:
         def may_take(
             reclaim_request: ReclaimRequest, more: Sequence[Placement], gone: Sequence[BoundPod]
         ) -> bool:
-            # Members that are gangs of one are asked for one by one: those before them count.
+            # If each member is a gang of its own, quota is asked for one by one: the members before
+            # it count.
             eviction = Eviction(
                 [*placements, *more],
                 charge + Counter(reclaim_request.charge),

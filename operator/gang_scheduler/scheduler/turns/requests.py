@@ -156,9 +156,9 @@ def options(
     choices: Mapping[PodSetKey, Sequence[Choice]],
     declared: QueueSet,
 ) -> Iterator[FlavorOption]:
-    """Yield the combinations in the order of the choices, those of the first podset first.
+    """Yield the combinations of flavors in the order of the queue, varying the last podset first.
 
-    What can only be surplus has the first of its choices.
+    A podset with surplus members only always has the first of its choices.
     """
     needed = [key for key, number in podsets.items() if number]
     spare = {key: some[0] for key, some in choices.items() if some and not podsets[key]}
@@ -198,8 +198,8 @@ class FlavorAssignment:
 class Request:
     """A group that can be tried, with its assignments in the order of the queue's flavors.
 
-    `holds` quota: a gang of the group runs, or is nominated. `singly`: what the members lack need
-    not be charged together.
+    `holds` quota: a gang of the group runs or is nominated. `singly`: the quota of each member may
+    be freed on its own, not all at once.
     """
 
     group: GangGroup
@@ -217,9 +217,9 @@ class Request:
 
     @functools.cached_property
     def kind(self) -> object:
-        """What requests share that lack the same quota, and may free the same by evictions.
+        """A key that requests share if they lack the same quota and evictions may free the same.
 
-        But for evictions of gangs that are newer than the group.
+        An exception is the eviction of gangs that are newer than the group.
         """
         charges = (frozenset(assignment.charge.items()) for assignment in self.assignments)
         return _kind(self.ref, self.group.queue_priority, self.group.priority, *charges)
@@ -227,7 +227,8 @@ class Request:
 
 @functools.lru_cache(MOST_KINDS)
 def _kind(*parts: Hashable) -> object:  # noqa: ARG001 - they are the key.
-    # One object stands for equal parts: to look up a kind costs a tenth of what the parts would.
+    # Requests with equal parts share one object: comparing objects costs a tenth of comparing
+    # parts.
     return object()
 
 
@@ -394,7 +395,8 @@ class Requests:
                 return _unsuitable(group, queue, unsuitable, key)
         for key in needed:
             asked = self._declared.charged(key[0].requests)
-            # As in Kueue, which counts templates: not what an operator adds to pods later.
+            # Like Kueue, this counts the pod template without requests that an operator adds to
+            # pods later.
             wanted = {name: asked[name] for name in asked if name not in key[0].unasked}
             missing = next(flavors.uncovered(queue, wanted), None)
             if missing is not None:
@@ -435,7 +437,7 @@ def _unsuitable(
 def _elsewhere(
     choices: Mapping[PodSetKey, Sequence[Choice]],
 ) -> tuple[UnsuitableFlavor, ...]:
-    """Return the flavors of a topology, none of which is that of the topology request."""
+    """Return the flavors that have a topology, if none has that of the topology request."""
     found = (choice for some in choices.values() for choice in some if choice.topology)
     names = dict.fromkeys(name for choice in found for _, name in choice.flavors)
     return tuple(UnsuitableFlavor(name, FlavorFault.OTHER_TOPOLOGY) for name in names)

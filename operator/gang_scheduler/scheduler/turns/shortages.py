@@ -31,7 +31,7 @@ MOST_KEPT: Final = 8192
 
 
 class Shortages:
-    """What the requests of one cycle lack."""
+    """Why requests of one cycle lack quota."""
 
     def __init__(self, ledger: Ledger, reclaim_requests: ReclaimRequests) -> None:
         self._ledger = ledger
@@ -123,11 +123,11 @@ def _name_of(ref: QueueRef) -> str:
     return "" if ref == NONE else ref.name
 
 
-# Conditions of a queue that a gang must meet whatever quota is free.
+# Conditions of a queue that a gang must meet even if quota is free.
 
 
 def stopped(queue: Queue) -> Problem | None:
-    """Return that a queue takes nothing new, if so."""
+    """Return a problem if the queue admits no new gangs."""
     if queue.stop is StopPolicy.NONE:
         return None
     return Problem(Reason.QUEUE_STOPPED, QueueOnHold(queue.ref.name, queue.stop))
@@ -150,7 +150,7 @@ def denied(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None
 
 
 def full(queue: Queue, running: int) -> Problem | None:
-    """Return that as many groups hold quota as may in a queue at once, if so."""
+    """Return a problem if the queue's limit on running groups is reached."""
     most = queue.limits.jobs
     if most is None or running < most:
         return None
@@ -158,7 +158,7 @@ def full(queue: Queue, running: int) -> Problem | None:
 
 
 def awaits(queue: Queue) -> Problem:
-    """Return that as many groups hold quota as may, and that some of them are being evicted."""
+    """Return the problem of a group that waits for evicted groups to leave a full queue."""
     return Problem(Reason.WAITING_FOR_TURN, AwaitsEvicted(queue.ref.name, queue.limits.jobs or 0))
 
 
